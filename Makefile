@@ -1,0 +1,46 @@
+# Every target sets itself up: a virtual environment in .venv, made anew when pyproject.toml changes.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint bench docs experiments clean
+
+define install
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  echo "A virtual environment could not be made: on Debian, 'apt-get install python3-venv' brings what is missing."; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -e ".[$(1)]"
+	@touch $@
+endef
+
+$(VENV)/user: pyproject.toml
+	$(call install,excel)
+$(VENV)/dev: pyproject.toml
+	$(call install,dev)
+$(VENV)/docs: pyproject.toml
+	$(call install,docs)
+# The comparison tools pin old libraries, so they live in an environment of their own.
+$(VENV)-bench/bench: VENV := .venv-bench
+$(VENV)-bench/bench: pyproject.toml
+	$(call install,bench)
+
+demo: $(VENV)/user
+	@$(BIN)/python -m shoal.demo
+
+test: $(VENV)/dev
+	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered
+
+lint: $(VENV)/dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)-bench/bench
+	@.venv-bench/bin/python -m benchmarks
+
+docs: $(VENV)/docs
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation is in site/index.html"
+
+clean:
+	rm -rf .venv .venv-bench site .mypy_cache .ruff_cache .pytest_cache .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

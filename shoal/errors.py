@@ -1,0 +1,107 @@
+"""Everything Shoal raises on purpose.
+
+::
+
+    ShoalError                 a user can do something about it; no stack trace on the command line
+    ├── DataError              the table cannot be read, or does not fit its policy
+    ├── HierarchyError         a hierarchy is not a tree over the values of its column
+    ├── PolicyError            one or more problems in a policy, all of them listed
+    ├── InfeasibleError        no release can satisfy the requirements
+    ├── ViolationError         a release does not satisfy its policy, so it was not written
+    └── OutputError            the result cannot be written where it was asked for
+    ShoalBug                   our mistake, never the user's
+
+Each class carries the exit code of the command line. Messages never contain raw records: at most the
+distinct values of one column, which is what a user needs to mend a hierarchy.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+class ShoalError(Exception):
+    """A mistake or an impossibility that the user can do something about."""
+
+    exit_code = 1
+
+
+class DataError(ShoalError):
+    """The table cannot be read, or does not fit its policy."""
+
+    exit_code = 3
+
+
+class HierarchyError(ShoalError):
+    """A hierarchy is not a tree over the values of its column."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a policy: where, what, and what to do about it."""
+
+    path: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.path}: {self.message}{hint}"
+
+
+class PolicyError(ShoalError):
+    """One or more problems in a policy, all of them listed."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = len(self.problems)
+        head = "1 problem in the policy" if count == 1 else f"{count} problems in the policy"
+        super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
+
+
+class InfeasibleError(ShoalError):
+    """No release can satisfy the requirements; the message says why."""
+
+    exit_code = 4
+
+
+class ViolationError(ShoalError):
+    """A release does not satisfy its policy, so it was not written."""
+
+    exit_code = 5
+
+
+class OutputError(ShoalError):
+    """The result cannot be written where it was asked for."""
+
+    exit_code = 6
+
+
+class ShoalBug(Exception):
+    """Our mistake, never the user's: an inner check failed."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``did you mean 'x'?`` for the closest known word, else the list of what there is."""
+    names = list(known)
+    lowered = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{lowered[close[0]]}'?"
+    if not names:
+        return ""
+    shown = ", ".join(names[:12])
+    return f"there is: {shown}, .." if len(names) > 12 else f"there is: {shown}"
+
+
+def some_values(values: Sequence[object], most: int = 8) -> str:
+    """List a few values for a message: ``'a', 'b' and 3 more``."""
+    shown = ", ".join(repr(value) for value in values[:most])
+    rest = len(values) - most
+    return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -1,0 +1,31 @@
+"""What a method is: from a coded table and requirements to a proposed release."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from shoal.release import Release
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.table import CodedTable
+
+
+class Method(ABC):
+    """A way to make a release. Concrete methods are frozen, keyword-only dataclasses whose fields are their
+    options (a docstring under each, checks in ``__post_init__``), registered in methods/__init__.py.
+    """
+
+    name: ClassVar[str]
+    """The key in the registry."""
+    summary: ClassVar[str]
+    """One line: what it does, and when to choose it."""
+    paper: ClassVar[str]
+    """Where it comes from."""
+
+    @abstractmethod
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Propose a release. The pipeline verifies it afterwards; a method is never trusted.
+
+        Raises InfeasibleError with a reason where no release of its kind satisfies the requirements.
+        """

@@ -1,0 +1,70 @@
+"""`Published`: what an outsider sees, read back from the rendered rows and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.groups import Groups, group
+from shoal.release import ValueSets
+from shoal.table import Attribute, CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The rows of a release as an outsider reads them, grouped into classes of rows that show the same."""
+
+    attributes: tuple[Attribute, ...]
+    """The quasi-identifiers."""
+    sensitive: tuple[Attribute, ...]
+    """The sensitive columns."""
+    class_of: IntVector
+    """Published row -> class: rows whose quasi-identifiers (and bucket) read alike. Classes are 0, 1, .."""
+    sensitive_codes: IntMatrix
+    """``[published rows, sensitive columns]``."""
+    low: IntMatrix | None
+    """``[classes, quasi-identifiers]`` first code of each cell; None where a release was read without the
+    original and its cells cannot be placed in their domains."""
+    high: IntMatrix | None
+    """``[classes, quasi-identifiers]`` last code of each cell."""
+    suppressed: int = 0
+    """Rows of the original that are not here."""
+    owner: IntVector | None = None
+    """Published row -> row of the original table; known only to whoever made the release."""
+    sets: ValueSets | None = None
+    """Value sets, by class, where the release shows sets."""
+    bucket_of: IntVector | None = None
+    """Published row -> bucket, where the release shows buckets."""
+
+    @property
+    def rows(self) -> int:
+        """Number of published rows."""
+        return len(self.class_of)
+
+    @cached_property
+    def sizes(self) -> LongVector:
+        """``[classes]`` rows in each class."""
+        return np.bincount(self.class_of).astype(np.int64)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.sizes)
+
+    def groups(self, original: CodedTable | None = None) -> Groups:
+        """Return the classes as group models see them.
+
+        What counts as the whole table (for t-closeness) is the original where it is known, else the release.
+        """
+        totals = (
+            original.sensitive_counts
+            if original is not None
+            else tuple(
+                np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
+                for j, attribute in enumerate(self.sensitive)
+            )
+        )
+        return group(self.class_of, self.classes, self.sensitive_codes, self.sensitive, totals)

@@ -1,0 +1,32 @@
+"""`Run`: what surrounds the work of a method or an attack: randomness, progress, cancellation."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def _silent(_stage: str, _share: float) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Run:
+    """Randomness and progress for one piece of work."""
+
+    random: np.random.Generator
+    """All randomness of the work. Draw arrays from it and hand them to kernels."""
+    seed: int | None = None
+    """The seed that was given, if any: such a release is not for publication."""
+    progress: Callable[[str, float], None] = _silent
+    """Called with the name of the stage and the share done, 0..1, a few times a second at most. It may raise
+    KeyboardInterrupt, so call it where leaving is safe."""
+
+    @classmethod
+    def start(cls, seed: int | None = None, progress: Callable[[str, float], None] = _silent) -> Run:
+        """Begin a run: randomness from the operating system, unless a seed is given."""
+        entropy = secrets.randbits(256) if seed is None else seed
+        return cls(np.random.Generator(np.random.PCG64DXSM(entropy)), seed, progress)

@@ -1,0 +1,74 @@
+"""`CodedTable`: what was read, as integer codes in hierarchy order, with its attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One coded column: its name, its values and nodes, and how much its loss counts."""
+
+    name: str
+    hierarchy: Hierarchy
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
+
+    attributes: tuple[Attribute, ...]
+    """The quasi-identifiers."""
+    codes: IntMatrix
+    """``[rows, quasi-identifiers]`` leaf codes, column-major: each column is contiguous."""
+    sensitive: tuple[Attribute, ...]
+    """The sensitive columns; their hierarchies give order and distance, and are never generalized."""
+    sensitive_codes: IntMatrix
+    """``[rows, sensitive columns]`` leaf codes, column-major."""
+    kept: pl.DataFrame
+    """The columns that are published as they are: sensitive and plain ones. Identifiers are gone."""
+    columns: tuple[str, ...]
+    """Names of all published columns, in the order of the input."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[0])
+
+    @cached_property
+    def value_counts(self) -> tuple[LongVector, ...]:
+        """How often each code occurs, per quasi-identifier."""
+        return tuple(
+            np.bincount(self.codes[:, index], minlength=attribute.hierarchy.size)
+            for index, attribute in enumerate(self.attributes)
+        )
+
+    @cached_property
+    def sensitive_counts(self) -> tuple[LongVector, ...]:
+        """How often each code occurs, per sensitive column."""
+        return tuple(
+            np.bincount(self.sensitive_codes[:, index], minlength=attribute.hierarchy.size)
+            for index, attribute in enumerate(self.sensitive)
+        )
+
+    @cached_property
+    def block_of(self) -> IntVector:
+        """Row -> block. Generalization limits cut the table into blocks whose rows can never share a class;
+        without limits there is one block, 0.
+        """
+        from shoal.kernels.grouping import distinct
+
+        if all(len(attribute.hierarchy.levels[-1].starts) == 1 for attribute in self.attributes):
+            return np.zeros(self.rows, np.int32)
+        tops = np.stack(
+            [attribute.hierarchy.blocks[self.codes[:, i]] for i, attribute in enumerate(self.attributes)], axis=1
+        )
+        return distinct(tops)[0]
