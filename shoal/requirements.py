@@ -27,7 +27,9 @@ class Requirements:
     @property
     def k(self) -> int:
         """The size that every class must have; 1 where none is asked for."""
-        return max((int(model.required) for model in self.group_models if model.name == "k-anonymity"), default=1)
+        return max(
+            (int(model.required) for model in self.group_models if model.name == "k-anonymity"), default=1
+        )
 
     @property
     def plain_k(self) -> bool:

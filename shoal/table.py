@@ -69,6 +69,7 @@ class CodedTable:
         if all(len(attribute.hierarchy.levels[-1].starts) == 1 for attribute in self.attributes):
             return np.zeros(self.rows, np.int32)
         tops = np.stack(
-            [attribute.hierarchy.blocks[self.codes[:, i]] for i, attribute in enumerate(self.attributes)], axis=1
+            [attribute.hierarchy.blocks[self.codes[:, i]] for i, attribute in enumerate(self.attributes)],
+            axis=1,
         )
         return distinct(tops)[0]

@@ -77,7 +77,8 @@ class Hierarchy:
     @cached_property
     def blocks(self) -> IntVector:
         """First code of the highest permitted node of each code: rows in different blocks never meet."""
-        return self.low[-1]
+        tops: IntVector = self.low[-1]
+        return tops
 
     def lift(self, low: IntVector, high: IntVector) -> tuple[IntVector, IntVector]:
         """Return the smallest publishable range that covers each ``[low, high]``.
@@ -86,7 +87,9 @@ class Hierarchy:
         """
         if self.free:
             mixed = (low != high) & (high >= self.ordered)
-            return np.where(mixed, 0, low).astype(np.int32), np.where(mixed, self.size - 1, high).astype(np.int32)
+            return np.where(mixed, 0, low).astype(np.int32), np.where(mixed, self.size - 1, high).astype(
+                np.int32
+            )
         level = self.level_of(low, high)
         if np.any(level < 0):
             raise HierarchyError("a range of values lies under no permitted node of its hierarchy")
@@ -106,7 +109,9 @@ class Hierarchy:
         """
         if isinstance(limit, int):
             if not 0 <= limit <= self.height:
-                raise HierarchyError(f"level {limit} does not exist: the hierarchy has levels 0 to {self.height}")
+                raise HierarchyError(
+                    f"level {limit} does not exist: the hierarchy has levels 0 to {self.height}"
+                )
             top = np.full(self.size, limit, np.int32)
         else:
             top = np.full(self.size, self.height, np.int32)
@@ -158,7 +163,9 @@ class Hierarchy:
             here = pending & (self.low[index, low] == low) & (self.high[index, low] == high)
             if here.any():
                 at = np.flatnonzero(here)
-                out = out.scatter(at, nodes.names.gather(np.searchsorted(nodes.starts, low[at], side="right") - 1))
+                out = out.scatter(
+                    at, nodes.names.gather(np.searchsorted(nodes.starts, low[at], side="right") - 1)
+                )
                 pending &= ~here
         if pending.any():
             if not self.free:

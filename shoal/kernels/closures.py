@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def bounds(codes, group_of, groups):  # type: ignore[no-untyped-def]
+def bounds(codes, group_of, groups):
     """Return the lowest and the highest code of each group; rows of group -1 are ignored. O(rows)."""
     low = np.full(groups, np.iinfo(np.int32).max, np.int32)
     high = np.full(groups, -1, np.int32)

@@ -38,14 +38,14 @@ def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
 
 
 @njit(cache=True, nogil=True)
-def pack(keys, values, lowest, span):  # type: ignore[no-untyped-def]
+def pack(keys, values, lowest, span):
     """Append a digit to each key: ``key = key * span + (value - lowest)``, in place."""
     for row in range(len(keys)):
         keys[row] = keys[row] * np.uint64(span) + np.uint64(values[row] - lowest)
 
 
 @njit(cache=True, nogil=True)
-def number(keys):  # type: ignore[no-untyped-def]
+def number(keys):
     """Number equal keys alike by first appearance: key's position -> number, and each number's first position."""
     rows = len(keys)
     bits = 4
@@ -85,7 +85,7 @@ def number(keys):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def histograms(group_of, groups, codes, weights):  # type: ignore[no-untyped-def]
+def histograms(group_of, groups, codes, weights):
     """Count the codes in each group: start of each group's run, then code and count, codes ascending in a run.
 
     Two counting sorts, by code and then, stably, by group: O(rows + groups + codes).

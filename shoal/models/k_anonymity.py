@@ -1,0 +1,52 @@
+"""k-anonymity: can a person be singled out by quasi-identifiers? (Samarati 2001, Sweeney 2002.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatVector
+from shoal.errors import PolicyError, Problem
+from shoal.groups import Groups
+from shoal.models.base import GroupModel
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity(GroupModel):
+    """Every class has at least k rows."""
+
+    name: ClassVar[str] = "k-anonymity"
+    summary: ClassVar[str] = "whoever knows a person's quasi-identifiers finds at least k rows that fit"
+    monotone: ClassVar[bool] = True
+
+    k: int
+    """Smallest permitted class."""
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise PolicyError(
+                [Problem("privacy.k", f"must be at least 2, not {self.k}", "k = 5 is a usual choice")]
+            )
+
+    @property
+    def required(self) -> float:
+        """Return k."""
+        return self.k
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"{self.k}-anonymity"
+
+    def reached(self, groups: Groups) -> FloatVector:
+        """Return the size of each group."""
+        return groups.size.astype(np.float64)
+
+    def infeasible(self, table: CodedTable) -> str | None:
+        """No class can have more rows than the table."""
+        if self.k <= table.rows:
+            return None
+        return f"no release can be {self.k}-anonymous: the table has {table.rows:,} rows"

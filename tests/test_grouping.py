@@ -1,0 +1,65 @@
+"""The grouping and closure kernels against their plain twins."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.kernels import closures, grouping
+from tests import naive
+
+WIDE = 2**31 - 1
+
+
+@st.composite
+def matrices(draw):
+    rows, columns = draw(st.integers(0, 30)), draw(st.integers(1, 5))
+    value = st.one_of(st.integers(0, 3), st.sampled_from([0, WIDE]))
+    cells = draw(st.lists(value, min_size=rows * columns, max_size=rows * columns))
+    return np.array(cells, np.int32).reshape(rows, columns)
+
+
+@given(matrices())
+def test_distinct(matrix):
+    numbers, first = grouping.distinct(matrix)
+    expected, expected_first = naive.distinct(matrix)
+    assert numbers.tolist() == expected.tolist()
+    assert first.tolist() == expected_first.tolist()
+
+
+def test_distinct_grows_its_hash_table():
+    matrix = np.random.default_rng(1).integers(0, 2**30, (300_000, 2)).astype(np.int32)
+    numbers, first = grouping.distinct(matrix)
+    assert np.array_equal(matrix[first][numbers], matrix)
+    assert len(first) == len(np.unique(matrix, axis=0))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(1, 9)), max_size=30))
+def test_histograms(rows):
+    group_of, codes, weights = (np.array([row[i] for row in rows], t) for i, t in enumerate("iil"))
+    for ours, plain in zip(
+        grouping.histograms(group_of, 4, codes, weights),
+        naive.histograms(group_of, 4, codes, weights),
+        strict=True,
+    ):
+        assert ours.tolist() == plain.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 9)), max_size=20))
+def test_bounds(rows):
+    group_of, codes = (np.array([row[i] for row in rows], np.int32) for i in (0, 1))
+    for ours, plain in zip(
+        closures.bounds(codes, group_of, 3), naive.bounds(codes, group_of, 3), strict=True
+    ):
+        assert ours.tolist() == plain.tolist()
+
+
+@given(st.lists(st.integers(0, 9), max_size=20))
+def test_pack(values):
+    codes = np.array(values, np.int32)
+    keys, plain = np.full(len(codes), 3, np.uint64), np.full(len(codes), 3, np.uint64)
+    grouping.pack(keys, codes, 0, 10)
+    naive.pack(plain, codes, 0, 10)
+    assert keys.tolist() == plain.tolist()
+    assert grouping.number(keys)[0].tolist() == naive.number(keys)[0].tolist()
