@@ -1,0 +1,242 @@
+"""All problems of a policy at once: the shape of every section, and what the sections say of each other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.policy.part import Part, shown
+from shoal.policy.parts import Column, Data, MethodChoice, Utility
+from shoal.policy.privacy import SENSITIVE_KEYS, Closeness, Privacy
+from shoal.policy.problems import dotted, explained
+
+SECTIONS: dict[str, type[Part]] = {
+    "data": Data,
+    "privacy": Privacy,
+    "method": MethodChoice,
+    "utility": Utility,
+}
+WORDS = ("auto", "none")
+"""Hierarchies that are words, not files."""
+
+
+@dataclass
+class _Draft:
+    """The parts of a policy that are well formed by themselves."""
+
+    columns: dict[str, Column] = field(default_factory=dict)
+    parts: dict[str, Any] = field(default_factory=dict)
+    broken_columns: bool = False
+
+    def names(self, role: str) -> list[str]:
+        return [name for name, column in self.columns.items() if column.role == role]
+
+
+def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
+    """Return everything that is wrong with a policy, given as plain tables or as parts."""
+    found: list[Problem] = []
+    draft = _Draft()
+    known = ("data", "columns", "privacy", "method", "utility")
+    for name, section in raw.items():
+        if name not in known:
+            found.append(Problem(dotted(name), "is no section of a policy", did_you_mean(name, known)))
+        elif name == "columns":
+            found += _check_columns(section, draft)
+        else:
+            draft.parts[name] = _validated(SECTIONS[name], section, found, name)
+    for name, model in SECTIONS.items():
+        draft.parts.setdefault(name, model())
+    found += _cross(draft, base)
+    return found
+
+
+def _check_columns(section: Any, draft: _Draft) -> list[Problem]:
+    if not isinstance(section, Mapping):
+        draft.broken_columns = True
+        return [Problem("columns", f"must be a table, not {shown(section)}", "one [columns.NAME] per column")]
+    found: list[Problem] = []
+    for name, entry in section.items():
+        if not isinstance(name, str):
+            found.append(Problem("columns", f"column names must be text, not {shown(name)}"))
+            continue
+        column = _validated(Column, entry, found, "columns", name)
+        if column is not None:
+            draft.columns[name] = column
+        else:
+            draft.broken_columns = True
+    return found
+
+
+def _validated(model: type[Any], value: Any, found: list[Problem], *path: str) -> Any:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found += explained(error, model, *path)
+        return None
+
+
+def _cross(draft: _Draft, base: Path) -> list[Problem]:
+    """What well-formed sections say of each other."""
+    found: list[Problem] = []
+    for name, column in draft.columns.items():
+        found += _check_column(name, column, base)
+    if not draft.broken_columns:
+        quasi = draft.names("quasi")
+        if not quasi:
+            hint = 'give a column that others may know role = "quasi"'
+            found.append(Problem("columns", "no column is a quasi-identifier", hint))
+        elif all(draft.columns[name].weight == 0 for name in quasi):
+            found.append(Problem("columns", "all weights are 0", "give a quasi-identifier a weight above 0"))
+    privacy = draft.parts["privacy"]
+    if privacy is not None:
+        found += _check_privacy(privacy, draft)
+    if draft.parts["method"] is not None:
+        found += method_problems(draft.parts["method"])
+    return found
+
+
+def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
+    found: list[Problem] = []
+
+    def add(key: str, message: str, hint: str = "") -> None:
+        found.append(Problem(dotted("columns", name, key), message, hint))
+
+    role = column.role
+    if column.limit is not None and role != "quasi":
+        add("limit", f"goes with quasi-identifiers, but the column is {role}", "only they are generalized")
+    if column.weight != 1.0 and role != "quasi":
+        add("weight", f"goes with quasi-identifiers, but the column is {role}", "only they lose precision")
+    if column.protected is not None and role != "sensitive":
+        add("protected", f"goes with sensitive columns, but the column is {role}")
+    if column.hierarchy is not None and role in ("identifier", "plain"):
+        add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
+    elif isinstance(column.hierarchy, str) and column.hierarchy not in WORDS:
+        path = base / column.hierarchy
+        if not path.is_file():
+            nearby = sorted(file.name for file in path.parent.glob("*.csv")) if path.parent.is_dir() else []
+            hint = did_you_mean(path.name, [*nearby, *WORDS]) if "." not in path.name or nearby else ""
+            add("hierarchy", f"there is no file {path}", hint or "paths are relative to the policy file")
+    return found
+
+
+def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
+    found: list[Problem] = []
+    if not privacy.asked:
+        return [Problem("privacy", "asks for nothing", "k = 5 is a usual choice")]
+    if draft.broken_columns:
+        return []
+    sensitive = draft.names("sensitive")
+    for key in SENSITIVE_KEYS:
+        value = privacy.asked.get(key)
+        if value is None:
+            continue
+        if not sensitive:
+            hint = 'give the column to protect role = "sensitive"'
+            found.append(Problem(f"privacy.{key}", "there is no sensitive column", hint))
+            continue
+        for name in value if isinstance(value, dict) else ():
+            if name not in sensitive:
+                role = draft.columns[name].role if name in draft.columns else None
+                message = f"the column is {role}, not sensitive" if role else "is no column of the policy"
+                found.append(Problem(dotted("privacy", key, name), message, did_you_mean(name, sensitive)))
+        each = value if isinstance(value, dict) else dict.fromkeys(sensitive, value)
+        for name, rule in each.items():
+            column = draft.columns.get(name)
+            if isinstance(rule, Closeness) and rule.hierarchical is not None and column is not None:
+                found += _check_distance(name, column)
+    return found
+
+
+def _check_distance(name: str, column: Column) -> list[Problem]:
+    if column.role != "sensitive" or column.hierarchy not in (None, "none"):
+        return []
+    hint = "give it one, or use { equal = .. }"
+    return [
+        Problem(dotted("columns", name, "hierarchy"), "is missing, and t.hierarchical measures by it", hint)
+    ]
+
+
+# --- methods and their options ----------------------------------------------------------------------------
+
+
+def option_types(method: type[Any]) -> dict[str, Any]:
+    """Return the options of a method and their types: the fields of its dataclass."""
+    hints = get_type_hints(method)
+    return {entry.name: hints[entry.name] for entry in fields(method) if entry.init}
+
+
+def method_problems(choice: MethodChoice, complete: bool = False) -> list[Problem]:
+    """Return what is wrong with a method's name and options.
+
+    Without options the method's module is not even imported, unless `complete` is asked for.
+    """
+    from shoal.methods import METHODS
+
+    if choice.name not in METHODS:
+        return [
+            Problem("method.name", f"there is no method '{choice.name}'", did_you_mean(choice.name, METHODS))
+        ]
+    if not choice.options() and not complete:
+        return []
+    return _made(METHODS[choice.name], choice)[1]
+
+
+def built(choice: MethodChoice) -> Any:
+    """Return the method with its options, or raise PolicyError."""
+    from shoal.methods import METHODS
+
+    problems = method_problems(choice, complete=True)
+    if problems:
+        raise PolicyError(problems)
+    return _made(METHODS[choice.name], choice)[0]
+
+
+def _made(method: type[Any], choice: MethodChoice) -> tuple[Any, list[Problem]]:
+    types = option_types(method)
+    found: list[Problem] = []
+    checked: dict[str, Any] = {}
+    for name, value in choice.options().items():
+        path = dotted("method", name)
+        if name not in types:
+            hint = did_you_mean(name, types) or "it has none"
+            found.append(Problem(path, f"is no option of {choice.name}", hint))
+            continue
+        try:
+            checked[name] = _option(types[name], value)
+        except ValidationError as error:
+            found += explained(error, None, "method", name)
+    for entry in fields(method):
+        needed = entry.init and entry.default is MISSING and entry.default_factory is MISSING
+        if needed and entry.name not in choice.options():
+            found.append(Problem(dotted("method", entry.name), f"is missing; {choice.name} needs it"))
+    if found:
+        return None, found
+    try:
+        return method(**checked), []
+    except PolicyError as error:
+        return None, [
+            problem
+            if problem.path.startswith("method")
+            else Problem(f"method.{problem.path}", *_rest(problem))
+            for problem in error.problems
+        ]
+    except ValueError as error:
+        return None, [Problem("method", str(error))]
+
+
+def _rest(problem: Problem) -> tuple[str, str]:
+    return problem.message, problem.hint
+
+
+def _option(kind: Any, value: Any) -> Any:
+    """Check one option against its type: strictly, or "5" would pass for 5, yet a list stands for a tuple."""
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    if isinstance(value, list | tuple):
+        return adapter.validate_json(json.dumps(value), strict=True)
+    return adapter.validate_python(value, strict=True)

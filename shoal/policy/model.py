@@ -1,0 +1,287 @@
+"""`Policy`: what a table's columns are, what a release must guarantee, and how to make it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.plan import ColumnPlan, Role
+from shoal.policy import toml
+from shoal.policy.checks import WORDS, built, problems_of
+from shoal.policy.part import Part
+from shoal.policy.parts import Column, Data, MethodChoice, Utility
+from shoal.policy.privacy import Privacy
+from shoal.policy.problems import dotted
+
+if TYPE_CHECKING:
+    from shoal.methods import Method
+    from shoal.models import Model
+    from shoal.requirements import Requirements
+
+
+class Policy(BaseModel):
+    """What a table's columns are, what a release must guarantee, and how to make it.
+
+    Made from a file (`read`), from text (`from_toml`), from a few keywords (`from_keywords`), or from its
+    parts. Frozen; a mistake anywhere raises one PolicyError that lists all mistakes.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, title="Shoal policy"
+    )
+
+    data: Data = Field(default_factory=Data)
+    """Reading options."""
+    columns: dict[str, Column] = Field(default_factory=dict)
+    """One table per column."""
+    privacy: Privacy = Field(default_factory=Privacy)
+    """What a release must guarantee."""
+    method: MethodChoice = Field(default_factory=MethodChoice)
+    """How to make the release."""
+    utility: Utility = Field(default_factory=Utility)
+    """What a good release is."""
+
+    _base: Path = PrivateAttr(default=Path())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, raw: Any, handler: ModelWrapValidatorHandler[Policy], info: ValidationInfo) -> Policy:
+        if isinstance(raw, Policy):
+            return raw
+        if not isinstance(raw, Mapping):
+            raise PolicyError([Problem("policy", f"must be a table, not {type(raw).__name__}")])
+        base = Path((info.context or {}).get("base", "."))
+        raw = _long_form(raw)
+        problems = problems_of(raw, base)
+        if problems:
+            raise PolicyError(problems)
+        policy = handler(raw)
+        policy._base = base
+        return policy
+
+    # --- making ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Policy:
+        """Read a policy file. Hierarchy files are looked for beside it."""
+        place = Path(path)
+        try:
+            text = place.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            folder = place.parent
+            nearby = sorted(file.name for file in folder.glob("*.toml")) if folder.is_dir() else []
+            hint = did_you_mean(place.name, nearby) or "`shoal init` writes one"
+            raise PolicyError([Problem(str(place), "there is no such file", hint)]) from None
+        except IsADirectoryError:
+            raise PolicyError([Problem(str(place), "is a folder", "name the policy file in it")]) from None
+        except UnicodeDecodeError:
+            raise PolicyError([Problem(str(place), "is no UTF-8 text", "save it as UTF-8")]) from None
+        except OSError as error:
+            raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
+        return cls.from_toml(text, place.parent, name=place.name)
+
+    @classmethod
+    def from_toml(cls, text: str, base: str | os.PathLike[str] = ".", *, name: str = "policy") -> Policy:
+        """Make a policy from TOML text; files in it are relative to `base`."""
+        return cls.from_dict(toml.parsed(text, name), base)
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any], base: str | os.PathLike[str] = ".") -> Policy:
+        """Make a policy from plain tables, shaped like the file; files in it are relative to `base`."""
+        return cls.model_validate(dict(raw), context={"base": base})
+
+    @classmethod
+    def from_keywords(
+        cls,
+        *,
+        quasi: Iterable[str] = (),
+        sensitive: Iterable[str] = (),
+        identifier: Iterable[str] = (),
+        plain: Iterable[str] = (),
+        k: int | None = None,
+        l: Any = None,  # noqa: E741
+        t: Any = None,
+        alpha: Any = None,
+        p: Any = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        weights: Mapping[str, float] | None = None,
+        limits: Mapping[str, int | Sequence[str]] | None = None,
+        method: str | Mapping[str, Any] = "mondrian",
+        measure: str = "lm",
+        suppression: float = 0.0,
+        other_columns: str = "refuse",
+        data: Mapping[str, Any] | None = None,
+        base: str | os.PathLike[str] = ".",
+        **unknown: Any,
+    ) -> Policy:
+        """Make a policy without a file: columns by role, requirements, and a method by name or as a table."""
+        roles = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
+        columns, problems = _by_role(roles)
+        for name in unknown:
+            known = [
+                *roles,
+                "k",
+                "l",
+                "t",
+                "alpha",
+                "p",
+                "hierarchies",
+                "weights",
+                "limits",
+                "method",
+                "measure",
+            ]
+            known += ["suppression", "other_columns", "data", "base"]
+            problems.append(Problem(name, "is no keyword of a policy", did_you_mean(name, known)))
+        extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
+        for key, word, values in (*extras, ("limit", "limits", limits)):
+            for name, value in (values or {}).items():
+                if name in columns:
+                    columns[name][key] = value
+                else:
+                    problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
+        asked = {"k": k, "l": l, "t": t, "alpha": alpha, "p": p}
+        raw = {
+            "data": {"other_columns": other_columns, **(data or {})},
+            "columns": columns,
+            "privacy": {key: value for key, value in asked.items() if value is not None},
+            "method": {"name": method} if isinstance(method, str) else dict(method),
+            "utility": {"measure": measure, "suppression": suppression},
+        }
+        try:
+            policy = cls.from_dict(raw, base)
+        except PolicyError as error:
+            problems += error.problems
+        if problems:
+            raise PolicyError(problems)
+        return policy
+
+    def override(self, settings: Iterable[str]) -> Policy:
+        """Return the policy with some values changed: ``["privacy.k=10", "method.name=mondrian"]``.
+
+        Values are TOML; a bare word is text. A new method name drops the options of the former method.
+        """
+        from shoal.policy.overrides import changed
+
+        return self.from_dict(changed(self.to_dict(), settings), self._base)
+
+    def with_method(self, name: str, **options: Any) -> Policy:
+        """Return the policy with another method; options of the former one are dropped."""
+        kept = self.method.options() if name == self.method.name else {}
+        return self.from_dict({**self.to_dict(), "method": {"name": name, **kept, **options}}, self._base)
+
+    # --- writing --------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain tables, shaped like the file, without what is left at its default."""
+        whole = self.model_dump(exclude_none=True)
+        brief = self.model_dump(exclude_none=True, exclude_defaults=True)
+        parts = {"data": brief.get("data"), "columns": brief.get("columns"), "privacy": whole["privacy"]}
+        parts |= {"method": whole["method"], "utility": whole["utility"]}
+        return {name: part for name, part in parts.items() if part}
+
+    def to_toml(self) -> str:
+        """Return the policy as TOML text; reading it gives an equal policy."""
+        return toml.document(self.to_dict())
+
+    # --- what the work needs ----------------------------------------------------------------------------
+
+    @property
+    def base(self) -> Path:
+        """The folder that files in the policy are relative to."""
+        return self._base
+
+    def names(self, role: Role) -> tuple[str, ...]:
+        """Return the columns of a role, in the order of the policy."""
+        return tuple(name for name, column in self.columns.items() if column.role == role)
+
+    def plans(self, names: Sequence[str], *, of_release: bool = False) -> tuple[ColumnPlan, ...]:
+        """Return what is to be done with each column of a table, in the order of the table.
+
+        Raises PolicyError where the table lacks a column of the policy, or has columns that nobody decided on.
+        A release need not have the identifiers, and its other columns are plain.
+        """
+        problems = [
+            Problem(dotted("columns", name), "the table has no such column", did_you_mean(name, names))
+            for name, column in self.columns.items()
+            if name not in names and not (of_release and column.role in ("identifier", "plain"))
+        ]
+        other = [name for name in names if name not in self.columns]
+        choice = "plain" if of_release else self.data.other_columns
+        if other and choice == "refuse":
+            listed = ", ".join(other[:12]) + (f" and {len(other) - 12} more" if len(other) > 12 else "")
+            hint = 'give each a role, or set data.other_columns to "drop" or "plain"'
+            problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
+        if problems:
+            raise PolicyError(problems)
+        return tuple(self._plan(name, "plain" if choice == "plain" else "identifier") for name in names)
+
+    def _plan(self, name: str, fallback: Role) -> ColumnPlan:
+        column = self.columns.get(name)
+        if column is None:
+            return ColumnPlan(name, fallback)
+        spec = column.hierarchy
+        hierarchy: str | Path | Mapping[str, Any] | None
+        if isinstance(spec, Part):
+            hierarchy = spec.model_dump(exclude_none=True)
+        elif isinstance(spec, str) and spec not in WORDS:
+            hierarchy = self._base / spec
+        else:
+            hierarchy = spec
+        return ColumnPlan(name, column.role, hierarchy, column.weight, column.limit)
+
+    def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
+        """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""
+        return self.privacy.models(self.names("sensitive") if sensitive is None else sensitive)
+
+    def requirements(self, sensitive: Sequence[str] | None = None) -> Requirements:
+        """Return what a release must satisfy and optimize."""
+        from shoal.requirements import Requirements
+
+        return Requirements(
+            models=self.models(sensitive), suppression=self.utility.suppression, measure=self.utility.measure
+        )
+
+    def build_method(self) -> Method:
+        """Return the method with its options."""
+        method: Method = built(self.method)
+        return method
+
+
+def _long_form(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Spell out the short form of a column, ``age = "quasi"``."""
+    out = dict(raw)
+    if isinstance(out.get("columns"), Mapping):
+        out["columns"] = {
+            name: {"role": entry} if isinstance(entry, str) else entry
+            for name, entry in out["columns"].items()
+        }
+    if isinstance(out.get("method"), str):
+        out["method"] = {"name": out["method"]}
+    return out
+
+
+def _by_role(roles: Mapping[str, Iterable[str]]) -> tuple[dict[str, dict[str, Any]], list[Problem]]:
+    """Turn columns by role into columns with roles; a column with two roles is a problem."""
+    columns: dict[str, dict[str, Any]] = {}
+    problems = []
+    for role, names in roles.items():
+        for name in [names] if isinstance(names, str) else names:
+            former = columns.setdefault(name, {"role": role})["role"]
+            if former != role:
+                message = f"has two roles, {former} and {role}"
+                problems.append(Problem(dotted("columns", name), message, "keep one of them"))
+    return columns, problems

@@ -1,0 +1,115 @@
+"""Single values of a policy changed from outside, as with ``--set privacy.k=10``."""
+
+from __future__ import annotations
+
+import copy
+import tomllib
+from collections.abc import Iterable
+from typing import Any
+
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.policy.checks import SECTIONS
+from shoal.policy.parts import Column
+from shoal.policy.problems import dotted
+
+
+def changed(raw: dict[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Return the tables of a policy with ``path=value`` settings applied, in their order.
+
+    Raises PolicyError with all settings that have no place or no readable value.
+    """
+    out = copy.deepcopy(raw)
+    problems: list[Problem] = []
+    parsed: list[tuple[list[str], Any]] = []
+    for setting in settings:
+        path_text, equals, value_text = setting.partition("=")
+        if not equals or not path_text.strip():
+            problems.append(Problem(setting, "is no setting", "write PATH=VALUE, as in privacy.k=10"))
+            continue
+        path = _keys(path_text.strip())
+        problem = _misplaced(path, out) or _unreadable(path, value_text.strip())
+        if problem is not None:
+            problems.append(problem)
+            continue
+        parsed.append((path, _value(value_text.strip())))
+    if problems:
+        raise PolicyError(problems)
+    # A new method comes first: it drops the former method's options, not those set along with it.
+    parsed.sort(key=lambda setting: setting[0] != ["method", "name"])
+    for path, value in parsed:
+        _put(out, path, value)
+    return out
+
+
+def _keys(text: str) -> list[str]:
+    """Split a dotted path; names with dots stand in quotes."""
+    try:
+        table: Any = tomllib.loads(f"{text} = 0")
+    except tomllib.TOMLDecodeError:
+        return [part.strip() for part in text.split(".")]
+    keys = []
+    while isinstance(table, dict):
+        ((name, table),) = table.items()
+        keys.append(name)
+    return keys
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _unreadable(path: list[str], text: str) -> Problem | None:
+    """A value that looks like TOML and is not; anything else that is not TOML is a bare word."""
+    try:
+        tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError as error:
+        if not text:
+            return Problem(dotted(*path), "has no value", "write PATH=VALUE, as in privacy.k=10")
+        if text[0] in "[{\"'":
+            reason = str(error).partition(" (at")[0]
+            return Problem(dotted(*path), f"{text} is no TOML value", reason[:1].lower() + reason[1:])
+    return None
+
+
+def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
+    """A path that leads nowhere."""
+    sections = ["data", "columns", "privacy", "method", "utility"]
+    where = dotted(*path)
+    if path[0] not in sections:
+        return Problem(where, f"there is no section '{path[0]}'", did_you_mean(path[0], sections))
+    if len(path) == 1:
+        known = list(SECTIONS[path[0]].model_fields) if path[0] in SECTIONS else list(raw["columns"])
+        example = dotted(path[0], known[0]) if known else path[0]
+        return (
+            None
+            if path[0] == "method"
+            else Problem(where, "is a section", f"set a value in it: {example}=..")
+        )
+    if path[0] == "columns":
+        if path[1] not in raw["columns"] and path[2:] not in ([], ["role"]):
+            hint = did_you_mean(path[1], raw["columns"])
+            return Problem(where, f"the policy has no column '{path[1]}'", hint)
+        if len(path) > 2 and path[2] not in Column.model_fields:
+            return Problem(where, f"a column has no '{path[2]}'", did_you_mean(path[2], Column.model_fields))
+    elif path[0] != "method" and path[1] not in SECTIONS[path[0]].model_fields:
+        known = list(SECTIONS[path[0]].model_fields)
+        return Problem(where, f"there is no '{path[1]}' in [{path[0]}]", did_you_mean(path[1], known))
+    return None
+
+
+def _put(raw: dict[str, Any], path: list[str], value: Any) -> None:
+    if path == ["method"] and isinstance(value, str):
+        path, value = ["method", "name"], value
+    if path == ["method", "name"] and raw.get("method", {}).get("name") != value:
+        raw["method"] = {}
+    if path[0] == "columns" and len(path) == 2 and isinstance(value, str):
+        path = [*path, "role"]
+    table = raw
+    for name in path[:-1]:
+        inner = table.get(name)
+        table[name] = inner = inner if isinstance(inner, dict) else {}
+        table = inner
+    table[path[-1]] = value

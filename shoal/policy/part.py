@@ -1,0 +1,51 @@
+"""What all parts of a policy share: frozen objects that report mistakes in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from shoal.errors import PolicyError
+
+Whole = Annotated[int, Strict()]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Text = Annotated[str, Strict()]
+
+
+def wrong(message: str, hint: str = "") -> PydanticCustomError:
+    """Return an error that is shown to the user in exactly these words."""
+    return PydanticCustomError("shoal", "{message}", {"message": message, "hint": hint})
+
+
+def shown(value: object) -> str:
+    """Show a wrong value as a TOML user wrote it, shortened."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        keys = [str(key) for key in value]
+        return f"a table with {', '.join(keys[:4])}" if keys else "an empty table"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+class Part(BaseModel):
+    """A frozen piece of a policy. Mistakes raise PolicyError, with all of them listed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                from shoal.policy.problems import explained
+
+                raise PolicyError(explained(error, type(self))) from None
+
+        # Tells pydantic not to call this when a part is validated inside another one: there all problems
+        # are to be collected, not only those of the first part.
+        __init__.__pydantic_base_init__ = True

@@ -1,0 +1,134 @@
+"""The sections of a policy as frozen objects: reading options, columns, method, utility."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema, field_validator
+
+from shoal.errors import did_you_mean
+from shoal.plan import Role
+from shoal.policy.hierarchies import HierarchySpec
+from shoal.policy.part import Number, Part, Text, Whole, shown, wrong
+
+# --- reading options --------------------------------------------------------------------------------------
+
+
+def _one_character(value: str) -> str:
+    named = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}.get(value.lower(), value)
+    if len(named) != 1:
+        raise wrong(f"must be a single character, not {shown(value)}", "for example ';', or 'tab'")
+    return named
+
+
+class Data(Part):
+    """How the table is read, and what happens to columns that the policy does not name."""
+
+    delimiter: Text | None = None
+    """Character between the cells of a text file; found out from the file when not given."""
+    encoding: Text | None = None
+    """Encoding of a text file, such as `utf-8` or `latin-1`."""
+    quote: Text | None = None
+    """Character around cells that contain the delimiter; an empty string when nothing is quoted."""
+    null_values: tuple[Text, ...] = ()
+    """Texts that mean "no value", such as `?` or `NA`."""
+    sheet: Text | Whole | None = None
+    """Sheet of a workbook: its name, or its number counted from 1."""
+    other_columns: Literal["refuse", "drop", "plain"] = "refuse"
+    """What to do with columns that the policy does not name: refuse the table, drop them, or publish them as
+    they are."""
+
+    @field_validator("delimiter")
+    @classmethod
+    def _delimiter(cls, value: str | None) -> str | None:
+        return None if value is None else _one_character(value)
+
+    @field_validator("quote")
+    @classmethod
+    def _quote(cls, value: str | None) -> str | None:
+        return value if value is None or value == "" else _one_character(value)
+
+    @field_validator("encoding")
+    @classmethod
+    def _encoding(cls, value: str | None) -> str | None:
+        import codecs
+
+        if value is not None:
+            try:
+                codecs.lookup(value)
+            except LookupError:
+                usual = ("utf-8", "utf-16", "latin-1", "cp1252", "iso-8859-15", "ascii")
+                raise wrong(f"'{value}' is no known encoding", did_you_mean(value, usual)) from None
+        return value
+
+
+# --- columns ----------------------------------------------------------------------------------------------
+
+
+def _limit(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            raise wrong(f"must be a level, 0 or higher, not {value}")
+        return value
+    if isinstance(value, str):
+        raise wrong(f"must be a level or a list of node names, not {shown(value)}", f"write [{value!r}]")
+    if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
+        return tuple(value)
+    raise wrong(f"must be a level or a list of node names, not {shown(value)}")
+
+
+class Column(Part):
+    """What a column is, and how it may be generalized."""
+
+    role: Role
+    """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: dropped.
+    `plain`: published as it is."""
+    hierarchy: HierarchySpec | None = None
+    """A CSV file relative to the policy, `auto`, `none`, or a table with widths, cuts, mask, dates or tree."""
+    weight: Annotated[Number, Field(ge=0)] = 1.0
+    """How much a loss in this column counts beside the others."""
+    limit: (
+        Annotated[
+            int | tuple[str, ...],
+            PlainValidator(_limit),
+            WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]}),
+        ]
+        | None
+    ) = None
+    """How far values may be generalized: a level, or the names of the highest permitted nodes."""
+    protected: tuple[Text, ...] | None = None
+    """Nodes of a sensitive column's hierarchy under which all values count as one."""
+
+
+# --- method and utility -----------------------------------------------------------------------------------
+
+
+class MethodChoice(Part):
+    """The method by name, with its options beside the name."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: Text = "mondrian"
+    """Name of the method; `shoal methods` lists them."""
+
+    def options(self) -> dict[str, Any]:
+        """Return the options beside the name, as they were written."""
+        return dict(self.model_extra or {})
+
+
+class Utility(Part):
+    """What a good release is."""
+
+    measure: Text = "lm"
+    """The loss to keep small; `shoal measures` lists them."""
+    suppression: Annotated[Number, Field(ge=0, le=1)] = 0.0
+    """Share of rows, 0 to 1, that may be left out."""
+
+    @field_validator("measure")
+    @classmethod
+    def _registered(cls, name: str) -> str:
+        from shoal.measures import MEASURES
+
+        if name not in MEASURES:
+            raise wrong(f"there is no measure '{name}'", did_you_mean(name, MEASURES))
+        return name

@@ -1,0 +1,109 @@
+"""From pydantic's errors to problems in our words: where, what, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from shoal.errors import Problem, did_you_mean
+from shoal.policy.hierarchies import HIERARCHY_KINDS
+from shoal.policy.part import shown
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+_WANTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "dataclass_type": "a table",
+}
+
+_BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+
+
+def dotted(*keys: str | int) -> str:
+    """Write a path as TOML does: keys with dots, spaces or quotes in quotes, positions in brackets."""
+    text = ""
+    for key in keys:
+        if isinstance(key, int):
+            text += f"[{key}]"
+            continue
+        if not _BARE.match(key):
+            key = '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        text += f".{key}" if text else key
+    return text
+
+
+def explained(error: ValidationError, model: type[BaseModel] | None, *before: str | int) -> list[Problem]:
+    """Return the problems behind a validation error of `model`, whose place in the policy is `before`."""
+    problems = []
+    for detail in error.errors():
+        keys = [key for key in detail["loc"] if not _is_tag(key)]
+        message, hint = _words(detail, _owner(model, detail["loc"]))
+        problems.append(Problem(dotted(*before, *keys) or "policy", message, hint))
+    # A value that fits none of several kinds is reported once per kind; the first says enough.
+    return list({problem.path: problem for problem in reversed(problems)}.values())[::-1]
+
+
+def _is_tag(key: str | int) -> bool:
+    return isinstance(key, str) and key.startswith("<") and key.endswith(">")
+
+
+def _owner(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> type[BaseModel] | None:
+    """The part in which the last key of a path stands."""
+    from shoal.policy.privacy import PART_OF_TAG
+
+    kinds: dict[str, type[BaseModel]] = {f"<{kind}>": part for kind, part in HIERARCHY_KINDS.items()}
+    for key in path:
+        model = kinds.get(str(key), PART_OF_TAG.get(str(key), model))
+    return model
+
+
+def _words(detail: Any, owner: type[BaseModel] | None) -> tuple[str, str]:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind == "shoal":
+        return context["message"], context["hint"]
+    if kind == "extra_forbidden":
+        known = list(owner.model_fields) if owner is not None else []
+        return "is unknown here", did_you_mean(str(detail["loc"][-1]), known)
+    if kind == "missing":
+        return "is missing", _choices(owner, detail["loc"][-1])
+    if kind == "literal_error":
+        known = re.findall(r"'([^']*)'", context["expected"])
+        return f"{shown(value)} is unknown", did_you_mean(str(value), known)
+    if kind in _WANTED:
+        return f"must be {_WANTED[kind]}, not {shown(value)}", ""
+    if kind in _BOUNDS:
+        bound, words = _BOUNDS[kind]
+        return f"must be {words} {context[bound]:g}, not {shown(value)}", ""
+    if kind in ("too_short", "too_long"):
+        wanted = context.get("min_length", context.get("max_length"))
+        return f"must have {wanted} entries, not {context['actual_length']}", ""
+    return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}", ""
+
+
+def _choices(owner: type[BaseModel] | None, key: str | int) -> str:
+    """What a missing key may be, where it is one of a few words."""
+    from typing import get_args
+
+    field = owner.model_fields.get(str(key)) if owner is not None else None
+    words = get_args(field.annotation) if field is not None else ()
+    if words and all(isinstance(word, str) for word in words):
+        return "one of " + ", ".join(words)
+    return ""

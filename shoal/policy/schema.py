@@ -1,0 +1,60 @@
+"""The JSON schema of policy files, for editors; generated, so that it cannot go stale."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import textwrap
+from typing import Any
+
+from pydantic import TypeAdapter
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of a policy file, with the options of every method and the known measures."""
+    from shoal.measures import MEASURES
+    from shoal.methods import METHODS
+    from shoal.policy.checks import option_types
+    from shoal.policy.model import Policy
+
+    schema = Policy.model_json_schema()
+    parts = schema["$defs"]
+    parts["Utility"]["properties"]["measure"]["enum"] = list(MEASURES)
+    choice = parts["MethodChoice"]
+    choice["properties"]["name"]["enum"] = list(METHODS)
+    choice.pop("additionalProperties", None)
+    cases = []
+    for name in METHODS:
+        method = METHODS[name]
+        notes = field_notes(method)
+        options = {
+            option: {**TypeAdapter(kind).json_schema(), "description": notes.get(option, "")}
+            for option, kind in option_types(method).items()
+        }
+        then = {"properties": {"name": {"const": name}, **options}, "additionalProperties": False}
+        # Without a name the default method is meant.
+        needs = {} if name == choice["properties"]["name"]["default"] else {"required": ["name"]}
+        cases.append({"if": {"properties": {"name": {"const": name}}, **needs}, "then": then})
+    choice["allOf"] = cases
+    column = schema["properties"]["columns"]["additionalProperties"]
+    role = parts["Column"]["properties"]["role"]
+    schema["properties"]["columns"]["additionalProperties"] = {"anyOf": [column, role]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def field_notes(cls: type[Any]) -> dict[str, str]:
+    """Return the docstring under each field of a class, inherited fields included."""
+    notes: dict[str, str] = {}
+    for base in reversed(cls.__mro__[:-1]):
+        try:
+            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        except (OSError, TypeError, SyntaxError):
+            continue
+        lines = body.body if isinstance(body, ast.ClassDef) else []
+        for entry, after in itertools.pairwise(lines):
+            if not isinstance(entry, ast.AnnAssign) or not isinstance(entry.target, ast.Name):
+                continue
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                notes[entry.target.id] = inspect.cleandoc(str(after.value.value))
+    return notes

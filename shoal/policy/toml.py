@@ -1,0 +1,99 @@
+"""TOML in and out: syntax errors in plain words, and a small writer (the standard library only reads)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.errors import PolicyError, Problem
+from shoal.policy.problems import dotted
+
+_PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """Parse a TOML document; `name` is how errors call it."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        if place is not None and place[1]:
+            line, column = int(place[1]), int(place[2])
+        else:
+            line, column = max(text.count("\n") + 1, 1), len(text.rsplit("\n", 1)[-1]) + 1
+        lines = text.splitlines()
+        written = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        reason = _PLACE.sub("", str(error))
+        message = f"line {line}, column {column}: {reason[:1].lower()}{reason[1:]}"
+        whole = f"{message}: {written}" if written else message
+        raise PolicyError([Problem(name, whole, _advice(reason, written))]) from None
+
+
+def _advice(reason: str, written: str) -> str:
+    """What is usually meant by a line that is not TOML."""
+    lowered = reason.lower()
+    if "overwrite" in lowered or "declare" in lowered or "namespace" in lowered:
+        return "a table or key stands there twice: merge them"
+    if "invalid value" in lowered:
+        return 'text goes in quotes, as in role = "quasi"'
+    if written.startswith("[") and not written.endswith("]"):
+        return "a section ends with ]"
+    if "=" in lowered or "key" in lowered or "table declaration" in lowered:
+        return 'names with spaces or other signs go in quotes, as in [columns."zip code"]'
+    return ""
+
+
+def quoted(text: str) -> str:
+    """Write a basic TOML string."""
+    out = []
+    for sign in text:
+        if sign in _ESCAPES:
+            out.append(_ESCAPES[sign])
+        elif ord(sign) < 32 or ord(sign) == 127:
+            out.append(f"\\u{ord(sign):04X}")
+        else:
+            out.append(sign)
+    return '"' + "".join(out) + '"'
+
+
+def key(name: str) -> str:
+    """Write one key, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+
+
+def value(item: Any) -> str:
+    """Write a value in one line."""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, str):
+        return quoted(item)
+    if isinstance(item, int | float):
+        return repr(item)
+    if isinstance(item, dt.datetime | dt.date | dt.time):
+        return item.isoformat()
+    if isinstance(item, Mapping):
+        inside = ", ".join(f"{key(str(name))} = {value(inner)}" for name, inner in item.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    return "[" + ", ".join(value(inner) for inner in item) + "]"
+
+
+def document(sections: Mapping[str, Any]) -> str:
+    """Write sections and, under `columns`, one table per column."""
+    blocks = []
+    for name, section in sections.items():
+        if name == "columns":
+            blocks += [_table(f"columns.{key(column)}", entry) for column, entry in section.items()]
+        else:
+            blocks.append(_table(key(name), section))
+    return "\n".join(blocks)
+
+
+def _table(head: str, entries: Mapping[str, Any]) -> str:
+    return "".join([f"[{head}]\n", *(f"{key(name)} = {value(item)}\n" for name, item in entries.items())])
+
+
+__all__ = ["document", "dotted", "key", "parsed", "quoted", "value"]
