@@ -54,6 +54,32 @@ class Published:
         """Number of classes."""
         return len(self.sizes)
 
+    @cached_property
+    def ranges(self) -> tuple[tuple[IntVector, IntVector, LongVector], ...] | None:
+        """Per quasi-identifier the distinct ranges that are shown: first code, last code, number of rows.
+
+        There are far fewer of them than classes, so losses that depend on a range alone are cheap on any
+        number of rows. None where `low` and `high` are. O(classes x quasi-identifiers), plus sorting for
+        columns with very many values.
+        """
+        if self.low is None or self.high is None:
+            return None
+        found = []
+        for j, attribute in enumerate(self.attributes):
+            size = attribute.hierarchy.size
+            keys = self.low[:, j].astype(np.int64) * size + self.high[:, j]
+            if size * size <= max(1 << 16, 4 * len(keys)):
+                used = np.bincount(keys, minlength=size * size) > 0
+                shown = np.flatnonzero(used)
+                rows = np.bincount(keys, weights=self.sizes, minlength=size * size)[shown]
+            else:
+                shown, place = np.unique(keys, return_inverse=True)
+                rows = np.bincount(place, weights=self.sizes, minlength=len(shown))
+            found.append(
+                ((shown // size).astype(np.int32), (shown % size).astype(np.int32), rows.astype(np.int64))
+            )
+        return tuple(found)
+
     def groups(self, original: CodedTable | None = None) -> Groups:
         """Return the classes as group models see them.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.published import Published
+from shoal.release import ValueSets
 from shoal.table import Attribute, CodedTable
 
 
@@ -19,13 +20,23 @@ class Measure(ABC):
     """The key in the registry and in ``--json``."""
     summary: ClassVar[str]
     needs_original: ClassVar[bool] = False
+    needs_owner: ClassVar[bool] = False
+    """Whose row each published row is must be known: only whoever made the release can measure it."""
     lower_is_better: ClassVar[bool] = True
     default: ClassVar[bool] = True
     """Reported without being asked for; False for expensive ones."""
 
     @abstractmethod
     def value(self, published: Published, original: CodedTable | None, k: int) -> float:
-        """Measure a release. NaN where it cannot be known without the original."""
+        """Measure a release. NaN where it cannot be known, see `unknown`."""
+
+    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+        """Say why the value cannot be known from what is given, or None."""
+        if self.needs_original and original is None:
+            return "needs the original table"
+        if self.needs_owner and published.owner is None:
+            return "needs to know which row of the original each published row comes from"
+        return None
 
 
 class CellMeasure(Measure):
@@ -35,35 +46,71 @@ class CellMeasure(Measure):
     Such measures can steer every search: the loss of a range is known before any grouping.
     """
 
+    monotone: ClassVar[bool] = True
+    """A wider range never loses less, so the loss of finer cells is a lower bound for coarser ones."""
+    total: ClassVar[bool] = False
+    """Report the weighted sum over rows and cells instead of the mean; searches may use either."""
+
     @abstractmethod
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the loss of showing each range ``[low, high]`` of the attribute; `counts` is how often each
-        code occurs in the original column. Growing with the range, 0 for a single value.
+        code occurs in the original column. 0 for a single value, growing with the range where `monotone`.
         """
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
-        """Average the loss over all rows, suppressed ones included."""
+    def set_loss(
+        self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
+    ) -> FloatVector:
+        """Return the loss of showing each set ``codes[start[i]:start[i + 1]]`` (ascending, not empty).
+
+        Unless a measure knows better, a set loses as much as the range between its ends.
+        """
+        return self.loss(attribute, counts, codes[start[:-1]], codes[start[1:] - 1])
+
+    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+        """Without ranges there is nothing to measure."""
         if published.low is None or published.high is None:
-            return float("nan")
-        if self.needs_original and original is None:
-            return float("nan")
-        rows = published.rows + published.suppressed
-        if rows == 0:
-            return 0.0
-        total = weights = 0.0
+            return "needs the original table, to place the published cells in their domains"
+        return super().unknown(published, original)
+
+    def column_losses(self, published: Published, original: CodedTable | None) -> FloatVector:
+        """Return, per quasi-identifier, the sum of the loss over all rows, suppressed ones included."""
+        losses = np.zeros(len(published.attributes))
         for j, attribute in enumerate(published.attributes):
             size = attribute.hierarchy.size
-            counts = original.value_counts[j] if original is not None else np.ones(size, np.int64)
-            cells = self.loss(attribute, counts, published.low[:, j], published.high[:, j])
-            ends = np.array([0], np.int32), np.array([size - 1], np.int32)
-            worst = float(self.loss(attribute, counts, *ends)[0])
-            total += attribute.weight * (float(cells @ published.sizes) + worst * published.suppressed)
-            weights += attribute.weight
-        return total / (weights * rows)
+            if size == 0:
+                continue
+            known = self.needs_original and original is not None
+            counts = original.value_counts[j] if known and original else np.ones(size, np.int64)
+            if published.sets is not None:
+                start, codes = column_sets(published.sets, len(published.attributes), j)
+                shown, rows = self.set_loss(attribute, counts, start, codes), published.sizes
+            else:
+                assert published.ranges is not None
+                low, high, rows = published.ranges[j]
+                shown = self.loss(attribute, counts, low, high)
+            losses[j] = shown @ rows
+            if published.suppressed:
+                ends = np.array([0], np.int32), np.array([size - 1], np.int32)
+                losses[j] += published.suppressed * self.loss(attribute, counts, *ends)[0]
+        return losses
+
+    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+        """Average (or sum) the loss over all rows, suppressed ones included.
+
+        O(classes x quasi-identifiers) at most.
+        """
+        if self.unknown(published, original) is not None:
+            return float("nan")
+        weights = np.array([attribute.weight for attribute in published.attributes], np.float64)
+        loss = float(self.column_losses(published, original) @ weights)
+        share = float(weights.sum()) * (published.rows + published.suppressed)
+        if self.total or share == 0:
+            return loss
+        return loss / share
 
 
 class ClassMeasure(Measure):
-    """A number that depends on the sizes of the classes alone."""
+    """A number that depends on the sizes of the classes alone; smaller is better."""
 
     @abstractmethod
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
@@ -78,3 +125,11 @@ class ClassMeasure(Measure):
     def value(self, published: Published, original: CodedTable | None, k: int) -> float:
         """Measure the published classes."""
         return self.of_sizes(published.sizes, published.suppressed, k)
+
+
+def column_sets(sets: ValueSets, columns: int, column: int) -> tuple[LongVector, IntVector]:
+    """Return the value sets of one column: where each class's set starts, and all their codes."""
+    lengths = np.diff(sets.start)
+    mine = np.arange(len(lengths)) % columns == column
+    start = np.concatenate(([0], np.cumsum(lengths[mine]))).astype(np.int64)
+    return start, sets.codes[: sets.start[-1]][np.repeat(mine, lengths)]

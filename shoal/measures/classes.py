@@ -1,0 +1,56 @@
+"""Measures of class sizes: discernibility, average class size, number of classes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import LongVector
+from shoal.measures.base import ClassMeasure, Measure
+from shoal.published import Published
+from shoal.table import CodedTable
+
+
+class Discernibility(ClassMeasure):
+    """Discernibility metric (Bayardo and Agrawal 2005): each row costs the size of its class."""
+
+    name: ClassVar[str] = "dm"
+    summary: ClassVar[str] = "sum of squared class sizes; a suppressed row costs the number of all rows"
+
+    def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
+        """Add up the squares."""
+        rows = int(sizes.sum()) + suppressed
+        return float(int(np.dot(sizes, sizes)) + suppressed * rows)
+
+    def bound(self, sizes: LongVector, k: int) -> float:
+        """Each row of a group costs at least the size of the group, merged or suppressed."""
+        return float(int(np.dot(sizes, sizes)))
+
+
+class AverageClass(ClassMeasure):
+    """Normalized average class size (LeFevre et al. 2006)."""
+
+    name: ClassVar[str] = "avg"
+    summary: ClassVar[str] = "rows / (classes x k), suppressed rows counted; 1 is the best for k-anonymity"
+
+    def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
+        """All rows over classes times k; a release without any class counts as one class."""
+        rows = int(sizes.sum()) + suppressed
+        return rows / (max(len(sizes), 1) * max(k, 1))
+
+    def bound(self, sizes: LongVector, k: int) -> float:
+        """There cannot be more classes than groups."""
+        return self.of_sizes(sizes, 0, k)
+
+
+class NumberOfClasses(Measure):
+    """How many classes there are. Searches that want many classes minimize `avg`, which is the same wish."""
+
+    name: ClassVar[str] = "classes"
+    summary: ClassVar[str] = "number of classes of rows that read alike"
+    lower_is_better: ClassVar[bool] = False
+
+    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+        """Count the classes."""
+        return float(published.classes)

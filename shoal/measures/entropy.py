@@ -1,0 +1,116 @@
+"""Losses in bits: how uncertain the original value is to whoever sees the cell (Gionis and Tassa 2009)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.measures.base import CellMeasure, Measure, column_sets
+from shoal.published import Published
+from shoal.table import Attribute, CodedTable
+
+
+def _weighted_logs(counts: LongVector) -> FloatVector:
+    """Return f log2 f of each count, 0 for 0."""
+    logs: FloatVector = np.log2(np.maximum(counts, 1).astype(np.float64))
+    return np.multiply(counts, logs)
+
+
+def _prefix(values: FloatVector | LongVector) -> FloatVector:
+    return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
+
+
+def _bits(rows: FloatVector, logs: FloatVector) -> FloatVector:
+    """Entropy of a distribution with counts f, from the sums of f and of f log2 f. Never below 0."""
+    some = np.maximum(rows, 1.0)
+    return np.maximum(np.log2(some) - logs / some, 0.0)
+
+
+class Entropy(CellMeasure):
+    """Mean entropy of the original value within the cell.
+
+    One cell may lose more than the whole domain: values {a: 1, b: 1, c: 1000} are nearly certain as a whole,
+    while the cell {a, b} hides a full bit. So it is not monotone range by range, though it is so on average
+    over a whole column whose every value is generalized to one level.
+    """
+
+    name: ClassVar[str] = "entropy"
+    summary: ClassVar[str] = "mean entropy of the original value given the cell, in bits"
+    needs_original: ClassVar[bool] = True
+    monotone: ClassVar[bool] = False
+
+    def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
+        """Return the entropy of the column restricted to each range, in bits. O(1) per range, O(domain) once."""
+        rows, logs = _prefix(counts), _prefix(_weighted_logs(counts))
+        bits = _bits(rows[high + 1] - rows[low], logs[high + 1] - logs[low])
+        return np.where(np.asarray(low) == high, 0.0, bits)
+
+    def set_loss(
+        self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
+    ) -> FloatVector:
+        """Return the entropy of the column restricted to each set, in bits."""
+        rows, logs = _prefix(counts[codes]), _prefix(_weighted_logs(counts)[codes])
+        bits = _bits(rows[start[1:]] - rows[start[:-1]], logs[start[1:]] - logs[start[:-1]])
+        return np.where(np.diff(start) == 1, 0.0, bits)
+
+
+class NonUniformEntropy(Measure):
+    """Mean of -log2 Pr(original value of the row | cell): rare values lose more in the same cell.
+
+    Every cell that holds its owner's value adds log2 of the rows that the cell covers in its column, less
+    log2 of the rows that have the value; the second part does not depend on the release, so all but the
+    check that cells do hold their owners' values is work on classes. A cell that does not hold it (permuted
+    values) makes the value infinite. To steer a search by it, use `entropy`: both agree on average over
+    the rows that a cell could stand for.
+    """
+
+    name: ClassVar[str] = "entropy-nonuniform"
+    summary: ClassVar[str] = "mean of -log2 of the probability of the row's own value given its cell, in bits"
+    needs_original: ClassVar[bool] = True
+    needs_owner: ClassVar[bool] = True
+    default: ClassVar[bool] = False
+
+    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+        """Without ranges there is nothing to measure."""
+        if published.low is None or published.high is None:
+            return "needs the original table, to place the published cells in their domains"
+        return super().unknown(published, original)
+
+    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+        """Average over all rows of the original; a row that is not published shows the whole domain.
+
+        O(rows x quasi-identifiers).
+        """
+        low, high, owner = published.low, published.high, published.owner
+        if self.unknown(published, original) is not None:
+            return float("nan")
+        assert original is not None
+        assert low is not None
+        assert high is not None
+        assert owner is not None
+        total = weights = 0.0
+        for j, attribute in enumerate(published.attributes):
+            counts = original.value_counts[j]
+            own = original.codes[:, j][owner]
+            if published.sets is not None:
+                start, codes = column_sets(published.sets, len(published.attributes), j)
+                prefix = _prefix(counts[codes])
+                covered = prefix[start[1:]] - prefix[start[:-1]]
+                size = attribute.hierarchy.size
+                held = np.repeat(np.arange(len(start) - 1) * size, np.diff(start)) + codes
+                inside = np.isin(published.class_of.astype(np.int64) * size + own, held)
+            else:
+                prefix = _prefix(counts)
+                covered = prefix[high[:, j] + 1] - prefix[low[:, j]]
+                inside = (own >= low[published.class_of, j]) & (own <= high[published.class_of, j])
+            if not inside.all():
+                return float("inf")
+            bits = float(np.log2(np.maximum(covered, 1.0)) @ published.sizes)
+            bits += (original.rows - published.rows) * np.log2(max(original.rows, 1))
+            bits -= float(_weighted_logs(counts).sum())
+            total += attribute.weight * bits
+            weights += attribute.weight
+        share = weights * original.rows
+        return max(total, 0.0) / share if share else 0.0

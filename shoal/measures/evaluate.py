@@ -1,0 +1,59 @@
+"""Many measures at once, and one measure column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shoal.measures.base import CellMeasure, Measure
+from shoal.published import Published
+from shoal.table import CodedTable
+
+
+def measure_all(
+    published: Published, original: CodedTable | None, k: int, names: Iterable[str] | None = None
+) -> dict[str, float]:
+    """Measure a release by name: the measures asked for, else all default ones.
+
+    A default measure that cannot be known is left out (`unmeasured` says why); one that was asked for by
+    name is NaN. Work is done on classes and on distinct ranges, so it stays cheap for many rows.
+    """
+    return {
+        measure.name: measure.value(published, original, k)
+        for measure in _chosen(names)
+        if names is not None or measure.unknown(published, original) is None
+    }
+
+
+def unmeasured(
+    published: Published, original: CodedTable | None, names: Iterable[str] | None = None
+) -> dict[str, str]:
+    """Return the measures whose value cannot be known from what is given, and why."""
+    reasons = {measure.name: measure.unknown(published, original) for measure in _chosen(names)}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def per_column(
+    measure: str | CellMeasure, published: Published, original: CodedTable | None
+) -> dict[str, float]:
+    """Return the loss of each quasi-identifier by a cell measure: the mean over rows, or the sum where the
+    measure reports sums. Weights are left out. NaN where it cannot be known.
+    """
+    from shoal.measures import MEASURES
+
+    chosen = MEASURES[measure]() if isinstance(measure, str) else measure
+    if not isinstance(chosen, CellMeasure):
+        raise TypeError(f"'{chosen.name}' is not a loss of cells, so it has no value per column")
+    names = [attribute.name for attribute in published.attributes]
+    if chosen.unknown(published, original) is not None:
+        return dict.fromkeys(names, float("nan"))
+    rows = 1 if chosen.total else max(published.rows + published.suppressed, 1)
+    losses = chosen.column_losses(published, original) / rows
+    return dict(zip(names, losses.tolist(), strict=True))
+
+
+def _chosen(names: Iterable[str] | None) -> list[Measure]:
+    from shoal.measures import MEASURES
+
+    if names is not None:
+        return [MEASURES[name]() for name in names]
+    return [kind() for kind in MEASURES.values() if kind.default]

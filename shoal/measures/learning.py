@@ -1,0 +1,223 @@
+"""Classification: how well a learner predicts a column when it is trained on the release.
+
+Rows are split once, by a fixed seed, into training and test. One learner is trained on the published rows of
+the training people, another on their original rows; both are tested on the original rows of the others. The
+learner is logistic regression, and a cell is represented as what one expects of it: a number by the middle of
+its range, a category by the share of the cell that each value has (one-hot for an exact value), a category
+with very many values by the middle of its run of codes. Needs the extra ``learn``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatMatrix, IntMatrix, LongVector
+from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
+from shoal.measures.base import Measure
+from shoal.published import Published
+from shoal.table import Attribute, CodedTable
+
+MANY_VALUES = 100
+"""Categories with more values than this are not represented value by value, and are not predicted."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What a learner achieves on unseen original rows."""
+
+    target: str
+    accuracy: float
+    """Trained on the release."""
+    auc: float
+    """Trained on the release: area under the ROC curve, one class against the rest, weighted by class."""
+    original_accuracy: float
+    """Trained on the original."""
+    original_auc: float
+    majority: float
+    """Share of the most frequent class among the tested rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(Measure):
+    """The accuracy of a learner that was trained on the release."""
+
+    name: ClassVar[str] = "classification"
+    summary: ClassVar[str] = "accuracy, on unseen original rows, of a learner trained on the release"
+    needs_original: ClassVar[bool] = True
+    needs_owner: ClassVar[bool] = True
+    lower_is_better: ClassVar[bool] = False
+    default: ClassVar[bool] = False
+
+    target: str | None = None
+    """Column to predict: a sensitive or plain one; without it the first sensitive column."""
+    test_share: float = 0.3
+    """Share of the rows that are held out for the test."""
+    seed: int = 20240229
+    """Rows are split by this seed, so that the figure is the same every time."""
+
+    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+        """Say what is missing for training or testing."""
+        if published.low is None or published.high is None:
+            return "needs the original table, to place the published cells in their domains"
+        missing = super().unknown(published, original)
+        if missing is None and original is not None:
+            if self.target is None and not original.sensitive:
+                return "needs a column to predict: there is no sensitive one"
+            if original.rows < 2:
+                return "needs at least two rows, one to train on and one to test"
+        return missing
+
+    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+        """Return the accuracy of the learner that was trained on the release."""
+        if self.unknown(published, original) is not None:
+            return float("nan")
+        return self.learn(published, original).accuracy
+
+    def learn(self, published: Published, original: CodedTable | None) -> Learning:
+        """Train on the release and on the original, and test both."""
+        _require_scikit_learn()
+        reason = self.unknown(published, original)
+        low, high, owner = published.low, published.high, published.owner
+        if reason or original is None or low is None or high is None or owner is None:
+            raise ShoalError(f"classification cannot be measured: it {reason}")
+        target, labels = self._labels(original)
+        random = np.random.Generator(np.random.PCG64(self.seed))
+        tested = max(1, min(original.rows - 1, round(self.test_share * original.rows)))
+        held_out = np.zeros(original.rows, np.bool_)
+        held_out[random.permutation(original.rows)[:tested]] = True
+        # In the order of the original, so that an untouched release trains exactly the same learner.
+        shown = np.argsort(owner, kind="stable")
+        shown = shown[~held_out[owner[shown]]]
+        exact = _features(original.attributes, original.codes, original.codes)
+        cells = _features(original.attributes, low, high)[published.class_of[shown]]
+        classes = int(labels.max()) + 1
+        unseen, truth = exact[held_out], labels[held_out]
+        ours = _tested(cells, labels[owner[shown]], unseen, truth, classes)
+        theirs = _tested(exact[~held_out], labels[~held_out], unseen, truth, classes)
+        majority = float(np.bincount(truth).max() / len(truth))
+        return Learning(target, *ours, *theirs, majority)
+
+    def _labels(self, original: CodedTable) -> tuple[str, LongVector]:
+        name = original.sensitive[0].name if self.target is None else self.target
+        for j, attribute in enumerate(original.sensitive):
+            if attribute.name == name:
+                column = pl.Series(original.sensitive_codes[:, j])
+                break
+        else:
+            if name not in original.kept.columns:
+                hint = did_you_mean(name, [a.name for a in original.sensitive] + original.kept.columns)
+                raise PolicyError(
+                    [Problem("classification.target", f"'{name}' is no sensitive or plain column", hint)]
+                )
+            column = original.kept[name]
+        labels = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        classes = len(np.unique(labels))
+        if classes > MANY_VALUES:
+            raise PolicyError(
+                [
+                    Problem(
+                        "classification.target",
+                        f"'{name}' has {classes:,} values, more than the {MANY_VALUES} that can be told apart",
+                        "choose a column with few values",
+                    )
+                ]
+            )
+        return name, labels
+
+
+class ClassificationAuc(Classification):
+    """The area under the ROC curve of a learner that was trained on the release."""
+
+    name: ClassVar[str] = "classification-auc"
+    summary: ClassVar[str] = (
+        "area under the ROC curve, on unseen original rows, of a learner trained on the release"
+    )
+
+    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+        """Return the area of the learner that was trained on the release."""
+        if self.unknown(published, original) is not None:
+            return float("nan")
+        return self.learn(published, original).auc
+
+
+class ClassificationLoss(Classification):
+    """The accuracy that is lost by training on the release instead of the original."""
+
+    name: ClassVar[str] = "classification-loss"
+    summary: ClassVar[str] = "accuracy lost by training a learner on the release instead of the original"
+    lower_is_better: ClassVar[bool] = True
+
+    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+        """Return the difference of the two accuracies."""
+        if self.unknown(published, original) is not None:
+            return float("nan")
+        learned = self.learn(published, original)
+        return learned.original_accuracy - learned.accuracy
+
+
+def _require_scikit_learn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise ShoalError(
+            'measuring classification needs scikit-learn, which is not installed: pip install "shoal[learn]"'
+        ) from None
+
+
+def _features(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix) -> FloatMatrix:
+    """Represent rows of ranges as numbers, all of them between 0 and 1."""
+    parts: list[Any] = []
+    for j, attribute in enumerate(attributes):
+        first, last = low[:, j], high[:, j]
+        hierarchy = attribute.hierarchy
+        line = None if hierarchy.positions is None else hierarchy.positions[: hierarchy.ordered]
+        if line is not None and len(line) and np.isfinite(line).all():
+            top = hierarchy.ordered - 1
+            width = max(float(line[-1] - line[0]), np.finfo(np.float64).tiny)
+            middle = (line[np.minimum(first, top)] + line[np.minimum(last, top)]) / 2
+            # A null stands in the middle of the line, marked as such.
+            absent = first > top
+            parts.append(np.where(absent, 0.5, (middle - line[0]) / width)[:, None])
+            if hierarchy.size > hierarchy.ordered:
+                parts.append(absent.astype(np.float64)[:, None])
+        elif hierarchy.size <= MANY_VALUES:
+            codes = np.arange(hierarchy.size)
+            inside = (codes >= first[:, None]) & (codes <= last[:, None])
+            parts.append(inside / (last - first + 1.0)[:, None])
+        else:
+            parts.append(((first.astype(np.float64) + last) / (2.0 * hierarchy.size))[:, None])
+    return np.hstack(parts) if parts else np.zeros((len(low), 1))
+
+
+def _tested(
+    cells: FloatMatrix, labels: LongVector, unseen: FloatMatrix, truth: LongVector, classes: int
+) -> tuple[float, float]:
+    """Train on cells and labels; return accuracy and area on the unseen rows."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
+    known, rows = np.unique(labels, return_counts=True)
+    if not len(known):
+        # Nothing to learn from: any class is as good as any other.
+        return 1.0 / len(np.unique(truth)), 0.5
+    # A cell that is the same everywhere teaches nothing, yet would share the weight of the intercept and so
+    # rank unseen rows by accident.
+    varied = np.ptp(cells, axis=0) > 1e-12
+    chances = np.zeros((len(unseen), classes))
+    if len(known) > 1 and varied.any():
+        middle = cells[:, varied].mean(axis=0)
+        learner = LogisticRegression(max_iter=1000, tol=1e-3).fit(cells[:, varied] - middle, labels)
+        chances[:, known] = learner.predict_proba(unseen[:, varied] - middle)
+    else:
+        chances[:, known] = rows / rows.sum()
+    accuracy = float((chances.argmax(axis=1) == truth).mean())
+    areas, weights = [], []
+    for label, tested in zip(*np.unique(truth, return_counts=True), strict=True):
+        if tested < len(truth):
+            areas.append(float(roc_auc_score(truth == label, chances[:, label])))
+            weights.append(tested)
+    return accuracy, float(np.average(areas, weights=weights)) if areas else 0.5
