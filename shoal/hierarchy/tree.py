@@ -61,8 +61,7 @@ class Hierarchy:
         """``[level, code]``: first code of the node that covers `code` at `level`."""
         low = np.empty((len(self.levels), self.size), np.int32)
         for index, level in enumerate(self.levels):
-            widths = np.diff(level.starts, append=self.size)
-            low[index] = np.repeat(level.starts, widths)
+            low[index] = np.repeat(level.starts, self._widths(level))
         return low
 
     @cached_property
@@ -70,9 +69,12 @@ class Hierarchy:
         """``[level, code]``: last code of the node that covers `code` at `level`."""
         high = np.empty((len(self.levels), self.size), np.int32)
         for index, level in enumerate(self.levels):
-            widths = np.diff(level.starts, append=self.size)
+            widths = self._widths(level)
             high[index] = np.repeat(level.starts + widths - 1, widths)
         return high
+
+    def _widths(self, level: Level) -> IntVector:
+        return np.diff(level.starts, append=np.int32(self.size))
 
     @cached_property
     def blocks(self) -> IntVector:
@@ -87,25 +89,37 @@ class Hierarchy:
         """
         if self.free:
             mixed = (low != high) & (high >= self.ordered)
-            return np.where(mixed, 0, low).astype(np.int32), np.where(mixed, self.size - 1, high).astype(
-                np.int32
-            )
+            first, last = np.where(mixed, 0, low), np.where(mixed, self.size - 1, high)
+            return first.astype(np.int32), last.astype(np.int32)
         level = self.level_of(low, high)
         if np.any(level < 0):
             raise HierarchyError("a range of values lies under no permitted node of its hierarchy")
         return self.low[level, low], self.high[level, low]
 
     def level_of(self, low: IntVector, high: IntVector) -> IntVector:
-        """Return the lowest level with one node over each ``[low, high]``; -1 where a limit permits none."""
+        """Return the lowest level with one node over each ``[low, high]``; -1 where a limit permits none.
+
+        O(levels) per range; ranges that have found their level are not looked at again.
+        """
         found = np.full(len(low), -1, np.int32)
-        for index in range(len(self.levels) - 1, -1, -1):
-            found[self.low[index, low] == self.low[index, high]] = index
+        pending = np.arange(len(low))
+        for index in range(len(self.levels)):
+            same = self.high[index, low[pending]] >= high[pending]
+            found[pending[same]] = index
+            pending = pending[~same]
+            if not len(pending):
+                break
         return found
+
+    # --- limits -------------------------------------------------------------------------------------------
 
     def limited(self, limit: int | Sequence[str]) -> Hierarchy:
         """Return this hierarchy cut off above `limit`: a level, or the names of the highest permitted nodes.
 
-        Values under none of the named nodes may be generalized up to the root.
+        A value may be generalized up to the first named node on its way to the root; values under none of
+        them up to the root, but only among themselves. Where such a remainder has holes, codes are put into
+        a new order in which it is a run again; it keeps its name. Free ranges know only the limits 0
+        (nothing may change) and 1 (no limit).
         """
         if isinstance(limit, int):
             if not 0 <= limit <= self.height:
@@ -117,12 +131,15 @@ class Hierarchy:
             top = np.full(self.size, self.height, np.int32)
             for name in limit:
                 low, high, level = self._find(name)
-                inside = slice(low, high + 1)
-                top[inside] = np.minimum(top[inside], level)
-        levels = [self._capped(index, top) for index in range(len(self.levels))]
-        while len(levels) > 1 and np.array_equal(levels[-1].starts, levels[-2].starts):
-            levels.pop()
-        return replace(self, levels=tuple(levels))
+                top[low : high + 1] = np.minimum(top[low : high + 1], level)
+        if np.all(top == self.height):
+            return self
+        if self.free and np.any(top > 0):
+            raise HierarchyError(
+                "a column with free ranges has no nodes that could be a limit: "
+                "give it widths, cuts or dates first, or limit it to level 0"
+            )
+        return self._capped(top)
 
     def _find(self, name: str) -> tuple[int, int, int]:
         """Return low, high and level of the highest node of this name."""
@@ -132,49 +149,101 @@ class Hierarchy:
             if len(hits):
                 low = int(level.starts[hits[0]])
                 return low, int(self.high[index, low]), index
-        names = [str(node) for level in self.levels for node in level.names if node is not None]
+        names = [
+            str(node) for level in self.levels[::-1] for node in level.names.head(1000) if node is not None
+        ]
         raise HierarchyError(f"no node is called '{name}' ({did_you_mean(name, dict.fromkeys(names))})")
 
-    def _capped(self, index: int, top: IntVector) -> Level:
-        """Level `index`, where a code whose top level is lower shows its node of that lower level."""
+    def _capped(self, top: IntVector) -> Hierarchy:
+        """Let each code rise to its own highest level only. O(levels x codes log codes)."""
         codes = np.arange(self.size)
-        own = np.minimum(index, top)
-        starts = np.unique(self.low[own, codes]).astype(np.int32)
-        names = [self._name(int(own[start]), int(start)) for start in starts]
-        return Level(starts, pl.Series("names", names, dtype=pl.String))
+        owns = [np.minimum(index, top) for index in range(len(self.levels))]
+        keys = [own.astype(np.int64) * self.size + self.low[own, codes] for own in owns]
+        # A node is placed by its last code, so that null and its nodes stay at the end.
+        ranks = []
+        for key in keys:
+            _, group = np.unique(key, return_inverse=True)
+            last = np.zeros(int(group.max()) + 1, np.int64)
+            np.maximum.at(last, group, codes)
+            ranks.append(last[group])
+        order = np.lexsort(ranks).astype(np.int32)
+        levels = []
+        for own, rank in zip(owns, ranks, strict=True):
+            placed = rank[order]
+            starts = np.flatnonzero(np.diff(placed, prepend=-1)).astype(np.int32)
+            names = self._nodes.gather(self._node(own[order[starts]], order[starts]))
+            levels.append(Level(starts, names))
+        while len(levels) > 1 and np.array_equal(levels[-1].starts, levels[-2].starts):
+            levels.pop()
+        moved = not np.array_equal(order, codes)
+        return replace(
+            self,
+            leaves=self.leaves.gather(order),
+            levels=tuple(levels),
+            free=False,
+            ordered=0 if moved else self.ordered,
+            positions=None if self.positions is None else self.positions[order],
+        )
 
-    def _name(self, level: int, code: int) -> str | None:
-        nodes = self.levels[level]
-        name: str | None = nodes.names[int(np.searchsorted(nodes.starts, code, side="right")) - 1]
-        return name
+    # --- names --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _nodes(self) -> pl.Series:
+        """Names of all nodes, level after level."""
+        return pl.concat([level.names.alias("names") for level in self.levels])
+
+    def _node(self, level: IntVector, code: IntVector) -> IntVector:
+        """Return the place in `_nodes` of the node over each code at each level. O(log nodes) each."""
+        place = np.empty(len(code), np.int64)
+        offset = 0
+        for index, nodes in enumerate(self.levels):
+            here = level == index
+            place[here] = offset + np.searchsorted(nodes.starts, code[here], side="right") - 1
+            offset += len(nodes.starts)
+        return place.astype(np.int32)
 
     def names(self, low: IntVector, high: IntVector, level: int | None = None) -> pl.Series:
         """Return what is published for each range: a node's name, or ``[first, last]`` for a free range.
 
         With `level`, names are taken from that level, so that a whole column reads alike; otherwise from
-        the lowest level that has the node.
+        the lowest level that has the node. Null for the null value alone. O(levels) per range.
         """
-        out = pl.Series("names", [None] * len(low), dtype=pl.String)
         if level is not None:
             nodes = self.levels[level]
-            return nodes.names.gather(np.searchsorted(nodes.starts, low, side="right") - 1)
-        pending: BoolVector = np.ones(len(low), np.bool_)
-        for index, nodes in enumerate(self.levels):
-            here = pending & (self.low[index, low] == low) & (self.high[index, low] == high)
-            if here.any():
-                at = np.flatnonzero(here)
-                out = out.scatter(
-                    at, nodes.names.gather(np.searchsorted(nodes.starts, low[at], side="right") - 1)
-                )
-                pending &= ~here
-        if pending.any():
+            return nodes.names.gather(np.searchsorted(nodes.starts, low, side="right") - 1).alias("names")
+        found = self.level_of(low, high)
+        there = found >= 0
+        there[there] = (self.low[found[there], low[there]] == low[there]) & (
+            self.high[found[there], low[there]] == high[there]
+        )
+        place = np.zeros(len(low), np.int32)
+        place[there] = self._node(found[there], low[there])
+        out = self._nodes.gather(place)
+        if not there.all():
             if not self.free:
                 raise HierarchyError("a range of codes is no node of its hierarchy")
-            at = np.flatnonzero(pending)
+            at = np.flatnonzero(~there)
             leaf = self.levels[0].names
             ends = pl.DataFrame({"a": leaf.gather(low[at]), "b": leaf.gather(high[at])})
             out = out.scatter(at, ends.select(pl.format("[{}, {}]", "a", "b")).to_series())
         return out
+
+    def read(self, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:
+        """Return the code range that each published name means, and whether it is known at all.
+
+        The inverse of `names`: node names of any level, ``[first, last]`` where ranges are free, null for
+        the null value. A name that several nodes bear reads as the smallest range that covers them all; an
+        unknown name as the whole domain. O(names + nodes).
+        """
+        from shoal.hierarchy.reading import read_names
+
+        return read_names(self, names)
+
+    def locate(self, values: pl.Series) -> IntVector:
+        """Return the code of each value of the data, -1 where it is no leaf. O(values + leaves)."""
+        from shoal.hierarchy.reading import locate
+
+        return locate(self.leaves, values)
 
 
 def tiled(names: Sequence[pl.Series]) -> tuple[Level, ...]:

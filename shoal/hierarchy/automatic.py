@@ -1,0 +1,137 @@
+"""Hierarchies for columns that bring none: free ranges, the whole domain, or a balanced tree from the data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntVector
+from shoal.hierarchy.masks import from_mask
+from shoal.hierarchy.tree import Hierarchy, Level
+from shoal.hierarchy.values import Domain, category_domain, distinct, is_ordered, ordered_domain, text_of
+
+FAN_OUT = 4
+LISTED_VALUES = 4
+LISTED_CHARACTERS = 32
+_CODE = r"^[0-9A-Z][0-9A-Z-]*$"
+
+
+def from_nothing(values: pl.Series) -> Hierarchy:
+    """Let ordered values be published as any range, and categories as themselves or the whole domain.
+
+    O(n log n).
+    """
+    data = distinct(values)
+    if is_ordered(data.dtype):
+        return ordered_domain(data).hierarchy(free=True)
+    return category_domain(data).hierarchy()
+
+
+def automatic(values: pl.Series) -> Hierarchy:
+    """Make a balanced tree with about four children per node, by quantiles of the distinct values.
+
+    Numbers and dates get intervals ``[first, last]``. Texts that look like codes (one length, digits and
+    capitals, such as zip codes) are masked from the right; others are sorted, numbers inside them by value,
+    and nodes are called ``{a, b, c}`` where that is short, else ``first..last``. O(n log n).
+    """
+    data = distinct(values)
+    if is_ordered(data.dtype):
+        domain = ordered_domain(data)
+        return _balanced(domain, "[{}, {}]")
+    if data.dtype == pl.String and _is_code(data.drop_nulls()):
+        return _slim(from_mask(data))
+    return _balanced(_natural(data), "{}..{}")
+
+
+def _is_code(values: pl.Series) -> bool:
+    if len(values) <= 2 * FAN_OUT:
+        return False
+    lengths = values.str.len_chars()
+    shortest, longest = int(lengths.min()), int(lengths.max())  # type: ignore[arg-type]
+    if shortest != longest or not 3 <= longest <= 12:
+        return False
+    return bool(values.str.contains(_CODE).all() and values.str.contains(r"\d").all())
+
+
+def _slim(hierarchy: Hierarchy) -> Hierarchy:
+    """Leave out levels that say no more than the one above or below."""
+    kept = [hierarchy.levels[0]]
+    for level in hierarchy.levels[1:-1]:
+        nodes = len(level.starts) - hierarchy.leaves.null_count()
+        if nodes > 1 and len(level.starts) < len(kept[-1].starts):
+            kept.append(level)
+    return Hierarchy(hierarchy.leaves, (*kept, hierarchy.levels[-1]))
+
+
+def _natural(data: pl.Series) -> Domain:
+    """Sort texts so that the first number inside them counts by value: item 2 before item 10."""
+    regular = len(data) - data.null_count()
+    text = text_of(data)
+    if data.dtype != pl.String:
+        return category_domain(data)
+    frame = pl.DataFrame(
+        {
+            "leaves": data,
+            "word": text.str.extract(r"^(\D*)", 1),
+            "number": text.str.extract(r"^\D*(\d+)", 1).cast(pl.Float64, strict=False),
+        }
+    )
+    return Domain(frame.sort("word", "number", "leaves", nulls_last=[True, False, True])["leaves"], regular)
+
+
+def _balanced(domain: Domain, pattern: str) -> Hierarchy:
+    count = domain.regular
+    if count <= FAN_OUT:
+        return domain.hierarchy()
+    height = max(1, math.ceil(math.log(count, FAN_OUT) - 0.3))
+    fan = max(2, math.ceil(count ** (1 / height) - 1e-9))
+    names = text_of(domain.leaves)
+    levels: list[Level] = []
+    for power in range(height - 1, 0, -1):
+        parts = np.arange(fan**power, dtype=np.int64)
+        # Equal shares of the distinct values; a start of a coarser level is one of every finer level.
+        starts = np.unique(parts * count // fan**power).astype(np.int32)
+        if 1 < len(starts) < count:
+            listed = pattern.startswith("{}")
+            levels.append(Level(starts, _node_names(names, starts, count, pattern, listed)))
+    return domain.hierarchy(*_unambiguous(levels))
+
+
+def _node_names(names: pl.Series, starts: IntVector, count: int, pattern: str, listed: bool) -> pl.Series:
+    """Name nodes by their first and last value, by all of them where they are few and short (`listed`)."""
+    ends = np.append(starts[1:], count) - 1
+    frame = pl.DataFrame(
+        {"first": names.gather(starts), "last": names.gather(ends), "size": ends - starts + 1}
+    )
+    name = pl.when(pl.col("size") == 1).then("first").otherwise(pl.format(pattern, "first", "last"))
+    result = frame.select(name.alias("names")).to_series()
+    width = int(frame["size"].max())  # type: ignore[arg-type]
+    if not listed or int(frame["size"].min()) > LISTED_VALUES:  # type: ignore[arg-type]
+        return result
+    members = pl.DataFrame(
+        {f"m{i}": names.gather(np.minimum(starts + i, ends)) for i in range(min(width, LISTED_VALUES))}
+        | {"size": frame["size"], "name": result}
+    )
+    for size in range(2, LISTED_VALUES + 1):
+        if size <= width:
+            whole = pl.concat_str(*(f"m{i}" for i in range(size)), separator=", ")
+            short = (pl.col("size") == size) & (whole.str.len_chars() <= LISTED_CHARACTERS)
+            braced = pl.concat_str(pl.lit("{"), whole, pl.lit("}"))
+            members = members.with_columns(name=pl.when(short).then(braced).otherwise("name"))
+    return members["name"].alias("names")
+
+
+def _unambiguous(levels: list[Level]) -> list[Level]:
+    """Number nodes of a level that would bear the same name, which odd texts can bring about."""
+    out = []
+    for level in levels:
+        names = level.names
+        if names.is_duplicated().any():
+            marked = pl.DataFrame({"name": names, "at": level.starts}).select(
+                pl.when(names.is_duplicated()).then(pl.format("{} #{}", "name", "at")).otherwise("name")
+            )
+            names = marked.to_series().alias("names")
+        out.append(Level(level.starts, names))
+    return out

@@ -1,0 +1,118 @@
+"""Dates generalized by the calendar: days, weeks, months, quarters, years, decades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import polars as pl
+
+from shoal.errors import HierarchyError, did_you_mean, some_values
+from shoal.hierarchy.tree import Hierarchy, Level
+from shoal.hierarchy.values import Domain, distinct, numbers_of, runs
+
+_ABOVE = {
+    "day": ("week", "month", "quarter", "year", "decade"),
+    "week": (),
+    "month": ("quarter", "year", "decade"),
+    "quarter": ("year", "decade"),
+    "year": ("decade",),
+    "decade": (),
+}
+_DAY = r"^\d{4}-\d{2}-\d{2}"
+_TIME = r"[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)"
+_ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
+
+
+def from_dates(values: pl.Series, levels: Sequence[str]) -> Hierarchy:
+    """Make calendar levels over dates, date-times, or texts that are ISO dates (these keep their spelling).
+
+    Names are ``2024-03-01``, ``2024-W09``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Each level must lie
+    inside the next: a week does not lie in a month. O(levels x n log n).
+    """
+    _check(levels)
+    data = distinct(values)
+    local = _local(data)
+    frame = pl.DataFrame({"leaves": data, "local": local}).sort("local", "leaves", nulls_last=True)
+    regular = len(data) - data.null_count()
+    times = frame["local"].head(regular)
+    above = []
+    for level in levels:
+        names = _names(times, level)
+        starts = runs(names.rle_id().to_numpy())
+        above.append(Level(starts, names.gather(starts)))
+    return Domain(frame["leaves"], regular, numbers_of(times)).hierarchy(*above)
+
+
+def _check(levels: Sequence[str]) -> None:
+    if not levels or isinstance(levels, str):
+        raise HierarchyError(f"dates must be a list of levels such as ['month', 'year'], not {levels!r}")
+    for level in levels:
+        if level not in _ABOVE:
+            raise HierarchyError(f"'{level}' is no level of dates ({did_you_mean(str(level), _ABOVE)})")
+    for below, level in pairwise(levels):
+        if level not in _ABOVE[below]:
+            raise HierarchyError(
+                f"a {below} does not lie inside one {level}, so '{level}' cannot follow '{below}' in dates: "
+                f"after '{below}' there may come {', '.join(_ABOVE[below]) or 'nothing'}"
+            )
+
+
+def _local(data: pl.Series) -> pl.Series:
+    """Return the date or local time of each value, without its zone."""
+    dtype = data.dtype
+    if isinstance(dtype, pl.Datetime):
+        return data.dt.replace_time_zone(None)
+    if isinstance(dtype, pl.Date):
+        return data
+    if dtype != pl.String:
+        raise HierarchyError(f"dates is for dates, but the column holds {dtype} values")
+    text = pl.col("leaves").str.strip_chars()
+    frame = data.to_frame().select(
+        "leaves",
+        day=text.str.extract(_DAY, 0),
+        time=text.str.extract(_TIME, 1),
+        zone=text.str.extract(_ZONE, 1),
+        whole=text.str.contains(f"{_DAY}(?:{_TIME}(?:{_ZONE[:-1]})?)?$"),
+    )
+    clock = pl.col("time").fill_null("00:00")
+    clock = pl.when(clock.str.len_chars() == 5).then(clock + ":00").otherwise(clock)
+    stamp = pl.when("whole").then(pl.concat_str("day", pl.lit(" "), clock))
+    frame = frame.with_columns(
+        local=stamp.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
+    )
+    bad = frame.filter(pl.col("leaves").is_not_null() & pl.col("local").is_null())["leaves"].sort()
+    if len(bad):
+        raise HierarchyError(
+            f"{len(bad):,} value(s) of the column are no ISO dates: {some_values(bad.to_list())}; "
+            "write them as 2024-03-01, make them null, or use another hierarchy"
+        )
+    zones = (
+        frame.filter(pl.col("time").is_not_null())
+        .select(pl.col("zone").fill_null("no zone"))["zone"]
+        .unique()
+        .sort()
+    )
+    if len(zones) > 1:
+        raise HierarchyError(
+            f"the column mixes time zones ({some_values(zones.to_list())}), so its days are not comparable: "
+            "convert it to one time zone first"
+        )
+    timed = frame["time"].is_not_null().any()
+    return frame["local"] if timed else frame["local"].cast(pl.Date)
+
+
+def _names(times: pl.Series, level: str) -> pl.Series:
+    time = times.to_frame("time")
+    year, month = pl.col("time").dt.year(), pl.col("time").dt.month()
+    two = {"month": month, "week": pl.col("time").dt.week()}
+    digits = {name: part.cast(pl.String).str.zfill(2) for name, part in two.items()}
+    name = {
+        "day": pl.col("time").cast(pl.Date).cast(pl.String),
+        "week": pl.format("{}-W{}", pl.col("time").dt.iso_year(), digits["week"]),
+        "month": pl.format("{}-{}", year, digits["month"]),
+        "quarter": pl.format("{}-Q{}", year, pl.col("time").dt.quarter()),
+        "year": year.cast(pl.String),
+        "decade": pl.format("{}s", year // 10 * 10),
+    }[level]
+    return time.select(name.alias("names")).to_series()

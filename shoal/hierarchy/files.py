@@ -1,0 +1,107 @@
+"""Hierarchies in CSV files: ``value;level 1;..;*``, one line per value."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import HierarchyError, did_you_mean
+from shoal.hierarchy.rows import from_rows
+from shoal.hierarchy.tree import Hierarchy
+
+DELIMITERS = (";", "\t", ",", "|")
+
+
+def from_file(values: pl.Series, path: str | Path) -> Hierarchy:
+    """Read the hierarchy of a column from a CSV file (UTF-8; the delimiter is found out)."""
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        there = sorted(other.name for other in file.parent.glob("*.csv")) if file.parent.is_dir() else []
+        hint = did_you_mean(file.name, there)
+        raise HierarchyError(
+            f"the hierarchy file {file} does not exist{f' ({hint})' if hint else ''}"
+        ) from None
+    except OSError as error:
+        raise HierarchyError(f"the hierarchy file {file} cannot be read: {error.strerror}") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise HierarchyError(
+            f"{file.name}: line {line} is not UTF-8: save the file in that encoding"
+        ) from None
+    return from_csv(values, text, file.name)
+
+
+def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hierarchy:
+    """Read the hierarchy of a column from CSV text. Leaves that the data lacks count in its domain."""
+    rows, lines = _parse(text.removeprefix("\ufeff"), _delimiter(text), source)
+    if not rows:
+        raise HierarchyError(f"{source} is empty: it needs one line per value, such as 'Spain;Europe;*'")
+    widths = [len(row) for row in rows]
+    usual = max(set(widths), key=widths.count)
+    odd = [(line, width) for line, width in zip(lines, widths, strict=True) if width != usual]
+    if odd:
+        shown = ", ".join(f"line {line} has {width}" for line, width in odd[:5])
+        more = f" and {len(odd) - 5:,} more lines differ" if len(odd) > 5 else ""
+        raise HierarchyError(
+            f"{source} is unbalanced: most lines have {usual} fields, but {shown}{more}: "
+            "repeat a name where a branch has fewer levels"
+        )
+    return from_rows(values, rows, source, lines)
+
+
+def _parse(
+    text: str, delimiter: str, source: str, most: int | None = None
+) -> tuple[list[list[str]], list[int]]:
+    rows, lines = [], []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    first = 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(first)
+            first = reader.line_num + 1
+            if most is not None and len(rows) >= most:
+                break
+    except csv.Error as error:
+        raise HierarchyError(f"{source}: line {first} is no CSV: {error}") from None
+    return rows, lines
+
+
+def _delimiter(text: str) -> str:
+    """Choose the delimiter under which the first lines look most like a tree: same width, one name on top."""
+
+    def score(delimiter: str) -> tuple[bool, bool, int]:
+        rows, _ = _parse(text, delimiter, "the hierarchy", 200)
+        widths = {len(row) for row in rows}
+        wide = sum(len(row) > 1 for row in rows)
+        return len(widths) == 1 and wide > 0, wide > 0 and len({row[-1] for row in rows}) == 1, wide
+
+    return max(DELIMITERS, key=score)
+
+
+def to_csv(hierarchy: Hierarchy) -> str:
+    """Write a hierarchy as CSV, one line per value, so that `from_csv` reads the same tree."""
+    columns = []
+    for index, level in enumerate(hierarchy.levels):
+        at = level.starts.searchsorted(hierarchy.low[index], side="right") - 1
+        columns.append(level.names.gather(at).to_list())
+    both = hierarchy.leaves.null_count() > 0 and (hierarchy.levels[0].names == "").any()
+    # An empty line value can stand for one thing only; null needs no line, it gets its node anyway.
+    rows = [row for row in zip(*columns, strict=True) if not (both and row[0] is None)]
+    return "".join(";".join(map(_quoted, row)) + "\n" for row in rows)
+
+
+def _quoted(field: str | None) -> str:
+    if not field:
+        return '""' if field == "" else ""
+    if any(mark in field for mark in (*DELIMITERS, '"', "\n", "\r")) or field != field.strip():
+        return '"' + field.replace('"', '""') + '"'
+    return field

@@ -1,0 +1,166 @@
+"""Numeric intervals: by widths, each a multiple of the one before, or by cut points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatVector, LongVector
+from shoal.errors import HierarchyError
+from shoal.hierarchy.tree import Hierarchy, Level
+from shoal.hierarchy.values import Numbers, distinct, number_domain, runs
+
+Number = int | float
+
+_EXACT = 2.0**53
+
+
+def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0) -> Hierarchy:
+    """Make levels of intervals ``[origin + i w, origin + (i + 1) w)``, one level per width.
+
+    Leaves are the values of the data and no others: that is what an outsider can tell apart. Intervals are
+    called ``20-24`` for integers (``-5 to -1`` where one end is negative) and ``[20.0, 25.0)`` otherwise.
+    Infinite values stand alone below the root. O(n log n).
+    """
+    _check_widths(widths)
+    domain = number_domain(distinct(values), "widths")
+    numbers = domain.numbers
+    assert numbers is not None
+    whole = _all_whole(numbers, [*widths, origin])
+    finite = np.isfinite(numbers)
+    inside = numbers[finite]
+    if len(inside) and float(np.abs(inside - origin).max()) / widths[0] >= _EXACT:
+        raise HierarchyError(
+            f"the width {widths[0]} is too small for values as large as {np.abs(inside).max()}"
+        )
+    step, bins = 1, _bins(inside, widths[0], origin, whole)
+    levels = []
+    for width in widths:
+        ratio = round(width / widths[0])
+        bins, step = np.floor_divide(bins, ratio // step), ratio
+        # Infinities, at either end, get keys of their own.
+        keys = np.concatenate(
+            [
+                [-1] * int((numbers == -np.inf).sum()),
+                bins - bins.min(initial=0),
+                [-2] * int((numbers == np.inf).sum()),
+            ]
+        )
+        starts = runs(keys)
+        names = np.full(len(keys), "", object)
+        names[~finite] = np.where(numbers[~finite] > 0, "inf", "-inf")
+        at = starts[finite[starts]]
+        names[at] = _names(bins[at - int((numbers == -np.inf).sum())], width, origin, whole)
+        levels.append(Level(starts, pl.Series("names", names[starts].tolist(), dtype=pl.String)))
+    return domain.hierarchy(*levels)
+
+
+def from_cuts(values: pl.Series, cuts: Sequence[Any]) -> Hierarchy:
+    """Make levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse.
+
+    Called ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values of
+    the data. O(n log n).
+    """
+    lists = _check_cuts(cuts)
+    domain = number_domain(distinct(values), "cuts")
+    numbers = domain.numbers
+    assert numbers is not None
+    whole = _all_whole(numbers, [cut for level in lists for cut in level])
+    levels = []
+    for level in lists:
+        edges = np.array(level, np.int64 if whole else np.float64)
+        bins = np.searchsorted(edges, numbers, side="right")
+        starts = runs(bins)
+        ends = [int(edge) if whole else float(edge) for edge in edges]
+        names = [_cut_name(int(index), ends, whole) for index in bins[starts]]
+        levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
+    return domain.hierarchy(*levels)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _check_widths(widths: Sequence[Number]) -> None:
+    if not widths or not all(_is_number(width) and width > 0 for width in widths):
+        raise HierarchyError(f"widths must be positive numbers, from fine to coarse, not {list(widths)}")
+    for below, width in pairwise(widths):
+        ratio = width / below
+        if round(ratio) < 2 or abs(ratio - round(ratio)) > 1e-9 * ratio:
+            raise HierarchyError(
+                f"the width {width} is no multiple of the width {below} before it: "
+                "intervals would not lie inside those of the next level"
+            )
+
+
+def _check_cuts(cuts: Sequence[Any]) -> list[list[Number]]:
+    lists: list[list[Number]] = []
+    if cuts and all(_is_number(cut) for cut in cuts):
+        cuts = [cuts]
+    for level in cuts:
+        if (
+            not isinstance(level, Sequence)
+            or isinstance(level, str)
+            or not level
+            or not all(map(_is_number, level))
+        ):
+            raise HierarchyError(f"cuts must be lists of numbers, one list per level, not {level!r}")
+        lists.append(sorted(set(level)))
+    if not lists:
+        raise HierarchyError("cuts are empty: write for example [[18, 30, 65]]")
+    for below, level in pairwise(lists):
+        for cut in level:
+            if cut not in below:
+                raise HierarchyError(
+                    f"the cut {cut} is not among the cuts {below} of the finer level before it: "
+                    "intervals would not lie inside those of the next level"
+                )
+    return lists
+
+
+def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
+    return numbers.dtype.kind == "i" and all(float(number).is_integer() for number in settings)
+
+
+def _bins(numbers: Numbers, width: Number, origin: Number, whole: bool) -> LongVector:
+    if whole:
+        return np.floor_divide(numbers - int(origin), int(width)).astype(np.int64)
+    bins = np.floor((numbers - origin) / width).astype(np.int64)
+    # Division rounds: a value must lie in the interval whose printed ends enclose it.
+    bins += numbers >= _edges(bins + 1, width, origin)
+    bins -= numbers < _edges(bins, width, origin)
+    return bins
+
+
+def _edges(bins: LongVector, width: Number, origin: Number) -> FloatVector:
+    """Lower ends, rounded to the digits in which width and origin are written."""
+    digits = max(0, *(-int(Decimal(repr(part)).as_tuple().exponent) for part in (width, origin)))
+    return np.round(origin + bins * np.float64(width), digits)
+
+
+def _names(bins: LongVector, width: Number, origin: Number, whole: bool) -> list[str]:
+    if whole:
+        firsts = bins * int(width) + int(origin)
+        return [_whole_name(first, first + int(width) - 1) for first in firsts.tolist()]
+    lows, highs = _edges(bins, width, origin) + 0.0, _edges(bins + 1, width, origin) + 0.0
+    return [f"[{low!r}, {high!r})" for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+def _whole_name(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return f"{low} to {high}" if low < 0 else f"{low}-{high}"
+
+
+def _cut_name(index: int, edges: list[int] | list[float], whole: bool) -> str:
+    if index == 0:
+        return f"<{edges[0]}"
+    if index == len(edges):
+        return f">={edges[-1]}"
+    low, high = edges[index - 1], edges[index]
+    return _whole_name(int(low), int(high) - 1) if whole else f"[{low}, {high})"

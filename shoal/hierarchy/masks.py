@@ -1,0 +1,77 @@
+"""Masked codes: characters replaced by ``*``, from the right or from the left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import polars as pl
+
+from shoal.errors import HierarchyError, did_you_mean
+from shoal.hierarchy.tree import Hierarchy, Level
+from shoal.hierarchy.values import Domain, distinct, runs, text_of
+
+LONGEST = 64
+
+
+def from_mask(
+    values: pl.Series,
+    side: Literal["right", "left"] = "right",
+    keep: int = 0,
+    steps: int | Sequence[int] = 1,
+) -> Hierarchy:
+    """Make one level per masked character of the longest value: ``12345``, ``1234*``, .., ``1****``, ``*``.
+
+    Shorter values count as padded on the masked side: they join a node when the mask reaches their end.
+    `keep` characters on the other side are masked at the root only. `steps` is how many characters are
+    masked from level to level, or the list of how many are masked at each level. O(levels x n log n).
+    """
+    if side not in ("right", "left"):
+        raise HierarchyError(
+            f"mask must be 'right' or 'left', not {side!r} ({did_you_mean(str(side), ['right', 'left'])})"
+        )
+    data = distinct(values)
+    frame = pl.DataFrame({"leaves": data, "text": text_of(data)})
+    key = pl.col("text") if side == "right" else pl.col("text").str.reverse()
+    frame = frame.with_columns(key=key).sort("key", nulls_last=True)
+    regular = len(frame) - frame["text"].null_count()
+    keys = frame["key"].head(regular)
+    longest = int(keys.str.len_chars().max() or 0)  # type: ignore[arg-type]
+    levels = []
+    for masked in _masked(longest, keep, steps):
+        kept = longest - masked
+        cut = keys.str.slice(0, kept)
+        starts = runs(cut.rle_id().to_numpy())
+        names = (
+            cut.gather(starts)
+            .to_frame("key")
+            .select(
+                pl.when(pl.col("key").str.len_chars() == kept)
+                .then(pl.col("key") + "*" * masked)
+                .otherwise("key")
+            )
+            .to_series()
+        )
+        levels.append(Level(starts, (names if side == "right" else names.str.reverse()).alias("names")))
+    return Domain(frame["leaves"], regular).hierarchy(*levels)
+
+
+def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
+    """How many characters each level masks; the root, which masks all, is not among them."""
+    if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
+        raise HierarchyError(f"keep must be a number of characters, 0 or more, not {keep!r}")
+    if isinstance(steps, int):
+        if steps < 1:
+            raise HierarchyError(f"steps must be 1 or more characters, not {steps}")
+        counts = list(range(steps, longest, steps))
+    else:
+        counts = list(steps)
+        if not counts or any(b <= a for a, b in zip([0, *counts], counts, strict=False)):
+            raise HierarchyError(f"steps must be growing numbers of masked characters, not {counts}")
+    counts = [count for count in counts if count <= longest - max(keep, 1)]
+    if len(counts) > LONGEST:
+        raise HierarchyError(
+            f"values are up to {longest} characters long, and a mask of {len(counts)} levels is too much: "
+            "mask more characters per level with steps, or use 'auto'"
+        )
+    return counts

@@ -1,0 +1,52 @@
+"""Trees written into the policy: tables of tables, with lists of values at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from shoal.errors import HierarchyError
+from shoal.hierarchy.rows import from_rows
+from shoal.hierarchy.tree import ROOT, Hierarchy
+
+DEEPEST = 64
+
+
+def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
+    """Make the hierarchy of a nested tree, with or without its root.
+
+    Where branches differ in depth, the short ones repeat their value at the lower levels, so that nodes of
+    the same distance from the root stand at the same level.
+    """
+    if not isinstance(tree, Mapping) or not tree:
+        raise HierarchyError('the tree is empty: write for example { Europe = ["Spain", "Greece"] }')
+    only = next(iter(tree))
+    inside = tree[only] if len(tree) == 1 else None
+    has_root = (
+        len(tree) == 1 and isinstance(inside, Mapping | Sequence) and not isinstance(inside, str) and inside
+    )
+    top, root = (inside, str(only)) if has_root else (tree, ROOT)
+    paths = list(_paths(top, (root,)))
+    deepest = max(map(len, paths))
+    rows = [(path[-1],) * (deepest - len(path)) + path[::-1] for path in paths]
+    return from_rows(values, rows, "the tree")
+
+
+def _paths(node: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the names from the root down to each value."""
+    if len(above) > DEEPEST:
+        raise HierarchyError(f"the tree is cyclic, or deeper than {DEEPEST} levels, below '{above[-1]}'")
+    if isinstance(node, Mapping):
+        for name, below in node.items():
+            empty = isinstance(below, Mapping | list | tuple) and not below
+            yield from _paths(str(name) if empty else below, above if empty else (*above, str(name)))
+    elif isinstance(node, Sequence) and not isinstance(node, str):
+        for item in node:
+            yield from _paths(item, above)
+    elif isinstance(node, bool):
+        yield (*above, str(node).lower())
+    elif node is None:
+        raise HierarchyError(f"the tree has no value below '{above[-1]}'")
+    else:
+        yield (*above, str(node))
