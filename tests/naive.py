@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 
@@ -41,3 +43,72 @@ def bounds(codes, group_of, groups):
     low = [min(m, default=np.iinfo(np.int32).max) for m in members]
     high = [max(m, default=-1) for m in members]
     return np.array(low, np.int32), np.array(high, np.int32)
+
+
+def group_sizes(group_of, groups, weights):
+    return np.array(
+        [sum(int(w) for g, w in zip(group_of, weights, strict=True) if g == wanted) for wanted in range(groups)],
+        np.int64,
+    )
+
+
+def top_counts(start, count, many):
+    runs = [
+        sorted(count[a:b].tolist(), reverse=True) for a, b in zip(start[:-1], start[1:], strict=True)
+    ]
+    largest = [max(run, default=0) for run in runs]
+    return np.array(largest, np.int64), np.array([sum(run[:many]) for run in runs], np.int64)
+
+
+def group_entropies(start, count, size):
+    entropies = []
+    for g in range(len(size)):
+        shares = [c / size[g] for c in count[start[g] : start[g + 1]]]
+        entropies.append(-sum(share * np.log(share) for share in shares))
+    return np.array(entropies, np.float64)
+
+
+def level_distances(start, value, count, size, low, totals):
+    """Li et al. 2007: what each node has too much of is sent up; a node settles what its children can."""
+    levels, codes = low.shape
+    whole = int(sum(totals))
+    distances = []
+    for g in range(len(size)):
+        if size[g] == 0 or whole == 0:
+            distances.append(np.inf)
+            continue
+        inside = dict(zip(value[start[g] : start[g + 1]], count[start[g] : start[g + 1]], strict=True))
+        extra = {
+            code: Fraction(int(inside.get(code, 0)), int(size[g])) - Fraction(int(totals[code]), whole)
+            for code in range(codes)
+        }
+        cost = Fraction(0)
+        for level in range(1, levels + 1):
+            children = {}
+            for node, amount in extra.items():
+                parent = int(low[level, node]) if level < levels else 0
+                children.setdefault(parent, []).append(amount)
+            for amounts in children.values():
+                positive = sum(amount for amount in amounts if amount > 0)
+                negative = -sum(amount for amount in amounts if amount < 0)
+                cost += Fraction(level, levels) * min(positive, negative)
+            extra = {parent: sum(amounts) for parent, amounts in children.items()}
+        distances.append(float(cost))
+    return np.array(distances)
+
+
+def ordered_distances(start, value, count, size, totals):
+    whole = int(sum(totals))
+    places = [code for code in range(len(totals)) if totals[code] > 0]
+    distances = []
+    for g in range(len(size)):
+        if size[g] == 0 or whole == 0:
+            distances.append(np.inf)
+            continue
+        inside = dict(zip(value[start[g] : start[g + 1]], count[start[g] : start[g + 1]], strict=True))
+        ahead, crossing = Fraction(0), Fraction(0)
+        for code in places:
+            ahead += Fraction(int(inside.get(code, 0)), int(size[g])) - Fraction(int(totals[code]), whole)
+            crossing += abs(ahead)
+        distances.append(float(crossing / max(len(places) - 1, 1)))
+    return np.array(distances)

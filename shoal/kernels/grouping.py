@@ -85,50 +85,81 @@ def number(keys):
 
 
 @njit(cache=True, nogil=True)
+def group_sizes(group_of, groups, weights):
+    """Sum the weights of each group; rows of group -1 are ignored. O(rows + groups)."""
+    size = np.zeros(groups, np.int64)
+    for row in range(len(group_of)):
+        if group_of[row] >= 0:
+            size[group_of[row]] += weights[row]
+    return size
+
+
+@njit(cache=True, nogil=True)
 def histograms(group_of, groups, codes, weights):
     """Count the codes in each group: start of each group's run, then code and count, codes ascending in a run.
 
-    Two counting sorts, by code and then, stably, by group: O(rows + groups + codes).
+    Rows of group -1 are ignored; weights are positive. O(rows + groups + codes): a dense count where that
+    needs few more cells than there are rows; else a counting sort by code (saved where the rows already stand
+    in that order), after which each group's codes arrive ascending and equal ones one after the other.
     """
     rows = len(codes)
     highest = 0
+    ascending = True
     for row in range(rows):
-        if codes[row] > highest:
-            highest = codes[row]
-    by_code = np.zeros(highest + 2, np.int64)
-    for row in range(rows):
-        by_code[codes[row] + 1] += 1
-    for code in range(highest + 1):
-        by_code[code + 1] += by_code[code]
-    order = np.empty(rows, np.int64)
-    for row in range(rows):
-        order[by_code[codes[row]]] = row
-        by_code[codes[row]] += 1
-    fill = np.zeros(groups + 1, np.int64)
-    for row in range(rows):
-        fill[group_of[row] + 1] += 1
-    for g in range(groups):
-        fill[g + 1] += fill[g]
-    sorted_rows = np.empty(rows, np.int64)
-    for i in range(rows):
-        row = order[i]
-        sorted_rows[fill[group_of[row]]] = row
-        fill[group_of[row]] += 1
+        ascending &= codes[row] >= highest
+        highest = max(highest, codes[row])
     start = np.zeros(groups + 1, np.int64)
-    value = np.empty(rows, np.int32)
-    count = np.empty(rows, np.int64)
-    used = 0
-    previous_group = -1
-    for i in range(rows):
-        row = sorted_rows[i]
-        if used and group_of[row] == previous_group and value[used - 1] == codes[row]:
-            count[used - 1] += weights[row]
-        else:
-            previous_group = group_of[row]
-            value[used] = codes[row]
-            count[used] = weights[row]
-            used += 1
-            start[previous_group + 1] += 1
+    width = np.int64(highest) + 1
+    if groups * width <= 4 * rows:
+        cells = np.zeros(groups * width, np.int64)
+        for row in range(rows):
+            if group_of[row] >= 0:
+                cells[group_of[row] * width + codes[row]] += weights[row]
+        value = np.empty(rows + 1, np.int32)
+        count = np.empty(rows + 1, np.int64)
+        used = 0
+        for g in range(groups):
+            for code in range(width):
+                # Written always and kept only where it counts: without a branch this is several times faster.
+                value[used] = code
+                count[used] = cells[g * width + code]
+                used += count[used] > 0
+            start[g + 1] = used
+        return start, value[:used].copy(), count[:used].copy()
+
+    if not ascending:
+        slot = np.zeros(width + 1, np.int64)
+        for row in range(rows):
+            slot[codes[row] + 1] += 1
+        for code in range(width):
+            slot[code + 1] += slot[code]
+        group_by_code = np.empty(rows, np.int32)
+        sorted_codes = np.empty(rows, np.int32)
+        weight_by_code = np.empty(rows, np.int64)
+        for row in range(rows):
+            at = slot[codes[row]]
+            slot[codes[row]] = at + 1
+            group_by_code[at] = group_of[row]
+            sorted_codes[at] = codes[row]
+            weight_by_code[at] = weights[row]
+        group_of, codes, weights = group_by_code, sorted_codes, weight_by_code
+    latest = np.full(groups, -1, np.int32)
+    for row in range(rows):
+        g = group_of[row]
+        if g >= 0:
+            start[g + 1] += latest[g] != codes[row]
+            latest[g] = codes[row]
     for g in range(groups):
         start[g + 1] += start[g]
-    return start, value[:used].copy(), count[:used].copy()
+    value = np.empty(start[groups], np.int32)
+    count = np.zeros(start[groups], np.int64)
+    end = start[:groups] - 1
+    latest[:] = -1
+    for row in range(rows):
+        g = group_of[row]
+        if g >= 0:
+            end[g] += latest[g] != codes[row]
+            latest[g] = codes[row]
+            value[end[g]] = codes[row]
+            count[end[g]] += weights[row]
+    return start, value, count

@@ -1,13 +1,22 @@
 """Privacy models. A new one is a file here and a line in `MODELS`."""
 
-from shoal.models.base import GroupModel, Model, Verdict
+from shoal.models.base import GroupModel, Model, SensitiveModel, Verdict
 from shoal.registry import Registry
 
 MODELS: Registry[Model] = Registry(
     "model",
     {
         "k-anonymity": "shoal.models.k_anonymity:KAnonymity",
+        "distinct-l": "shoal.models.l_diversity:DistinctDiversity",
+        "probabilistic-l": "shoal.models.l_diversity:ProbabilisticDiversity",
+        "entropy-l": "shoal.models.l_diversity:EntropyDiversity",
+        "recursive-cl": "shoal.models.l_diversity:RecursiveDiversity",
+        "t-equal": "shoal.models.t_closeness:EqualCloseness",
+        "t-ordered": "shoal.models.t_closeness:OrderedCloseness",
+        "t-hierarchical": "shoal.models.t_closeness:HierarchicalCloseness",
+        "alpha-k": "shoal.models.alpha_k:AlphaK",
+        "p-sensitive": "shoal.models.p_sensitive:PSensitive",
     },
 )
 
-__all__ = ["MODELS", "GroupModel", "Model", "Verdict"]
+__all__ = ["MODELS", "GroupModel", "Model", "SensitiveModel", "Verdict"]

@@ -7,16 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatVector
+from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem
 from shoal.groups import Groups
-from shoal.models.base import GroupModel
+from shoal.models.base import GroupModel, Verdict
+from shoal.published import Published
 from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity(GroupModel):
-    """Every class has at least k rows."""
+    """Every class has at least k rows. Monotone: a union is no smaller than its parts."""
 
     name: ClassVar[str] = "k-anonymity"
     summary: ClassVar[str] = "whoever knows a person's quasi-identifiers finds at least k rows that fit"
@@ -26,7 +27,7 @@ class KAnonymity(GroupModel):
     """Smallest permitted class."""
 
     def __post_init__(self) -> None:
-        if self.k < 2:
+        if not self.k >= 2:
             raise PolicyError(
                 [Problem("privacy.k", f"must be at least 2, not {self.k}", "k = 5 is a usual choice")]
             )
@@ -45,7 +46,19 @@ class KAnonymity(GroupModel):
         """Return the size of each group."""
         return groups.size.astype(np.float64)
 
-    def infeasible(self, table: CodedTable) -> str | None:
+    def satisfied(self, groups: Groups) -> BoolVector:
+        """Return which groups have k rows."""
+        return np.asarray(groups.size >= self.k)
+
+    def hopeless(self, groups: Groups) -> BoolVector:
+        """A part of a small group is smaller still."""
+        return ~self.satisfied(groups)
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
+        return self.judge(Groups(published.sizes, (), (), ()))
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more rows than the table."""
         if self.k <= table.rows:
             return None

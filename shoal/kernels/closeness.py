@@ -1,0 +1,96 @@
+"""Earth mover's distances between the values of each group and those of the whole table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def level_distances(start, value, count, size, low, totals):
+    """Return per group the mean over levels of the total variation distance to `totals`.
+
+    ``low[level, code]`` names the node of a code; level 0 alone is the equal distance. Where moving mass
+    between two leaves costs (lowest common level) / (number of levels), each level that parts them costs one
+    step, so the earth mover's distance is the sum over levels of the mass that changes nodes there.
+    All sums are integers. An empty group is infinitely far. O(levels x (values + codes)).
+    """
+    levels, codes = low.shape
+    groups = len(start) - 1
+    whole = np.int64(0)
+    of_node = np.zeros((levels, codes), np.int64)
+    for code in range(codes):
+        whole += totals[code]
+        for level in range(levels):
+            of_node[level, low[level, code]] += totals[code]
+    distance = np.full(groups, np.inf)
+    for g in range(groups):
+        if size[g] == 0 or whole == 0:
+            continue
+        moved = np.int64(0)
+        for level in range(levels):
+            i = start[g]
+            while i < start[g + 1]:
+                node = low[level, value[i]]
+                inside = np.int64(0)
+                while i < start[g + 1] and low[level, value[i]] == node:
+                    inside += count[i]
+                    i += 1
+                excess = inside * whole - size[g] * of_node[level, node]
+                if excess > 0:
+                    moved += excess
+        distance[g] = moved / (np.float64(whole) * size[g] * levels)
+    return distance
+
+
+@njit(cache=True, nogil=True)
+def ordered_distances(start, value, count, size, totals):
+    """Return per group the earth mover's distance to `totals` where neighbouring values are equally far apart.
+
+    Only codes that occur in `totals` are places, and the first and the last are 1 apart: the distance is the
+    sum over gaps between neighbours of the share that must cross. While a group's own cumulated share stands
+    still that of the table only grows, so prefix sums and a binary search for the crossing do a whole run of
+    gaps at once: O(values x log codes + codes). An empty group is infinitely far.
+    """
+    codes = len(totals)
+    groups = len(start) - 1
+    rank = np.empty(codes, np.int32)  # occurring codes below this one
+    below = np.zeros(codes + 1, np.int64)  # rows with one of the first r occurring codes
+    summed = np.zeros(codes + 1, np.float64)  # sum of below[0..r]
+    places = 0
+    for code in range(codes):
+        rank[code] = places
+        if totals[code] > 0:
+            places += 1
+            below[places] = below[places - 1] + totals[code]
+            summed[places] = summed[places - 1] + below[places]
+    whole = below[places]
+    distance = np.full(groups, np.inf)
+    for g in range(groups):
+        if size[g] == 0 or whole == 0:
+            continue
+        share = 1.0 / size[g]
+        crossing = 0.0
+        done = 0  # gaps 1..done are summed; gap r lies after the r-th place
+        own = np.int64(0)
+        for i in range(start[g], start[g + 1] + 1):
+            last = places - 1
+            if i < start[g + 1]:
+                last = min(last, rank[value[i]])
+            if last > done:
+                # The first `turn - done` of these gaps are those where the table's share is not the larger.
+                turn, above = done, last
+                while turn < above:
+                    middle = (turn + above + 1) // 2
+                    if below[middle] * size[g] <= own * whole:
+                        turn = middle
+                    else:
+                        above = middle - 1
+                lower = (turn - done) * (own * share) - (summed[turn] - summed[done]) / whole
+                upper = (summed[last] - summed[turn]) / whole - (last - turn) * (own * share)
+                crossing += lower + upper
+                done = last
+            if i < start[g + 1]:
+                own += count[i]
+        distance[g] = crossing / (places - 1) if places > 1 else 0.0
+    return distance

@@ -1,0 +1,125 @@
+"""(alpha,k)-anonymity: can a sensitive value be inferred with confidence? (Wong et al. 2006.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import BoolVector, FloatVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.groups import Groups
+from shoal.hierarchy import Hierarchy
+from shoal.models.base import SensitiveModel, evened, number, one_class
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaK(SensitiveModel):
+    """Every class has at least k rows, and no sensitive value has more than the share alpha of them.
+
+    Monotone: the share of a value in a union lies between its shares in the parts.
+    """
+
+    name: ClassVar[str] = "alpha-k"
+    summary: ClassVar[str] = "no sensitive value can be inferred with more confidence than alpha"
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = False
+
+    alpha: float
+    """Largest permitted share of a sensitive value in a class."""
+    k: int = 1
+    """Smallest permitted class; 1 leaves that to k-anonymity."""
+    values: tuple[str, ...] = ()
+    """The sensitive values to protect, where only some of them are sensitive; none: all of them."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 0 < self.alpha <= 1:
+            problems.append(
+                Problem("privacy.alpha", f"must be a share above 0 and up to 1, not {self.alpha}")
+            )
+        if not self.k >= 1:
+            problems.append(Problem("privacy.k", f"must be at least 1, not {self.k}"))
+        if problems:
+            raise PolicyError(problems)
+
+    @property
+    def required(self) -> float:
+        """Return alpha."""
+        return self.alpha
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        k = self.k if self.k > 1 else "k"
+        return f"({number(self.alpha)}, {k})-anonymity of {self.column_name}"
+
+    def reached(self, groups: Groups) -> FloatVector:
+        """Return the largest share of a protected value in each group; infinite for an empty group."""
+        from shoal.kernels.diversity import top_counts
+
+        own = self.histograms(groups)
+        count = own.count
+        if self.values:
+            protected = _protected(groups.attributes[self.column].hierarchy, self.values)
+            count = np.where(protected[own.value], count, 0)
+        largest, _ = top_counts(own.start, count, 1)
+        return np.where(groups.size > 0, largest / np.maximum(groups.size, 1), np.inf)
+
+    def satisfied(self, groups: Groups) -> BoolVector:
+        """Return which groups have k rows and no share above alpha."""
+        return np.asarray((self.reached(groups) <= self.alpha + 1e-9) & (groups.size >= self.k))
+
+    def hopeless(self, groups: Groups) -> BoolVector:
+        """A group that is too small, or that has too few values for all of them to have small shares."""
+        few = np.diff(self.histograms(groups).start) < self._values_needed
+        return np.asarray((groups.size < self.k) | (few & (not self.values)))
+
+    @property
+    def _values_needed(self) -> int:
+        return int(np.ceil(1 / self.alpha - 1e-9))
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """The whole table as one class, less the rows that may go where a value is too common, is the best."""
+        if self.k > table.rows:
+            return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
+        counts = table.sensitive_counts[self.column]
+        values = int((counts > 0).sum())
+        if not self.values and values < self._values_needed:
+            return (
+                f"no release can satisfy {self.title}: it takes {self._values_needed:,} values, "
+                f"`{self.column_name}` has {values:,}"
+            )
+        protected = counts
+        if self.values:
+            names = _protected(table.sensitive[self.column].hierarchy, self.values)
+            protected = np.where(names, counts, 0)
+        if suppressible >= int(protected.sum()):
+            return None
+        best = one_class(table, self.column, counts - protected + evened(protected, suppressible))
+        if self.reached(best)[0] <= self.alpha + 1e-9:
+            return None
+        share = number(float(self.reached(one_class(table))[0]))
+        rows = f", too much to mend by suppressing {suppressible:,} rows" if suppressible else ""
+        return (
+            f"no release can satisfy {self.title}: a value of `{self.column_name}` has a share of {share} in "
+            f"the whole table{rows}"
+        )
+
+
+@lru_cache(maxsize=16)
+def _protected(hierarchy: Hierarchy, values: tuple[str, ...]) -> BoolVector:
+    """Return which codes are among the values. Hierarchies are compared by identity."""
+    names = hierarchy.levels[0].names
+    known = set(names.drop_nulls())
+    unknown = [value for value in values if value not in known]
+    if unknown:
+        problems = [
+            Problem("privacy.alpha", f"no sensitive value is called '{value}'", did_you_mean(value, known))
+            for value in unknown
+        ]
+        raise PolicyError(problems)
+    return np.asarray(names.is_in(list(values)).fill_null(False).to_numpy())

@@ -1,0 +1,109 @@
+"""t-closeness: does a class teach more about its members than the whole table does? (Li et al. 2007.)
+
+The earth mover's distance between the sensitive values of a class and those of the whole table, with three ideas
+of how far two values are apart. The whole table is the original where it is known, else the release; values that
+do not occur in it are not counted in the domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.arrays import FloatVector
+from shoal.errors import PolicyError, Problem
+from shoal.groups import Groups
+from shoal.models.base import SensitiveModel, number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closeness(SensitiveModel):
+    """What the three distances share.
+
+    Monotone: the shares of a union are a weighted mean of those of its parts, and the earth mover's distance
+    to a fixed distribution is convex, so a union is no farther than the farther of its parts. The whole table
+    as one class has distance 0, so no threshold is out of reach.
+    """
+
+    monotone: ClassVar[bool] = True
+    higher_is_safer: ClassVar[bool] = False
+    kind: ClassVar[str]
+
+    t: float
+    """Largest permitted distance, from 0 (classes look like the table) to 1 (anything goes)."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.t <= 1:
+            raise PolicyError(
+                [Problem("privacy.t", f"must lie between 0 and 1, not {self.t}", "0.2 is a usual choice")]
+            )
+
+    @property
+    def required(self) -> float:
+        """Return t."""
+        return self.t
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"{number(self.t)}-closeness ({self.kind}) of {self.column_name}"
+
+    def _by_levels(self, groups: Groups, levels: int) -> FloatVector:
+        from shoal.kernels.closeness import level_distances
+
+        own = self.histograms(groups)
+        low = groups.attributes[self.column].hierarchy.low[:levels]
+        found: FloatVector = level_distances(
+            own.start, own.value, own.count, groups.size, low, groups.totals[self.column]
+        )
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualCloseness(Closeness):
+    """All values are 1 apart: the distance is half the sum of the differences of shares."""
+
+    name: ClassVar[str] = "t-equal"
+    summary: ClassVar[str] = "the sensitive values of a class are distributed as in the whole table, up to t"
+    kind: ClassVar[str] = "equal"
+
+    def reached(self, groups: Groups) -> FloatVector:
+        """Return the distance of each group to the whole table."""
+        return self._by_levels(groups, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderedCloseness(Closeness):
+    """Values stand in order, neighbours that occur in the table equally far apart, first and last 1 apart.
+
+    A null stands last, after the largest value.
+    """
+
+    name: ClassVar[str] = "t-ordered"
+    summary: ClassVar[str] = "as t-equal, where it matters how far apart two values stand in their order"
+    kind: ClassVar[str] = "ordered"
+
+    def reached(self, groups: Groups) -> FloatVector:
+        """Return the distance of each group to the whole table."""
+        from shoal.kernels.closeness import ordered_distances
+
+        own = self.histograms(groups)
+        found: FloatVector = ordered_distances(
+            own.start, own.value, own.count, groups.size, groups.totals[self.column]
+        )
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchicalCloseness(Closeness):
+    """Two values are as far apart as the level of their lowest common node, the root being 1."""
+
+    name: ClassVar[str] = "t-hierarchical"
+    summary: ClassVar[str] = "as t-equal, where values under one node of a hierarchy are alike"
+    kind: ClassVar[str] = "hierarchical"
+
+    def reached(self, groups: Groups) -> FloatVector:
+        """Return the distance of each group to the whole table."""
+        levels = groups.attributes[self.column].hierarchy.levels
+        # Only levels that part values cost anything; where even the last one does, the root lies above it.
+        return self._by_levels(groups, max(sum(len(level.starts) > 1 for level in levels), 1))
