@@ -203,8 +203,23 @@ def test_bad_requests_are_explained(tmp_path: Path) -> None:
         sample("patient", 5)
     with pytest.raises(DataError, match="at least 1 row"):
         sample("census", 0)
-    with pytest.raises(OutputError, match="does not exist"):
+    with pytest.raises(OutputError, match="no directory"):
         write_sample("census", 5, tmp_path / "nowhere" / "census.csv")
-    with pytest.raises(OutputError, match="ships with the sample"):
+    with pytest.raises(OutputError, match="comes with the sample"):
         write_sample("patients", 5, tmp_path / "patients_zip.csv")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_policies_hold_and_fit_their_tables(name: str, tmp_path: Path) -> None:
+    from shoal import frames
+    from shoal.encode import encode
+    from shoal.policy import Policy
+
+    path = write_sample(name, 3_000, tmp_path)[0]
+    policy = Policy.read(tmp_path / SAMPLES[name].policy)
+    read = frames.read(path).data
+    assert read.equals(sample(name, 3_000))
+    coded = encode(read, policy.plans(read.columns))
+    assert coded.rows == 3_000
+    assert len(coded.attributes) == sum(column.role == "quasi" for column in policy.columns.values())

@@ -73,30 +73,26 @@ def write_sample(
 ) -> list[Path]:
     """Write a sample to the file `out`, and beside it its policy and hierarchies; return the paths, table first.
 
-    If `out` is an existing folder, the table goes into it as ``NAME.csv``. Files that exist with another
-    content are left alone, and nothing is written, unless `force` is given.
+    If `out` is an existing folder, the table goes into it as ``NAME.csv``. Nothing is written where a file
+    would be lost: one of the same name and another content, unless `force` is given.
     """
+    from shoal import frames
+    from shoal.samples.draw import shipped
+
     found = _find(name)
     path = Path(out)
     if path.is_dir():
         path = path / f"{name}.csv"
-    if not path.parent.is_dir():
-        raise OutputError(f"the folder '{path.parent}' does not exist: make it first, or choose another")
-    from shoal.samples.draw import shipped
-
     companions = {path.parent / file: shipped(file) for file in found.files}
     if path in companions:
-        raise OutputError(f"'{path}' is the name of a file that ships with the sample: choose another")
-    if not force:
-        taken = [path] if path.exists() else []
-        taken += [file for file, text in companions.items() if _differs(file, text)]
-        if taken:
-            names = ", ".join(f"'{file}'" for file in taken)
-            raise OutputError(f"{names} would be overwritten: choose another place, or say --force")
-    _write_table(found.table(rows, seed), path)
-    for file, text in companions.items():
-        if _differs(file, text) or not file.exists():
-            file.write_text(text, encoding="utf-8", newline="\n")
+        raise OutputError(f"{path} is the name of a file that comes with the sample; choose another name")
+    frames.check_writable(path, force=force)
+    changed = {file: text for file, text in companions.items() if not _holds(file, text)}
+    for file in changed:
+        frames.check_writable(file, force=force, table=False)
+    frames.write(found.table(rows, seed), path, force=force)
+    for file, text in changed.items():
+        frames.write_text(file, text, force=force)
     return [path, *companions]
 
 
@@ -106,20 +102,8 @@ def _find(name: str) -> Sample:
     return SAMPLES[name]
 
 
-def _differs(file: Path, text: str) -> bool:
-    return file.exists() and (
-        not file.is_file() or file.read_text(encoding="utf-8", errors="replace") != text
-    )
-
-
-def _write_table(table: pl.DataFrame, path: Path) -> None:
-    kind = path.suffix.lower()
-    if kind == ".parquet":
-        table.write_parquet(path)
-    elif kind in {".arrow", ".ipc", ".feather"}:
-        table.write_ipc(path)
-    else:
-        table.write_csv(path)
+def _holds(file: Path, text: str) -> bool:
+    return file.is_file() and file.read_bytes() == text.encode()
 
 
 __all__ = ["SAMPLES", "Sample", "sample", "write_sample"]
