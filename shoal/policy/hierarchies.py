@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -18,47 +19,40 @@ from pydantic import (
 )
 
 from shoal.errors import did_you_mean
-from shoal.policy.part import Part, shown, wrong
+from shoal.policy.part import Part, Whole, shown, wrong
 
 Point = Annotated[
-    int | float | dt.date | dt.datetime,
-    PlainValidator(lambda value: _point(value)),
-    WithJsonSchema({"type": ["number", "string"], "description": "a number, or a date"}),
+    int | float,
+    PlainValidator(lambda value: _number(value)),
+    WithJsonSchema({"type": "number"}),
 ]
-"""A place on the axis of an ordered column."""
-
-
+"""A finite number, kept whole where it is written whole."""
 Width = Annotated[
     int | float,
-    PlainValidator(lambda value: _width(value)),
+    PlainValidator(lambda value: _positive(value)),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """A positive number, kept whole where it is written whole."""
 
 
-def _point(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float | dt.date):
-        raise wrong(f"must be a number or a date, not {shown(value)}")
-    if isinstance(value, float) and value - value != 0:
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong(f"must be a number, not {shown(value)}")
+    if not math.isfinite(value):
         raise wrong(f"must be a finite number, not {value}")
     return value
 
 
-def _width(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong(f"must be a number, not {shown(value)}")
-    if not 0 < value < float("inf"):
-        raise wrong(f"must be more than 0, not {value}")
-    return value
+def _positive(value: object) -> int | float:
+    number = _number(value)
+    if number <= 0:
+        raise wrong(f"must be more than 0, not {number}")
+    return number
 
 
-def _growing(values: tuple[Any, ...], what: str) -> None:
+def _growing(values: tuple[int | float, ...], what: str) -> None:
     for before, after in itertools.pairwise(values):
-        try:
-            fine = before < after
-        except TypeError:
-            raise wrong(f"{what} must be all numbers or all dates") from None
-        if not fine:
+        if not before < after:
             raise wrong(f"{what} must grow, but {before} is followed by {after}")
 
 
@@ -114,31 +108,61 @@ class Cuts(Part):
         return cuts
 
 
+def _steps(value: object) -> object:
+    numbers = list(value) if isinstance(value, list | tuple) else [value]
+    if not numbers or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in numbers):
+        raise wrong(f"must be a whole number, 1 or more, or a list of them, not {shown(value)}")
+    if not isinstance(value, list | tuple):
+        return value
+    _growing(tuple(numbers), "steps")
+    return tuple(numbers)
+
+
 class Mask(Part):
-    """Characters of a code are replaced by `*`, one more at each level."""
+    """Characters of a code are replaced by `*`, more at each level."""
 
     mask: Literal["right", "left"]
     """The side from which characters are hidden."""
+    keep: Annotated[Whole, Field(ge=0)] | None = None
+    """So many characters on the other side are hidden at the top only."""
+    steps: (
+        Annotated[
+            int | tuple[int, ...],
+            PlainValidator(_steps),
+            WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
+        ]
+        | None
+    ) = None
+    """How many characters are hidden from level to level, or the list of how many are hidden at each level."""
 
 
-DATE_LEVELS = ("day", "month", "quarter", "year", "decade")
+_CONTAINED_IN = {
+    "day": ("week", "month", "quarter", "year", "decade"),
+    "week": (),
+    "month": ("quarter", "year", "decade"),
+    "quarter": ("year", "decade"),
+    "year": ("decade",),
+    "decade": (),
+}
 
 
 class Dates(Part):
-    """Dates become months, quarters, years, decades."""
+    """Dates become weeks or months, quarters, years, decades."""
 
-    dates: Annotated[tuple[Literal["day", "month", "quarter", "year", "decade"], ...], Field(min_length=1)]
+    dates: Annotated[
+        tuple[Literal["day", "week", "month", "quarter", "year", "decade"], ...], Field(min_length=1)
+    ]
     """The levels, from fine to coarse."""
 
     @field_validator("dates")
     @classmethod
     def _coarser(cls, levels: tuple[str, ...]) -> tuple[str, ...]:
-        places = [DATE_LEVELS.index(level) for level in levels]
-        if places != sorted(set(places)):
-            raise wrong(
-                f"levels must go from fine to coarse, not {', '.join(levels)}",
-                "the order is: " + ", ".join(DATE_LEVELS),
-            )
+        for below, above in itertools.pairwise(levels):
+            if above not in _CONTAINED_IN[below]:
+                after = ", ".join(_CONTAINED_IN[below]) or "nothing"
+                raise wrong(
+                    f"a {below} does not lie inside a {above}", f"after {below} there may come {after}"
+                )
         return levels
 
 
@@ -162,21 +186,16 @@ class Tree(Part):
 
 def _check_nodes(node: object, path: tuple[str, ...]) -> None:
     here = " > ".join(path)
+    if len(path) > 64:
+        raise wrong(f"is deeper than 64 levels below {path[0]}")
     if isinstance(node, Mapping):
         for name, below in node.items():
-            if not isinstance(name, str):
-                raise wrong(f"node names must be text, not {shown(name)}")
-            _check_nodes(below, (*path, name))
+            _check_nodes(below, (*path, str(name)))
     elif isinstance(node, list | tuple):
-        if not node:
-            raise wrong(f"node {here} is empty", "list its values")
-        for value in node:
-            if isinstance(value, Mapping | list | tuple) or value is None:
-                raise wrong(
-                    f"node {here} lists {shown(value)}", "a list holds values; nodes below go in a table"
-                )
-    else:
-        raise wrong(f"node {here} must be a table of nodes or a list of values, not {shown(node)}")
+        for item in node:
+            _check_nodes(item, path)
+    elif not isinstance(node, str | int | float | dt.date):
+        raise wrong(f"node {here} holds {shown(node)}", "nodes are tables of nodes, or lists of values")
 
 
 HIERARCHY_KINDS: dict[str, type[Part]] = {

@@ -27,6 +27,7 @@ from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 
 if TYPE_CHECKING:
+    from shoal.frames import ReadOptions
     from shoal.methods import Method
     from shoal.models import Model
     from shoal.requirements import Requirements
@@ -203,6 +204,12 @@ class Policy(BaseModel):
     def base(self) -> Path:
         """The folder that files in the policy are relative to."""
         return self._base
+
+    def read_options(self) -> ReadOptions:
+        """Return how the table is to be read."""
+        from shoal.frames import ReadOptions
+
+        return ReadOptions(**self.data.model_dump(exclude={"other_columns"}))
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the policy."""

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema, field_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Strict,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from shoal.errors import did_you_mean
 from shoal.plan import Role
 from shoal.policy.hierarchies import HierarchySpec
-from shoal.policy.part import Number, Part, Text, Whole, shown, wrong
+from shoal.policy.part import Number, Part, Text, shown, wrong
 
 # --- reading options --------------------------------------------------------------------------------------
 
 
 def _one_character(value: str) -> str:
     named = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}.get(value.lower(), value)
-    if len(named) != 1:
-        raise wrong(f"must be a single character, not {shown(value)}", "for example ';', or 'tab'")
+    if len(named) != 1 or not named.isascii() or named in "\r\n":
+        raise wrong(f"must be a single ASCII character, not {shown(value)}", "for example ';', or 'tab'")
     return named
 
 
@@ -32,8 +40,12 @@ class Data(Part):
     """Character around cells that contain the delimiter; an empty string when nothing is quoted."""
     null_values: tuple[Text, ...] = ()
     """Texts that mean "no value", such as `?` or `NA`."""
-    sheet: Text | Whole | None = None
-    """Sheet of a workbook: its name, or its number counted from 1."""
+    sheet: Text | None = None
+    """Sheet of a workbook; the first one when not given."""
+    header: Annotated[bool, Strict()] = True
+    """Whether the first line of a text file names the columns; otherwise they are column_1, column_2, .."""
+    guess_types: Annotated[bool, Strict()] = True
+    """Whether columns of numbers or dates in a text file are read as such; otherwise text stays text."""
     other_columns: Literal["refuse", "drop", "plain"] = "refuse"
     """What to do with columns that the policy does not name: refuse the table, drop them, or publish them as
     they are."""
@@ -47,6 +59,12 @@ class Data(Part):
     @classmethod
     def _quote(cls, value: str | None) -> str | None:
         return value if value is None or value == "" else _one_character(value)
+
+    @model_validator(mode="after")
+    def _differ(self) -> Data:
+        if self.quote and self.quote == self.delimiter:
+            raise wrong(f"delimiter and quote are both {self.quote!r}", "they have to differ")
+        return self
 
     @field_validator("encoding")
     @classmethod

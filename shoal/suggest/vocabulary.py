@@ -1,0 +1,119 @@
+"""Words in column names that tell what a column is about."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+PEOPLE = _set(
+    "patient person customer client user member employee student subject participant respondent citizen "
+    "applicant insured policyholder donor voter tenant resident guest staff doctor physician"
+)
+THINGS = _set(
+    "country city town state county region product company firm employer hospital school university "
+    "department ward drug medication disease file table column model brand occupation job"
+)
+
+IDENTIFIERS = _set(
+    "surname forename firstname lastname fullname givenname familyname maidenname nickname username "
+    "login email mail phone telephone tel mobile cellphone fax ssn passport iban bic mrn imei uuid guid "
+    "address street addr url website ip ipaddress mac fingerprint signature photo plate vin handle "
+    "twitter facebook instagram licence license nino nhs dni curp cpf nachname vorname telefon strasse "
+    "anschrift nom prenom apellido nombre"
+)
+"""Words that name a person outright, whatever the values look like."""
+IDENTIFIER_PHRASES = (
+    ("social", "security"),
+    ("credit", "card"),
+    ("card", "number"),
+    ("account", "number"),
+    ("record", "number"),
+    ("insurance", "number"),
+    ("bank", "account"),
+    ("national", "id"),
+    ("tax", "id"),
+)
+
+SENSITIVE = _set(
+    "diagnosis diagnoses disease illness disorder condition icd symptom symptoms treatment therapy "
+    "medication medicine drug drugs prescription salary income wage wages pay earnings earning revenue "
+    "debt loan mortgage balance credit creditworthiness religion religious faith belief beliefs "
+    "politics political party vote voting orientation sexual hiv aids genetic genotype mutation crime "
+    "criminal conviction offence offense disability handicap grade gpa score depression mental "
+    "psychiatric pregnant pregnancy abortion abuse addiction alcohol smoking smoker cancer tumor tumour "
+    "biopsy outcome verdict complaint satisfaction diagnose krankheit gehalt einkommen enfermedad "
+    "salaire maladie"
+)
+"""Words for what people do not want known about them."""
+
+QUASI = _set(
+    "age sex gender zip zipcode postcode postal postalcode plz birth birthdate birthday birthyear dob "
+    "yob born race ethnicity ethnic ethnicgroup nationality country citizenship citizen native origin "
+    "marital married relationship education educational schooling degree qualification occupation job "
+    "profession employer employment workclass industry sector department city town village county state "
+    "province region district municipality borough neighborhood neighbourhood place location latitude "
+    "longitude lat lon lng language tongue height weight children household family housing rank title "
+    "admission admitted discharge discharged visit arrival departure death died hospital ward school "
+    "university car vehicle alter geschlecht beruf ort wohnort edad sexo"
+)
+"""Words for what a neighbour, an employer or a public list may know about a person."""
+
+CODES = _set("zip zipcode postcode postal postalcode plz code")
+"""Words for codes whose characters go from coarse to fine."""
+
+
+KEYS = _set("id ids identifier key index rownum serial uid pid")
+"""Words for keys of rows or persons."""
+
+
+def words_of(name: str) -> list[str]:
+    """Split a column name into lower-case words, at signs, digits and capitals."""
+    return [word.lower() for word in _WORDS.findall(_CAMEL.sub(" ", name))]
+
+
+def _has(words: list[str], known: frozenset[str]) -> str | None:
+    """The first word, or two neighbouring words written together, that is known."""
+    joined = [a + b for a, b in zip(words, words[1:], strict=False)]  # noqa: RUF007
+    return next((word for word in [*words, *joined] if word in known), None)
+
+
+def role_by_name(name: str) -> tuple[str, str] | None:
+    """Return the role that a column name suggests and the word that suggests it, or None."""
+    words = words_of(name)
+    pairs = list(zip(words, words[1:], strict=False))  # noqa: RUF007
+    for pair in IDENTIFIER_PHRASES:
+        if pair in pairs:
+            return "identifier", " ".join(pair)
+    word = _has(words, IDENTIFIERS)
+    if word is not None:
+        return "identifier", word
+    if ("name" in words or "names" in words) and not THINGS.intersection(words):
+        return "identifier", "name"
+    if PEOPLE.intersection(words) and {"id", "ids", "no", "nr", "number", "code", "key"}.intersection(words):
+        return "identifier", " ".join(words)
+    for role, known in (("sensitive", SENSITIVE), ("quasi", QUASI)):
+        word = _has(words, known)
+        if word is not None:
+            return role, word
+    return None
+
+
+def is_code(name: str) -> bool:
+    """Whether a name speaks of codes such as zip codes."""
+    return _has(words_of(name), CODES) is not None
+
+
+def is_key(name: str) -> bool:
+    """Whether a name speaks of a key of rows or persons, which counts only if the values are many."""
+    return bool(
+        {"id", "ids", "identifier", "key", "index", "rownum", "serial", "uid", "pid"}.intersection(
+            words_of(name)
+        )
+    )

@@ -1,0 +1,115 @@
+"""A suggestion as a commented policy file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.policy import toml
+
+if TYPE_CHECKING:
+    from shoal.suggest import Suggestion
+    from shoal.suggest.guess import Guess
+
+_ROLES = """\
+# Roles:
+#   identifier   names a person outright; dropped
+#   quasi        others may know it; generalized until every row has lookalikes
+#   sensitive    nobody should learn it about a person; published, and protected by [privacy]
+#   plain        published as it is, so nobody else should know it
+# Hierarchies: "auto" builds a tree from the data. One of your own says more: name a CSV file with lines
+# like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
+"""
+
+
+_METHOD = """\
+[method]
+name = "mondrian"       # always finds a release where there is one, and generalizes only where needed;
+                        # "full-domain" gives every column one level throughout, easier to read
+
+[utility]
+measure = "lm"          # the loss to keep small
+suppression = 0.0       # share of rows that may be left out; 0.05 helps full-domain
+"""
+
+
+def identifying_lines(suggestion: Suggestion) -> list[str]:
+    """Return the share of unique rows per column set, a line each."""
+    lines = []
+    for one in suggestion.identifying:
+        if len(one.columns) > 3:
+            names = f"all {len(one.columns)} quasi-identifiers"
+        else:
+            names = " + ".join(_safe(name) for name in one.columns)
+        lines.append(f"{_percent(one.share, one.unique)} of rows are unique by {names}")
+    return lines
+
+
+def _percent(share: float, unique: int) -> str:
+    if unique and share < 0.001:
+        return " <0.1 %"
+    if share < 1 and share > 0.999:
+        return ">99.9 %"
+    return f"{100 * share:.1f} %".rjust(7)
+
+
+def policy_text(suggestion: Suggestion) -> str:
+    """Return a policy file that can be used as it is, with the reasons as comments."""
+    parts = [
+        "# A starter policy. Every role below is a guess: read it, mend it, then run `shoal anonymize`.\n"
+        f"# The table has {suggestion.rows:,} rows and {len(suggestion.columns):,} columns.\n"
+    ]
+    if suggestion.identifying:
+        basis = (
+            ""
+            if suggestion.looked_at == suggestion.rows
+            else f", counted on {suggestion.looked_at:,} random rows"
+        )
+        head = f"# How identifying the raw quasi-identifiers are{basis}:\n"
+        parts.append(head + "".join(f"#   {line}\n" for line in identifying_lines(suggestion)))
+    parts.append(_ROLES)
+    if suggestion.data:
+        parts.append(toml.document({"data": suggestion.data}))
+    parts += [_column(guess) for guess in suggestion.columns]
+    parts += [_privacy(suggestion), _METHOD]
+    return "\n".join(parts)
+
+
+def _column(guess: Guess) -> str:
+    lines = [
+        f"[columns.{toml.key(guess.name)}]",
+        f'role = "{guess.role}"'.ljust(24) + f"# {_safe(guess.reason)}",
+    ]
+    if guess.advice:
+        lines.append(f"# {_safe(guess.advice)}")
+    if guess.hierarchy is not None:
+        lines.append(f"hierarchy = {toml.value(guess.hierarchy)}")
+    return "\n".join(lines) + "\n"
+
+
+def _privacy(suggestion: Suggestion) -> str:
+    lines = ["[privacy]", f"k = {suggestion.k}".ljust(24) + _why_k(suggestion)]
+    asked = suggestion.diversity
+    if asked:
+        if len(suggestion.names("sensitive")) == len(asked) and len(set(asked.values())) == 1:
+            rule: object = {"distinct": next(iter(asked.values()))}
+        else:
+            rule = {name: {"distinct": number} for name, number in asked.items()}
+        lines.append(
+            f"l = {toml.value(rule)}".ljust(24) + "# every class shows so many different sensitive values"
+        )
+    elif suggestion.names("sensitive"):
+        lines.append("# no l: a sensitive column with one value cannot be diverse")
+    else:
+        lines.append("# no l: no column looks sensitive. If one is, add for example: l = { distinct = 3 }")
+    return "\n".join(lines) + "\n"
+
+
+def _why_k(suggestion: Suggestion) -> str:
+    if suggestion.k == 5:
+        return "# every row looks like at least 4 others; 5 is a usual choice"
+    return f"# 5 is usual, but the table has only {suggestion.rows:,} rows"
+
+
+def _safe(text: str) -> str:
+    """Text for a comment: names may hold line breaks and other signs that would end it."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
