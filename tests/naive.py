@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -53,9 +55,7 @@ def group_sizes(group_of, groups, weights):
 
 
 def top_counts(start, count, many):
-    runs = [
-        sorted(count[a:b].tolist(), reverse=True) for a, b in zip(start[:-1], start[1:], strict=True)
-    ]
+    runs = [sorted(count[a:b].tolist(), reverse=True) for a, b in pairwise(start)]
     largest = [max(run, default=0) for run in runs]
     return np.array(largest, np.int64), np.array([sum(run[:many]) for run in runs], np.int64)
 
@@ -112,3 +112,47 @@ def ordered_distances(start, value, count, size, totals):
             crossing += abs(ahead)
         distances.append(float(crossing / max(len(places) - 1, 1)))
     return np.array(distances)
+
+
+def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, merged, total, numbers):
+    seen = {}
+    for row in range(keys.shape[1]):
+        cells = [int(word) for word in keys[:, row]]
+        for j, (word, shift, mask, start, size) in enumerate(fields.tolist()):
+            if before[j] != after[j]:
+                code = (int(keys[word, row]) >> shift) & mask
+                node = 0 if single[j, after[j]] else int(table[start + after[j] * size + code])
+                cells[word] += (node - code) << shift
+        number = seen.setdefault(tuple(cells), len(seen))
+        if number == len(seen) - 1 and number not in numbers[:row]:
+            merged[:, number], total[number] = cells, 0
+        numbers[row] = number
+        total[number] += weights[row]
+    return len(seen)
+
+
+def shortfall(keys, weights, good, levels, fields, gain, most):
+    dropped, penalty = 0, 0.0
+    for g in range(len(weights)):
+        if not good[g]:
+            dropped += int(weights[g])
+            for level, (word, shift, mask, start, size) in zip(levels, fields.tolist(), strict=True):
+                code = (int(keys[word, g]) >> shift) & mask
+                penalty += gain[start + level * size + code] * weights[g]
+    return dropped, penalty if dropped <= most else np.inf
+
+
+def raise_box(values, strides, low, high, floor):
+    for levels in itertools.product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))):
+        index = sum(int(level * stride) for level, stride in zip(levels, strides, strict=True))
+        values[index] = max(values[index], floor)
+
+
+def cheapest(additive, penalty):
+    sums = [a + b for a, b in zip(additive, penalty, strict=True)]
+    return sums.index(min(sums)) if min(sums) < np.inf else 0
+
+
+def smallest_below(known, sizes, count, levels):
+    below = [c for c in range(count) if all(known[c] <= levels)]
+    return min(below, key=lambda c: sizes[c], default=-1)

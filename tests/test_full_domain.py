@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import InfeasibleError, PolicyError
+from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.tree import tiled
+from shoal.kernels import lattice as kernels
+from shoal.methods import METHODS
+from shoal.methods import lattice as lattice_module
+from shoal.methods.full_domain import FullDomain
+from shoal.methods.lattice import Judge, Lattice
+from shoal.models.k_anonymity import KAnonymity
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.table import Attribute, CodedTable
+from tests import naive
+from tests.lattice_reference import NotAMultiple, ShareOfFirst, loss, published, satisfying
+from tests.strategies import tables
+
+MEASURES = ["lm", "gcp", "entropy", "precision", "ag", "il", "dm", "avg"]
+
+
+@st.composite
+def models(draw, table):
+    from shoal.models import MODELS
+
+    chosen = []
+    if draw(st.integers(0, 3)):
+        chosen.append(KAnonymity(k=draw(st.integers(2, max(2, min(6, table.rows))))))
+    column = draw(st.integers(0, len(table.sensitive) - 1))
+    own = {"column": column, "column_name": table.sensitive[column].name}
+    kind = draw(st.integers(0, 9))
+    if kind == 0:
+        chosen.append(NotAMultiple(number=draw(st.integers(2, 4))))
+    elif kind == 1:
+        chosen.append(ShareOfFirst(share=draw(st.sampled_from([0.25, 0.5, 0.8]))))
+    elif kind == 2:
+        chosen.append(MODELS["distinct-l"](l=2, **own))
+    elif kind == 3:
+        chosen.append(MODELS["entropy-l"](l=draw(st.sampled_from([1.3, 1.7])), **own))
+    elif kind == 4:
+        chosen.append(MODELS["recursive-cl"](c=draw(st.sampled_from([1.0, 2.0, 4.0])), l=2, **own))
+    elif kind == 5:
+        chosen.append(MODELS["t-equal"](t=draw(st.sampled_from([0.2, 0.4])), **own))
+    return tuple(chosen) or (KAnonymity(k=2),)
+
+
+@st.composite
+def cases(draw, measures=st.sampled_from(MEASURES)):
+    table = draw(tables(columns=st.integers(1, 3)))
+    if draw(st.integers(0, 3)) == 0:
+        limited = [
+            dataclasses.replace(a, hierarchy=a.hierarchy.limited(draw(st.integers(0, a.hierarchy.height))))
+            for a in table.attributes
+        ]
+        table = dataclasses.replace(table, attributes=tuple(limited))
+    suppression = draw(st.sampled_from([0.0, 0.0, 0.1, 0.3, 0.6, 1.0]))
+    requirements = Requirements(models=draw(models(table)), suppression=suppression, measure=draw(measures))
+    return table, requirements
+
+
+@settings(max_examples=400)
+@given(cases())
+def test_the_optimum_is_that_of_trying_all_mappings(case):
+    table, requirements = case
+    expected = satisfying(table, requirements)
+    if not expected:
+        with pytest.raises(InfeasibleError, match="rows"):
+            FullDomain().anonymize(table, requirements, Run.start(1))
+        return
+    release = FullDomain().anonymize(table, requirements, Run.start(1))
+    value, suppressed, _, levels = expected[0]
+    assert release.levels == levels
+    assert int((release.region_of < 0).sum()) == suppressed
+    assert 1 <= release.facts["checked"] <= release.facts["mappings"]
+    plain = published(table, requirements, levels)
+    assert loss(table, requirements, plain) == pytest.approx(value, abs=1e-11)
+    kept = release.region_of >= 0
+    rows = [tuple(r) for r in plain.low[plain.class_of].tolist()]
+    assert [tuple(r) for r in release.low[release.region_of[kept]].tolist()] == rows
+    tops = [tuple(r) for r in plain.high[plain.class_of].tolist()]
+    assert [tuple(r) for r in release.high[release.region_of[kept]].tolist()] == tops
+    assert len(release.low) == plain.classes
+
+
+@settings(max_examples=60)
+@given(cases(), st.integers(1, 3))
+def test_rows_wider_than_one_word_give_the_same_optimum(case, bits):
+    """A narrow word forces several words per row, which otherwise takes very many columns."""
+    table, requirements = case
+    usual = satisfying(table, requirements)
+    narrow = max(bits, max((a.hierarchy.size - 1).bit_length() for a in table.attributes + table.sensitive))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lattice_module, "WORD", narrow)
+        if usual:
+            release = FullDomain().anonymize(table, requirements, Run.start(1))
+            assert release.levels == usual[0][3]
+        else:
+            with pytest.raises(InfeasibleError):
+                FullDomain().anonymize(table, requirements, Run.start(1))
+
+
+@settings(max_examples=60)
+@given(cases(), st.integers(2, 6))
+def test_forgetting_roll_ups_changes_nothing(case, room):
+    table, requirements = case
+    usual = satisfying(table, requirements)
+    if usual:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(lattice_module, "HELD", room)
+            assert FullDomain().anonymize(table, requirements, Run.start(1)).levels == usual[0][3]
+
+
+@given(tables(), st.data())
+def test_kernels_agree_with_their_twins(table, data):
+    judge = Judge(table, Requirements(models=(KAnonymity(k=2),)))
+    lattice, rolls = Lattice(table), judge.rollups
+    levels = np.array([data.draw(st.integers(0, t)) for t in lattice.top], np.int64)
+    words, rows = rolls.base.keys.shape
+
+    def buffers():
+        return (
+            np.empty((words, rows), np.uint64),
+            np.empty(1 << 16, np.int32),
+            np.empty((words, rows), np.uint64),
+            np.empty(rows, np.int64),
+            np.empty(rows, np.int32),
+        )
+
+    fixed = (
+        rolls.base.keys,
+        rolls.base.weights,
+        lattice.bottom,
+        levels,
+        rolls.fields,
+        rolls.single,
+        rolls.table,
+    )
+    ours, theirs = buffers(), buffers()
+    found = kernels.roll_up(*fixed, *ours)
+    assert found == naive.roll_up(*fixed, *theirs)
+    np.testing.assert_array_equal(ours[2][:, :found], theirs[2][:, :found])
+    np.testing.assert_array_equal(ours[3][:found], theirs[3][:found])
+    np.testing.assert_array_equal(ours[4], theirs[4])
+
+    keys, weights = ours[2][:, :found].copy(), ours[3][:found].copy()
+    good = weights >= data.draw(st.integers(1, 4))
+    gain = np.arange(len(rolls.table)) / 7
+    most = data.draw(st.integers(0, table.rows))
+    arguments = (keys, weights, good, levels, rolls.fields, gain, most)
+    assert kernels.shortfall(*arguments) == pytest.approx(naive.shortfall(*arguments))
+
+    low = np.array([data.draw(st.integers(0, level)) for level in levels], np.int64)
+    values = np.arange(lattice.size, dtype=np.float64)
+    twin = values.copy()
+    kernels.raise_box(values, lattice.strides, low, levels, lattice.size / 2)
+    naive.raise_box(twin, lattice.strides, low, levels, lattice.size / 2)
+    np.testing.assert_array_equal(values, twin)
+    other = np.array([data.draw(st.sampled_from([0.0, 1.0, 5.0, np.inf])) for _ in range(lattice.size)])
+    assert kernels.cheapest(values, other) == naive.cheapest(values, other)
+    known = np.array([[data.draw(st.integers(0, t)) for t in lattice.top] for _ in range(4)], np.int64)
+    sizes = np.array(data.draw(st.lists(st.integers(1, 3), min_size=4, max_size=4)), np.int64)
+    arguments = (known, sizes, data.draw(st.integers(0, 4)), levels)
+    assert kernels.smallest_below(*arguments) == naive.smallest_below(*arguments)
+
+
+def column(name, *levels):
+    """A quasi-identifier from one list of names per level, in the order of its leaves."""
+    series = [pl.Series("names", names) for names in levels]
+    return Attribute(name, Hierarchy(series[0], tiled(series)))
+
+
+def travellers():
+    """The worked example of hybrid k-anonymity: nine people, hierarchies of heights 3, 3 and 5."""
+    ages = ["12", "17", "19", "23", "33", "38", "41", "43", "48"]
+    tens = ["11-20"] * 3 + ["21-30"] + ["31-40"] * 2 + ["41-50"] * 3
+    age = column("age", ages, tens, ["11-30"] * 4 + ["31-50"] * 5, ["*"] * 9)
+    nations = ["Greece", "Turkey", "Spain", "Brazil", "Peru", "USA", "Canada"]
+    parts = ["E.EU", "E.EU", "W.EU", "S.AM", "S.AM", "N.AM", "N.AM"]
+    nation = column("nation", nations, parts, ["EU"] * 3 + ["AM"] * 4, ["*"] * 7)
+    codes = ["47906", "47907", "49001", "49703", "49705", "49812"]
+    masked = [[c[: 5 - m] + "*" * m for c in codes] for m in range(5)]
+    post = column("zip", *masked, ["*"] * 6)
+    people = [
+        ("12", "Greece", "47906"),
+        ("19", "Turkey", "47907"),
+        ("17", "Greece", "47907"),
+        ("23", "Spain", "49703"),
+        ("38", "Brazil", "49705"),
+        ("33", "Peru", "49812"),
+        ("41", "USA", "49001"),
+        ("43", "Canada", "49001"),
+        ("48", "Canada", "49001"),
+    ]
+    table = np.array([[ages.index(a), nations.index(n), codes.index(z)] for a, n, z in people], np.int32)
+    none = np.empty((9, 0), np.int32, order="F")
+    return CodedTable(
+        (age, nation, post), np.asfortranarray(table), (), none, pl.DataFrame(), ("age", "nation", "zip")
+    )
+
+
+def test_pure_generalization_of_the_travellers_needs_levels_2_2_4():
+    table = travellers()
+    release = FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=3),)), Run.start(1))
+    assert release.levels == (2, 2, 4)
+    assert release.region_of.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+    names = [
+        a.hierarchy.names(release.low[:, j], release.high[:, j], release.levels[j]).to_list()
+        for j, a in enumerate(table.attributes)
+    ]
+    assert names == [["11-30", "31-50"], ["EU", "AM"], ["4****", "4****"]]
+
+
+def test_one_suppressed_row_lets_the_travellers_stay_more_specific():
+    """Without q4 (23, Spain) the other eight fall into groups of 3, 2 and 3 at [1,1,3]; [2,1,3] keeps them apart."""
+    table = travellers()
+    requirements = Requirements(models=(KAnonymity(k=2),), suppression=0.12)
+    release = FullDomain().anonymize(table, requirements, Run.start(1))
+    assert int((release.region_of < 0).sum()) <= 1
+    assert release.levels == satisfying(table, requirements)[0][3]
+
+
+def test_a_measure_that_cannot_steer_is_refused_with_those_that_can():
+    table = travellers()
+    with pytest.raises(PolicyError, match="query-error.*lm, gcp.*dm, avg"):
+        FullDomain().anonymize(
+            table, Requirements(models=(KAnonymity(k=2),), measure="query-error"), Run.start(1)
+        )
+
+
+def test_a_lattice_too_large_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(lattice_module, "MOST_MAPPINGS", 95)
+    with pytest.raises(PolicyError, match=r"96 mappings, the limit is 95 .*mondrian"):
+        FullDomain().anonymize(travellers(), Requirements(models=(KAnonymity(k=2),)), Run.start(1))
+
+
+def test_what_cannot_be_satisfied_is_said_with_numbers():
+    """Nations may not be mixed between continents, and America has five people."""
+    table = travellers()
+    nation = dataclasses.replace(table.attributes[1], hierarchy=table.attributes[1].hierarchy.limited(2))
+    limited = dataclasses.replace(table, attributes=(table.attributes[0], nation, table.attributes[2]))
+    with pytest.raises(InfeasibleError, match=r"5-anonymity: .* 4 of 9 rows .* 1 may be suppressed"):
+        FullDomain().anonymize(
+            limited, Requirements(models=(KAnonymity(k=5),), suppression=0.12), Run.start(1)
+        )
+
+
+def test_facts_say_when_pruning_is_given_up():
+    table = travellers()
+    plain = FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=2),)), Run.start(1))
+    assert "pruning" not in plain.facts
+    models = (KAnonymity(k=2), NotAMultiple(number=5))
+    loose = FullDomain().anonymize(table, Requirements(models=models), Run.start(1))
+    assert "not monotone" in loose.facts["pruning"]
+
+
+def test_an_interrupt_from_progress_comes_through(monkeypatch):
+    clock = iter(range(10_000))
+    monkeypatch.setattr("shoal.methods.full_domain.time.perf_counter", lambda: float(next(clock)))
+
+    def stop(stage, share):
+        assert stage == "search"
+        assert 0 <= share <= 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        FullDomain().anonymize(travellers(), Requirements(models=(KAnonymity(k=3),)), Run.start(1, stop))
+
+
+def test_it_is_registered():
+    assert METHODS["full-domain"] is FullDomain
