@@ -1,0 +1,84 @@
+"""`factorize`: the values of a column as small integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntVector
+from shoal.errors import DataError
+
+_ALWAYS_SMALL = 1 << 16
+
+
+def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
+    """Return codes and distinct values such that ``values[codes]`` is the column again.
+
+    The order of the values is not fixed. Null is a value like any other, NaN is one value, and so are 0.0
+    and -0.0. O(rows) for text, categories, truth values and integers or dates within a narrow range;
+    O(rows log rows) for other numbers.
+    """
+    if not len(column):
+        return np.empty(0, np.int32), column
+    physical = _integers_or_text(column)
+    if physical.dtype == pl.String:
+        # Categories of its own: the codes are then dense, and their memory is free again afterwards.
+        physical = physical.cast(pl.Categorical(pl.Categories.random())).to_physical()
+    nulls = physical.null_count()
+    if nulls == len(physical):
+        return np.zeros(len(physical), np.int32), column.head(1)
+    low, high = int(physical.min()), int(physical.max())  # type: ignore[arg-type]
+    if high - low >= max(_ALWAYS_SMALL, len(physical)):
+        physical = physical.rank("dense")
+        low, high = 1, int(physical.max())  # type: ignore[arg-type]
+    size = high - low + 1
+    if physical.dtype in (pl.Int8, pl.Int16, pl.UInt8, pl.UInt16):
+        physical = physical.cast(pl.Int32)
+    if low:
+        physical = physical - low
+    if nulls:
+        physical = physical.fill_null(size)
+        size += 1
+    codes = physical.cast(pl.Int32).to_numpy()
+    return _without_gaps(column, codes, size)
+
+
+def _without_gaps(column: pl.Series, codes: IntVector, size: int) -> tuple[IntVector, pl.Series]:
+    """Renumber codes below `size` so that each one occurs, and fetch the value of each from a row of its own."""
+    some_row = np.full(size, -1, np.int64)
+    some_row[codes] = np.arange(len(codes))
+    used = some_row >= 0
+    if not used.all():
+        codes = (np.cumsum(used, dtype=np.int32) - 1)[codes]
+        some_row = some_row[used]
+    return codes, column.gather(some_row)
+
+
+def _integers_or_text(column: pl.Series) -> pl.Series:
+    """Return integers or texts that are equal exactly where the values of the column are equal."""
+    dtype = column.dtype
+    if dtype == pl.String:
+        return column
+    if dtype in (pl.Float32, pl.Float64):
+        # The bits of a float decide, once the two zeros and the many NaN are made one each.
+        numbers = column.cast(pl.Float64).fill_nan(None).fill_null(0.0).to_numpy() + 0.0  # -0.0 + 0.0 is 0.0
+        whole = pl.Series(column.name, numbers.view(np.int64))
+        nan = column.is_nan().fill_null(False)
+        if nan.any():
+            # No number other than a NaN has these bits.
+            whole = whole.zip_with(~nan, pl.Series([np.iinfo(np.int64).max]))
+        if column.null_count():
+            whole = whole.zip_with(column.is_not_null(), pl.Series([None], dtype=pl.Int64))
+        return whole
+    if dtype == pl.Boolean:
+        return column.cast(pl.UInt8)
+    if dtype == pl.Null or dtype.is_decimal() or dtype in (pl.Int128, pl.UInt128):
+        return column.cast(pl.String)
+    if dtype == pl.Binary:
+        return column.bin.encode("hex")
+    if dtype.is_nested() or dtype == pl.Object:
+        raise DataError(
+            f"column '{column.name}' holds {dtype}: only single values (text, numbers, dates, truth values) "
+            "can be used here; take the column apart first, or leave it out"
+        )
+    return column.to_physical()

@@ -1,0 +1,320 @@
+"""CSV and its relatives: delimiter, encoding and shape are settled before, and checked after, the fast reader.
+
+The reader of polars splits the file at full speed, but it fills short records with nulls and knows no line
+numbers. Two things make up for it: the delimiters outside quotes are counted in one pass over the bytes
+(every record is complete exactly if there are enough of them), and when something is wrong a slow second
+pass finds the line. No message repeats what a record holds.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import mmap
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import DataError, some_values
+from shoal.frames.inference import guess_numbers_and_dates
+from shoal.frames.options import ReadOptions
+
+DELIMITERS = (";", "\t", "|", ",")
+"""In the order of preference: commas occur in text and numbers, the others hardly ever do."""
+_BYTES_TO_SNIFF = 1 << 16
+_RECORDS_TO_SNIFF = 100
+_CHUNK = 1 << 23
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A file as UTF-8 with line feeds: its path where it is so already, else its bytes."""
+
+    path: Path
+    converted: bytes | None
+
+    @property
+    def source(self) -> Path | bytes:
+        return self.path if self.converted is None else self.converted
+
+    def chunks(self, size: int = _CHUNK) -> Iterator[bytes | memoryview]:
+        if self.converted is not None:
+            view = memoryview(self.converted)
+            yield from (view[at : at + size] for at in range(0, len(view), size))
+            return
+        with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+            for at in range(0, len(pages), size):
+                yield pages[at : at + size]
+
+    def head(self) -> bytes:
+        return bytes(next(self.chunks(_BYTES_TO_SNIFF), b""))
+
+    def lines(self, encoding: str = "utf-8") -> Iterator[str]:
+        """Lines with their ends; bytes that are not UTF-8 are replaced, as this serves messages only."""
+        raw = self.path.open("rb") if self.converted is None else io.BytesIO(self.converted)
+        with raw, io.TextIOWrapper(raw, encoding, errors="replace", newline="") as text:
+            for number, line in enumerate(text):
+                yield line.removeprefix("\ufeff") if number == 0 else line
+
+
+def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, ReadOptions]:
+    """Return the table in a CSV file, and the options with what was detected filled in. O(bytes)."""
+    text, options = _as_utf8(path, options)
+    quote = '"' if options.quote is None else options.quote
+    delimiter = _settle_delimiter(text, path, options.delimiter, quote)
+    options = replace(options, delimiter=delimiter, quote=quote)
+    names = _column_names(text, path, options)
+    data = _parse(text, path, names, options)
+    if not data.height:
+        raise DataError(f"{path}: the table has {len(names)} columns but no rows")
+    if options.guess_types:
+        data = data.with_columns([guess_numbers_and_dates(column) for column in data])
+    return data, options
+
+
+def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, ReadOptions]:
+    converted: bytes | None = None
+    if path.suffix == ".gz":
+        try:
+            converted = gzip.decompress(path.read_bytes())
+        except (OSError, EOFError) as error:
+            raise DataError(f"{path}: cannot be decompressed ({error})") from None
+    text = _Text(path, converted)
+    if path.stat().st_size == 0 or converted == b"":
+        raise DataError(f"{path}: the file is empty")
+    head = text.head()
+    encoding = options.encoding or next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+    if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
+        raw = path.read_bytes() if converted is None else converted
+        try:
+            converted = raw.decode(encoding).removeprefix("\ufeff").encode()
+        except UnicodeDecodeError as error:
+            raise _not_decodable(path, encoding, raw[: error.start], raw[error.start]) from None
+        head = converted[:_BYTES_TO_SNIFF]
+    if b"\r" in head and b"\n" not in head:
+        # Line ends of old: the fast reader knows only those with a line feed.
+        whole = path.read_bytes() if converted is None else converted
+        converted = whole.replace(b"\r", b"\n")
+    return _Text(path, converted), replace(options, encoding=encoding)
+
+
+def _not_decodable(path: Path, encoding: str, before: bytes, byte: int) -> DataError:
+    line = before.count(b"\n") + 1
+    hint = '[data] encoding = "latin-1"' if encoding != "latin-1" else '[data] encoding = "utf-8"'
+    return DataError(
+        f"{path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
+        f"name the encoding of the file, for example {hint}"
+    )
+
+
+def _field_counts(head: bytes, delimiter: str, quote: str) -> list[int]:
+    """Return the number of fields of each of the first records; -1 where quotes do not fit the delimiter."""
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    cut = len(head) == _BYTES_TO_SNIFF
+    counts: list[int] = []
+    try:
+        counts += map(len, _reader(iter(io.StringIO(text, newline="")), delimiter, quote, strict=True))
+    except csv.Error:
+        counts.append(-1)
+    if cut and len(counts) > 1:
+        del counts[-1]
+    return [count for count in counts if count][:_RECORDS_TO_SNIFF]
+
+
+def _reader(lines: Iterator[str], delimiter: str, quote: str, strict: bool = False) -> Iterator[list[str]]:
+    csv.field_size_limit(1 << 30)
+    if quote:
+        return iter(csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=strict))
+    return iter(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+
+
+def _records(lines: Iterator[str], delimiter: str, quote: str) -> Iterator[list[str]]:
+    """Yield records of fields, up to the first place that cannot be split."""
+    try:
+        yield from _reader(lines, delimiter, quote)
+    except csv.Error:
+        return
+
+
+def _settle_delimiter(text: _Text, path: Path, given: str | None, quote: str) -> str:
+    head = text.head()
+    tabs = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+    order = ("\t", *DELIMITERS) if tabs else DELIMITERS
+    best, best_score = "\t" if tabs else ",", (False, 0.0, 0)
+    for delimiter in order:
+        if delimiter == quote:
+            continue
+        counts = _field_counts(head, delimiter, quote)
+        if not counts or counts[0] < 2:
+            continue
+        agreeing = Counter(counts)[counts[0]] / len(counts)
+        score = (agreeing == 1.0, agreeing, counts[0])
+        if score > best_score:
+            best, best_score = delimiter, score
+    if given is None:
+        return best
+    if best != given and best_score[0] and set(_field_counts(head, given, quote)) == {1}:
+        raise DataError(
+            f"{path}: with the delimiter {given!r} the table has only one column, but {best!r} "
+            f"would split it into {best_score[2]}; set [data] delimiter = {best!r}, or leave it out"
+        )
+    return given
+
+
+def _column_names(text: _Text, path: Path, options: ReadOptions) -> list[str]:
+    assert options.delimiter is not None
+    assert options.quote is not None
+    first = next(_records(text.lines(), options.delimiter, options.quote), [])
+    if not options.header:
+        return [f"column_{number}" for number in range(1, max(1, len(first)) + 1)]
+    if not first:
+        raise DataError(f"{path}: the first line is blank, but it has to name the columns")
+    if "\ufffd" in "".join(first):
+        _refuse_bad_bytes(text, path)
+    return refuse_duplicates(first, str(path))
+
+
+def refuse_duplicates(names: list[str], where: str) -> list[str]:
+    """Return the column names, if all differ."""
+    double = [name for name, count in Counter(names).items() if count > 1]
+    if double:
+        raise DataError(
+            f"{where}: more than one column has the name {some_values(double)}; rename all but one"
+        )
+    return names
+
+
+def _parse(text: _Text, path: Path, names: list[str], options: ReadOptions) -> pl.DataFrame:
+    assert options.delimiter is not None
+    try:
+        data = pl.read_csv(
+            text.source,
+            has_header=options.header,
+            schema=None if options.header else dict.fromkeys(names, pl.String),
+            separator=options.delimiter,
+            quote_char=options.quote or None,
+            null_values=list(options.null_values) or None,
+            infer_schema=False,
+            glob=False,
+        )
+    except pl.exceptions.PolarsError:
+        # What the reader says may quote a record, so its words are not repeated.
+        raise _explain(text, path, names, options) from None
+    if data.width != len(names):
+        raise _explain(text, path, names, options)
+    data.columns = names
+    missing = _records_complete(text, data, options)
+    if missing:
+        data = _without_blank_lines(text, path, data, options)
+    return data
+
+
+def _records_complete(text: _Text, data: pl.DataFrame, options: ReadOptions) -> int:
+    """Return how many delimiters are missing. No record has too many, or the reader had refused."""
+    assert options.delimiter is not None
+    records = data.height + options.header
+    return records * (data.width - 1) - _delimiters_outside_quotes(
+        text, options.delimiter, options.quote or ""
+    )
+
+
+def _delimiters_outside_quotes(text: _Text, delimiter: str, quote: str) -> int:
+    """Count delimiters that separate fields: those before which the number of quotes is even. O(bytes)."""
+    total = 0
+    inside = np.uint8(0)
+    for chunk in text.chunks():
+        letters = np.frombuffer(chunk, np.uint8)
+        found = letters == ord(delimiter)
+        quotes = (letters == ord(quote)) if quote else None
+        if quotes is not None and (inside or quotes.any()):
+            odd = np.bitwise_xor.accumulate(quotes.view(np.uint8)) ^ inside
+            inside = odd[-1]
+            found &= odd == 0
+        total += int(np.count_nonzero(found))
+    return total
+
+
+def _numbered_records(text: _Text, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the number of the line on which it begins."""
+    assert options.delimiter is not None
+    assert options.quote is not None
+    line = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal line
+        for line, content in enumerate(text.lines(), 1):  # noqa: B007
+            yield content
+
+    start = 1
+    for record in _records(counted(), options.delimiter, options.quote):
+        yield start, record
+        start = line + 1
+
+
+def _without_blank_lines(text: _Text, path: Path, data: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
+    """Drop blank lines, which the reader takes for records of nulls; refuse if a record is really short."""
+    keep = np.ones(data.height, np.bool_)
+    row = -int(options.header)
+    for line, record in _numbered_records(text, options):
+        if record and len(record) != data.width:
+            raise _ragged(path, line, len(record), data.width)
+        if not record and row < len(keep):
+            keep[row] = False
+        row += 1
+    if row != data.height:
+        raise _explain(text, path, data.columns, options)
+    return data.filter(pl.Series(keep))
+
+
+def _ragged(path: Path, line: int, found: int, expected: int) -> DataError:
+    return DataError(
+        f"{path}: line {line}: {found} fields, but the table has {expected} columns; "
+        "mend the line, or set [data] delimiter and quote"
+    )
+
+
+def _explain(text: _Text, path: Path, names: list[str], options: ReadOptions) -> DataError:
+    """Find out why the fast reader gave up: encoding, a record of another length, or quotes."""
+    _refuse_bad_bytes(text, path)
+    for line, record in _numbered_records(text, options):
+        if record and len(record) != len(names):
+            return _ragged(path, line, len(record), len(names))
+    quote = options.quote or ""
+    suspect = 1
+    for number, content in enumerate(text.lines(), 1):
+        if quote and content.count(quote) % 2:
+            suspect = number
+            break
+    return DataError(
+        f"{path}: line {suspect} or later: a quote {quote!r} is not closed, or stands inside a field; "
+        'double it there, or set [data] quote = "" if quotes are plain text in this file'
+    )
+
+
+def _refuse_bad_bytes(text: _Text, path: Path) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    done = 0
+    for chunk in text.chunks():
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(bytes(chunk))
+        except UnicodeDecodeError as error:
+            position = done - pending + error.start
+            raw = path.read_bytes() if text.converted is None else text.converted
+            raise _not_decodable(path, "utf-8", raw[:position], raw[position]) from None
+        done += len(chunk)
+    if decoder.getstate()[0]:
+        raise DataError(
+            f"{path}: the file ends in the middle of a character; name its encoding: [data] encoding"
+        )

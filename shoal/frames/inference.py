@@ -1,0 +1,114 @@
+"""Numbers and dates in columns of text: converted only where nothing is lost.
+
+A column changes its type only if every value of it passes, not just the first ones: one zip code with a
+leading zero keeps the column text. Integers must come back as the very same text. For numbers with a
+fraction and for times, no digit may be lost and no two texts may become one value (so ``1.10`` beside
+``1.1`` stays text, as version numbers should); trailing zeros alone (``2.50``) do not hinder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+_DECIMAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_WHOLE = r"^-?[0-9]+$"
+_NOT_FINITE = r"^(NaN|nan|-?[iI]nf)$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|\+00:00)?$"
+_ZONE = r"(Z|\+00:00)$"
+_SURE_DIGITS = 15
+"""So many significant digits always survive a 64-bit float."""
+
+
+def guess_numbers_and_dates(column: pl.Series) -> pl.Series:
+    """Return a text column as Int64, Float64, Boolean, Date or Datetime where that loses nothing, else itself.
+
+    O(rows), a few passes; a column whose first values rule a type out is not looked at further for it.
+    """
+    return _first_that_fits(column, (_integers, _floats, _booleans, _dates, _moments))
+
+
+def guess_dates(column: pl.Series) -> pl.Series:
+    """Return a text column as Date or Datetime where that loses nothing, else itself."""
+    return _first_that_fits(column, (_dates, _moments))
+
+
+def _first_that_fits(
+    column: pl.Series, conversions: tuple[Callable[[pl.Series], pl.Series | None], ...]
+) -> pl.Series:
+    if column.null_count() == len(column):
+        return column
+    start = column.head(2000).drop_nulls()
+    for convert in conversions:
+        if convert is not _floats and len(start) and convert(start) is None:
+            continue  # what the start rules out, the rest cannot bring back; but fractions may come late
+        whole = convert(column)
+        if whole is not None:
+            return whole
+    return column
+
+
+def _integers(column: pl.Series) -> pl.Series | None:
+    numbers = column.cast(pl.Int64, strict=False)
+    if numbers.null_count() != column.null_count():
+        return None
+    return numbers if bool((numbers.cast(pl.String) == column).all()) else None
+
+
+def _floats(column: pl.Series) -> pl.Series | None:
+    texts = column.unique().drop_nulls()
+    finite = texts.str.contains(_DECIMAL)
+    if not bool((finite | texts.str.contains(_NOT_FINITE)).all()) or not finite.any():
+        return None
+    if bool(texts.str.contains(_WHOLE).all()):
+        return None  # whole numbers that are no Int64: too long, or -0
+    numbers = texts.cast(pl.Float64, strict=False)
+    if numbers.null_count() or numbers.n_unique() != len(texts):
+        return None
+    mantissa = texts.str.replace(r"[eE].*$", "").str.replace_all(r"[-.]", "").str.strip_chars_start("0")
+    size = numbers.abs()
+    safe = (mantissa.str.len_bytes() <= _SURE_DIGITS) & (
+        (mantissa == "") | ((size > 1e-290) & (size < 1e290))
+    )
+    same = numbers.cast(pl.String) == texts
+    return column.cast(pl.Float64) if bool((safe | same | ~finite).all()) else None
+
+
+def _booleans(column: pl.Series) -> pl.Series | None:
+    texts = column.unique().drop_nulls()
+    return column == "true" if bool(texts.is_in(["true", "false"]).all()) else None
+
+
+def _dates(column: pl.Series) -> pl.Series | None:
+    texts = column.unique().drop_nulls()
+    if not bool(texts.str.contains(_DATE).all()) or texts.str.to_date("%Y-%m-%d", strict=False).null_count():
+        return None
+    return column.str.to_date("%Y-%m-%d")
+
+
+def _moments(column: pl.Series) -> pl.Series | None:
+    texts = column.unique().drop_nulls()
+    if not bool(texts.str.contains(_MOMENT).all()):
+        return None
+    zoned = texts.str.contains(_ZONE)
+    if zoned.any() and not zoned.all():
+        return None
+    moments = _parse_moments(texts)
+    if moments.null_count() or moments.n_unique() != len(texts):
+        return None
+    parsed = _parse_moments(column)
+    return parsed.dt.replace_time_zone("UTC") if bool(zoned.all()) else parsed
+
+
+def _parse_moments(texts: pl.Series) -> pl.Series:
+    name = texts.name
+    plain = (
+        pl.col(name)
+        .str.replace(_ZONE, "")
+        .str.replace(" ", "T", literal=True)
+        .str.replace(r"^(.{16})$", "${1}:00")
+        .str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+    )
+    return texts.to_frame().select(plain).to_series()

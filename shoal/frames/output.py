@@ -1,0 +1,182 @@
+"""`write` and `write_text`: a file appears whole or not at all.
+
+The content goes to a temporary file beside the target, is flushed to the disk, and only then takes the
+target's name. Whatever happens before that (an error, a full disk, an interrupt) removes the temporary
+file and leaves an older file as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from shoal.errors import OutputError
+from shoal.frames.frame import KIND_OF_EXTENSION, known_extension, only_used_categories
+from shoal.frames.options import ReadOptions
+
+_EXCEL_ROWS = 1_048_576
+
+
+def write(
+    data: pl.DataFrame, path: str | Path, *, force: bool = False, options: ReadOptions | None = None
+) -> Path:
+    """Write a table in the format that the ending of the path names, and return where it is.
+
+    A CSV file gets the delimiter that the input had, if `options` tell. Categories become text in CSV, Excel
+    and JSON lines, and stay dictionaries in Parquet and Arrow, without the categories that no row shows.
+    """
+    target = check_writable(path, force=force)
+    extension = known_extension(target)
+    assert extension is not None
+    kind = KIND_OF_EXTENSION[extension]
+    if kind in ("parquet", "arrow"):
+        data = only_used_categories(data)
+    else:
+        data = _plain(data, kind)
+
+    def fill(file: IO[bytes]) -> None:
+        if kind == "parquet":
+            data.write_parquet(file)
+        elif kind == "arrow":
+            data.write_ipc(file, compression="zstd")
+        elif kind == "jsonl":
+            data.write_ndjson(file)
+        elif kind == "excel":
+            data.write_excel(file, autofilter=False)
+        else:
+            data.write_csv(
+                file,
+                separator=_delimiter(kind, options),
+                compression="gzip" if extension.endswith(".gz") else "uncompressed",
+            )
+
+    _atomically(target, fill, force)
+    return target
+
+
+def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
+    """Write a text in UTF-8, and return where it is."""
+    target = check_writable(path, force=force, table=False)
+    _atomically(target, lambda file: file.write(text.encode()), force)
+    return target
+
+
+def check_writable(path: str | Path, *, force: bool = False, table: bool = True) -> Path:
+    """Return where a file of this name would be written, or raise `OutputError` that says why it cannot be.
+
+    For a table the ending has to be known too. Ask this before long work.
+    """
+    # The target of a link, so that the link stays one.
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise OutputError(f"{path} is a directory; add a file name")
+    extension = known_extension(target)
+    if table and extension is None:
+        raise OutputError(f"{path}: the ending is not known; known are {', '.join(KIND_OF_EXTENSION)}")
+    if target.exists():
+        if not target.is_file():
+            raise OutputError(f"{path} is not a regular file; choose another name")
+        if not force:
+            raise OutputError(
+                f"{path} exists already; choose another name, or overwrite it with --force (force=True)"
+            )
+    if not target.parent.is_dir():
+        raise OutputError(f"{path}: there is no directory {target.parent}; create it first")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: no permission to write in {target.parent}")
+    if table and extension == ".xlsx":
+        try:
+            import xlsxwriter  # noqa: F401
+        except ImportError:
+            raise OutputError(
+                f'{path}: writing Excel files needs an extra: pip install "shoal[excel]"'
+            ) from None
+    return target
+
+
+def _atomically(target: Path, fill: Callable[[IO[bytes]], object], force: bool) -> None:
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+    try:
+        with temporary.open("xb") as file:
+            fill(file)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            if not force:
+                raise OutputError(
+                    f"{target} has come into being meanwhile; choose another name, or use --force"
+                )
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        os.replace(temporary, target)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        temporary.unlink(missing_ok=True)
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise OutputError(f"{target} could not be written: {reason}; nothing was changed") from error
+    except BaseException:
+        # KeyboardInterrupt too: no half file may stay behind.
+        temporary.unlink(missing_ok=True)
+        raise
+    _flush_directory(target.parent)
+
+
+def _flush_directory(folder: Path) -> None:
+    """Make the new name survive a power cut, where the system lets directories be flushed."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def _delimiter(kind: str, options: ReadOptions | None) -> str:
+    if kind == "tsv":
+        return "\t"
+    known = options.delimiter if options else None
+    return known if known and known != "\t" else ","
+
+
+def _plain(data: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Turn columns that CSV, Excel or JSON lines have no type for into text."""
+    if kind == "excel" and data.height >= _EXCEL_ROWS:
+        raise OutputError(
+            f"{data.height:,} rows do not fit in an Excel sheet, which holds {_EXCEL_ROWS - 1:,}; "
+            "write Parquet or CSV instead"
+        )
+    return data.with_columns([_plain_column(column, kind) for column in data])
+
+
+def _plain_column(column: pl.Series, kind: str) -> pl.Series:
+    dtype = column.dtype
+    if isinstance(dtype, pl.Enum | pl.Categorical):
+        return column.cast(pl.String)
+    if isinstance(dtype, pl.Datetime) and kind != "excel":
+        zone = {None: "", "UTC": "Z"}.get(dtype.time_zone, "%:z")
+        return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
+    if kind == "jsonl":
+        return column
+    if isinstance(dtype, pl.List):
+        # Value sets: {15, 20, 48}.
+        return (
+            pl.select(
+                pl.when(column.is_not_null()).then(
+                    pl.concat_str(
+                        pl.lit("{"), pl.lit(column).cast(pl.List(pl.String)).list.join(", "), pl.lit("}")
+                    )
+                )
+            )
+            .to_series()
+            .alias(column.name)
+        )
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        raise OutputError(f"column '{column.name}' holds {dtype}, which {kind} cannot; write Parquet instead")
+    return column
