@@ -95,8 +95,8 @@ def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> 
 
     `counts` holds, per sensitive column, how often each value occurs. Each class needs p different values, at
     most p - i of them among the p - i most frequent ones, so at least i of its rows come from the rest: with
-    v classes i v <= n - (rows of the p - i most frequent), for i = 1..p-1, in every column.
-    O(values log values).
+    v classes i v <= n - (rows of the p - i most frequent), for i = 1..p-1, in every column. And
+    each class has k rows, or p where k is less. O(values log values).
     """
     rows = int(counts[0].sum())
     bounds, i_values = [], []
@@ -114,4 +114,4 @@ def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> 
         bounds.append(best[0])
         i_values.append(best[1])
     hardest = min(range(len(bounds)), key=lambda column: bounds[column])
-    return SensitivityBound(min(int(bounds[hardest]), rows // k), hardest, tuple(i_values))
+    return SensitivityBound(min(int(bounds[hardest]), rows // max(k, p)), hardest, tuple(i_values))
