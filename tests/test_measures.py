@@ -19,7 +19,7 @@ from shoal.hierarchy import Hierarchy, Level
 from shoal.hierarchy.tree import tiled
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure, measure_all, per_column, unmeasured
 from shoal.measures.learning import Classification
-from shoal.measures.queries import QueryError
+from shoal.measures.queries import QueryError, count_rows
 from shoal.measures.risk import assess, population_sizes
 from shoal.published import Published
 from shoal.release import ValueSets, closures
@@ -436,6 +436,26 @@ def test_queries_are_as_selective_as_asked():
         wanted = 0.125 ** (1 / len(columns))
         assert np.all(shares >= wanted - 1e-9)
         assert np.all(shares <= wanted + 2 / 20)
+
+
+def test_queries_are_counted_in_chunks(monkeypatch):
+    """More rows than a chunk, and than a word, holds."""
+    monkeypatch.setattr("shoal.measures.queries.CHUNK", 128)
+    random = np.random.default_rng(3)
+    table = table_of([numbers(range(7)), flat("abcd")], random.integers(0, 4, (300, 2)))
+    queries = QueryError(queries=20).draw(table)
+    expected = [
+        sum(all(a <= row[j] <= b for j, a, b in zip(*query, strict=True)) for row in table.codes.tolist())
+        for query in queries
+    ]
+    assert count_rows(table, queries).tolist() == expected
+
+
+def test_uniqueness_of_rows_too_wide_for_a_key():
+    wide = [numbers(range(2000))] * 7
+    codes = [[1999] * 7, [1999] * 7, [0] * 7, [1999] * 6 + [0]]
+    table = table_of(wide, codes)
+    assert measure("unique-before", merged(table), table) == 0.5
 
 
 @pytest.mark.parametrize("options", [{"queries": 0}, {"selectivity": 0}, {"sanity": -1}])

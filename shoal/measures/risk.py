@@ -7,6 +7,7 @@ and so are at no risk: shares are shares of the published rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -78,14 +79,24 @@ def _highest(sizes: LongVector) -> float:
 
 
 def unique_share(table: CodedTable) -> float:
-    """Return the share of rows whose quasi-identifiers no other row has. Expected O(rows x columns)."""
-    from shoal.kernels.grouping import distinct
+    """Return the share of rows whose quasi-identifiers no other row has.
+
+    Rows that fit into one 64-bit key each are packed and sorted, which is several times as fast as numbering
+    them; wider ones are numbered first. O(rows log rows).
+    """
+    from shoal.kernels.grouping import distinct, pack
 
     if table.rows == 0:
         return 0.0
-    numbers, first = distinct(table.codes)
-    alone = np.bincount(numbers, minlength=len(first)) == 1
-    return float(alone.sum()) / table.rows
+    keys = np.zeros(table.rows, np.uint64)
+    if math.prod(attribute.hierarchy.size for attribute in table.attributes) < 1 << 63:
+        for j, attribute in enumerate(table.attributes):
+            pack(keys, np.ascontiguousarray(table.codes[:, j]), 0, attribute.hierarchy.size)
+    else:
+        keys = distinct(table.codes)[0].astype(np.uint64)
+    keys.sort()
+    new = np.concatenate(([True], keys[1:] != keys[:-1], [True]))
+    return float(np.count_nonzero(new[1:] & new[:-1])) / table.rows
 
 
 def population_sizes(published: Published, population: CodedTable) -> LongVector:
