@@ -1,3 +1,67 @@
 """Shoal turns personal data into releases that are safe to publish: safety in numbers."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from shoal.auditing import audit
+    from shoal.errors import (
+        DataError,
+        HierarchyError,
+        InfeasibleError,
+        OutputError,
+        PolicyError,
+        ShoalError,
+        ViolationError,
+    )
+    from shoal.pipeline import anonymize
+    from shoal.policy import Policy
+    from shoal.release import Release
+    from shoal.results import Audit, Result
+
+# Imported when first asked for, so that `import shoal` and `shoal --help` cost nothing.
+_PLACES = {
+    "Audit": "shoal.results",
+    "DataError": "shoal.errors",
+    "HierarchyError": "shoal.errors",
+    "InfeasibleError": "shoal.errors",
+    "OutputError": "shoal.errors",
+    "Policy": "shoal.policy",
+    "PolicyError": "shoal.errors",
+    "Release": "shoal.release",
+    "Result": "shoal.results",
+    "ShoalError": "shoal.errors",
+    "ViolationError": "shoal.errors",
+    "anonymize": "shoal.pipeline",
+    "audit": "shoal.auditing",
+}
+
+__all__ = [
+    "Audit",
+    "DataError",
+    "HierarchyError",
+    "InfeasibleError",
+    "OutputError",
+    "Policy",
+    "PolicyError",
+    "Release",
+    "Result",
+    "ShoalError",
+    "ViolationError",
+    "anonymize",
+    "audit",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Progress = Callable[[str, float], None]
 
-def _silent(_stage: str, _share: float) -> None:
-    pass
+
+def silent(_stage: str, _share: float) -> None:
+    """Show no progress."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,12 @@ class Run:
     """All randomness of the work. Draw arrays from it and hand them to kernels."""
     seed: int | None = None
     """The seed that was given, if any: such a release is not for publication."""
-    progress: Callable[[str, float], None] = _silent
+    progress: Progress = silent
     """Called with the name of the stage and the share done, 0..1, a few times a second at most. It may raise
     KeyboardInterrupt, so call it where leaving is safe."""
 
     @classmethod
-    def start(cls, seed: int | None = None, progress: Callable[[str, float], None] = _silent) -> Run:
+    def start(cls, seed: int | None = None, progress: Progress = silent) -> Run:
         """Begin a run: randomness from the operating system, unless a seed is given."""
         entropy = secrets.randbits(256) if seed is None else seed
         return cls(np.random.Generator(np.random.PCG64DXSM(entropy)), seed, progress)

@@ -1,0 +1,161 @@
+"""Judging a release from its rows: the second half of the pipeline, and all of `shoal.audit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal import frames
+from shoal.arrays import IntMatrix
+from shoal.encode import encode
+from shoal.errors import DataError, some_values
+from shoal.hierarchy import ROOT, Hierarchy, Level, build
+from shoal.measures import measure_all, per_column, unmeasured
+from shoal.models.base import Verdict
+from shoal.plan import ColumnPlan
+from shoal.policy import Policy
+from shoal.publish import read_published
+from shoal.published import Published
+from shoal.requirements import Requirements
+from shoal.results import Audit, Clock
+from shoal.run import Progress, silent
+from shoal.table import Attribute, CodedTable
+
+
+def audit(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    original: Any = None,
+    measures: Sequence[str] = (),
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Audit:
+    """Judge a release, made by any tool, from its rows alone; with the original, its losses too.
+
+    Rows of which every quasi-identifier shows ``*`` count as suppressed where the policy permits so many.
+    """
+    clock = Clock()
+    chosen = as_policy(policy, keywords)
+    progress("read", 0.0)
+    with clock("read"):
+        rows = frames.read(source, chosen.read_options()).data
+        before = frames.read(original, chosen.read_options()).data if original is not None else None
+    progress("encode", 0.2)
+    with clock("encode"):
+        table = encode(before, chosen.plans(before.columns)) if before is not None else None
+        published, notes = as_published(rows, chosen, table)
+        requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
+    progress("verify", 0.5)
+    with clock("verify"):
+        verdicts = verify(published, table, requirements)
+    progress("measure", 0.7)
+    with clock("measure"):
+        measured = measure(published, table, requirements, measures)
+    missing = unmeasured(published, table)
+    if missing:
+        notes.append(f"not measured: {', '.join(missing)} ({next(iter(missing.values()))})")
+    return Audit(
+        rows=published.rows + published.suppressed,
+        suppressed=published.suppressed,
+        classes=published.classes,
+        verdicts=verdicts,
+        **measured,
+        seconds=clock.seconds,
+        notes=tuple(notes),
+    )
+
+
+def as_policy(policy: Policy | str | Path | None, keywords: dict[str, Any]) -> Policy:
+    """Return the policy that was given in one of the ways in which it can be given."""
+    if policy is None:
+        return Policy.from_keywords(**keywords)
+    if keywords:
+        raise TypeError(f"give a policy or keywords, not both: {', '.join(keywords)}")
+    return policy if isinstance(policy, Policy) else Policy.read(policy)
+
+
+def verify(
+    published: Published, original: CodedTable | None, requirements: Requirements
+) -> tuple[Verdict, ...]:
+    """Let every model judge what is published, and hold suppression against its limit."""
+    verdicts = [model.verify(published, original) for model in requirements.models]
+    limit, rows = requirements.suppression, published.rows + published.suppressed
+    if limit or published.suppressed:
+        share = published.suppressed / rows if rows else 0.0
+        holds = published.suppressed <= requirements.suppressible(rows)
+        detail = f"{published.suppressed:,} of {rows:,} rows"
+        verdicts.append(Verdict("suppression", limit, share, holds, detail))
+    return tuple(verdicts)
+
+
+def measure(
+    published: Published, original: CodedTable | None, requirements: Requirements, extra: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the default measures and those asked for, and the loss of each column."""
+    measures = measure_all(published, original, requirements.k)
+    if extra:
+        measures |= measure_all(published, original, requirements.k, extra)
+    return {"measures": measures, "losses": per_column("lm", published, original)}
+
+
+def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> tuple[Published, list[str]]:
+    """Read a file as a release: by the hierarchies of the original, or as far as the policy alone knows them."""
+    plans = policy.plans(rows.columns, of_release=True)
+    if table is not None:
+        attributes, sensitive = table.attributes, table.sensitive
+        codes = _codes(rows, sensitive)
+    else:
+        attributes = tuple(_attribute(plan) for plan in plans if plan.role == "quasi")
+        shown = encode(rows, [plan for plan in plans if plan.role == "sensitive"])
+        sensitive, codes = shown.sensitive, shown.sensitive_codes
+    starred = _starred(rows, attributes)
+    notes = []
+    whole = table.rows if table is not None else len(rows)
+    if starred.any() and starred.sum() + whole - len(rows) <= policy.utility.suppression * whole + 1e-9:
+        notes.append(f"{starred.sum():,} rows that show * in every quasi-identifier count as suppressed")
+        rows, codes = rows.filter(~starred), codes[~starred]
+    if len(rows) > whole:
+        raise DataError(f"the release has {len(rows):,} rows, more than the {whole:,} of its original")
+    published, unknown = read_published(rows, attributes, sensitive, codes, suppressed=whole - len(rows))
+    if unknown and table is not None:
+        notes.append(
+            f"cells of {', '.join(unknown)} are no names of the policy's hierarchies, so losses cannot be "
+            "computed; classes are rows that read alike"
+        )
+    return published, notes
+
+
+def _attribute(plan: ColumnPlan) -> Attribute:
+    """What the policy alone knows of a quasi-identifier: files and trees; other domains come from the original."""
+    spec = plan.hierarchy
+    if isinstance(spec, Path) or (isinstance(spec, Mapping) and "tree" in spec):
+        return Attribute(plan.name, build(pl.Series([], dtype=pl.String), spec), plan.weight)
+    names = pl.Series([ROOT])
+    return Attribute(plan.name, Hierarchy(names, (Level(np.zeros(1, np.int32), names),)), plan.weight)
+
+
+def _codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
+    """Code sensitive columns by the domains of the original."""
+    codes = np.empty((len(rows), len(sensitive)), np.int32, order="F")
+    for j, attribute in enumerate(sensitive):
+        places, values = frames.factorize(rows[attribute.name])
+        found = attribute.hierarchy.locate(values)
+        if (found < 0).any():
+            odd = values.filter(found < 0).to_list()
+            raise DataError(
+                f"'{attribute.name}' is sensitive and published as it is, but the original has no {some_values(odd)}"
+            )
+        codes[:, j] = found[places]
+    return codes
+
+
+def _starred(rows: pl.DataFrame, attributes: tuple[Attribute, ...]) -> pl.Series:
+    """Rows that show nothing: * in every quasi-identifier."""
+    names = [attribute.name for attribute in attributes]
+    texts = [pl.col(name).cast(pl.String).eq_missing("*") for name in names]
+    return rows.select(pl.all_horizontal(texts)).to_series()

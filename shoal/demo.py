@@ -1,0 +1,45 @@
+"""The demo: a hospital's table becomes a release, in the folder ``demo-out``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from shoal.cli import main
+
+FOLDER = Path("demo-out")
+
+STEPS = (
+    ("A hospital's table of admissions: invented people, with a policy and hierarchies.",
+     "sample patients --rows 2000 -o {0}/patients.csv --force"),
+    ("Turn it into a release. Nothing is written unless every requirement of the policy holds.",
+     "anonymize {0}/patients.csv -p {0}/patients.toml -o {0}/release.csv "
+     "--record {0}/record.json --card {0}/card.md --force"),
+    ("Anyone can check it: the audit reads the published rows, and the original for the losses.",
+     "audit {0}/release.csv -p {0}/patients.toml --original {0}/patients.csv"),
+)  # fmt: skip
+
+
+def run() -> None:
+    """Run each step as a user would type it, and show a few rows of the release."""
+    FOLDER.mkdir(exist_ok=True)
+    for words, command in STEPS:
+        line = command.format(FOLDER)
+        click.secho(f"\n# {words}", fg="cyan")
+        click.secho(f"$ shoal {line}", bold=True)
+        main(shlex.split(line), standalone_mode=False)
+        if line.startswith("anonymize"):
+            _first_lines(FOLDER / "release.csv")
+    click.secho(f"\nThe release, its card for the public and its private record are in {FOLDER}/.", fg="cyan")
+
+
+def _first_lines(path: Path) -> None:
+    with path.open(encoding="utf-8") as lines:
+        for _, line in zip(range(6), lines, strict=False):
+            click.echo(f"  {line.rstrip()}")
+
+
+if __name__ == "__main__":
+    run()

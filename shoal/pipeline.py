@@ -1,0 +1,168 @@
+"""The whole story in one place: read, encode, anonymize, render, read back, verify, measure, write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal import frames
+from shoal.auditing import as_policy, measure, verify
+from shoal.encode import encode
+from shoal.errors import InfeasibleError, ViolationError
+from shoal.feasibility import explain
+from shoal.frames import Frame
+from shoal.models.base import Verdict
+from shoal.policy import Policy
+from shoal.publish import read_published, render, shuffled
+from shoal.published import Published
+from shoal.record import NOT_FOR_PUBLICATION, card_markdown, make_card, make_record
+from shoal.release import Release
+from shoal.requirements import Requirements
+from shoal.results import Clock, Result
+from shoal.run import Progress, Run, silent
+from shoal.table import CodedTable
+
+SUPPRESSION_MEANING = "rows that could not be made safe without spoiling the rest were left out"
+
+
+def anonymize(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Result:
+    """Turn a table into a verified release.
+
+    `source` is a path or a polars, pandas or pyarrow frame; `table` of the result is of the same kind. `policy` is a
+    `Policy`, the path of one, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
+    Raises InfeasibleError, before the work starts, where no release can satisfy the policy, and ViolationError where
+    the release that was made does not.
+    """
+    clock = Clock()
+    chosen = as_policy(policy, keywords)
+    made = _make(source, chosen, seed, progress, clock)
+    return _result(made, chosen, frames.give_back(made.rows, made.frame.kind), seed, clock)
+
+
+def anonymize_file(
+    source: str | Path,
+    policy: Policy,
+    output: Path,
+    *,
+    record: Path | None = None,
+    cards: Sequence[Path] = (),
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Result:
+    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds."""
+    frames.check_writable(output, force=force)
+    for path in (*cards, *([record] if record else [])):
+        frames.check_writable(path, force=force, table=False)
+    clock = Clock()
+    made = _make(source, policy, seed, progress, clock)
+    progress("write", 0.95)
+    with clock("write"):
+        frames.write(made.rows, output, force=force, options=made.frame.options)
+    result = _result(made, policy, made.rows, seed, clock)
+    if record:
+        frames.write_text(record, json.dumps(result.record, indent=2) + "\n", force=force)
+    for path in cards:
+        as_json = path.suffix.lower() == ".json"
+        text = json.dumps(result.card, indent=2) + "\n" if as_json else card_markdown(result.card)
+        frames.write_text(path, text, force=force)
+    progress("done", 1.0)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A verified release that has not left yet."""
+
+    rows: pl.DataFrame
+    frame: Frame
+    table: CodedTable
+    release: Release
+    published: Published
+    requirements: Requirements
+    verdicts: tuple[Verdict, ...]
+    measured: dict[str, Any]
+
+
+def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock) -> _Made:
+    run = Run.start(seed, progress)
+    method = policy.build_method()
+    progress("read", 0.0)
+    with clock("read"):
+        frame = frames.read(source, policy.read_options())
+    progress("encode", 0.1)
+    with clock("encode"):
+        table = encode(frame.data, policy.plans(frame.data.columns))
+        requirements = policy.requirements([attribute.name for attribute in table.sensitive])
+    reasons = explain(table, requirements)
+    if reasons:
+        raise InfeasibleError("\n".join(reasons))
+    progress("anonymize", 0.2)
+    with clock("anonymize"):
+        release = method.anonymize(table, requirements, run)
+    progress("verify", 0.8)
+    with clock("verify"):
+        rendered = render(table, release)
+        published, _ = read_published(
+            rendered.rows,
+            table.attributes,
+            table.sensitive,
+            table.sensitive_codes[rendered.owner],
+            owner=rendered.owner,
+            suppressed=table.rows - len(rendered.owner),
+            bucket=rendered.bucket,
+        )
+        verdicts = verify(published, table, requirements)
+    failing = [verdict for verdict in verdicts if not verdict.holds]
+    if failing:
+        raise ViolationError(_violations(failing))
+    progress("measure", 0.9)
+    with clock("measure"):
+        measured = measure(published, table, requirements)
+    with clock("write"):
+        rows = shuffled(rendered.rows, run.random)
+    return _Made(rows, frame, table, release, published, requirements, verdicts, measured)
+
+
+def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Clock) -> Result:
+    notes = [] if seed is None else [NOT_FOR_PUBLICATION]
+    parts: dict[str, Any] = {
+        "rows": made.table.rows,
+        "suppressed": made.published.suppressed,
+        "classes": made.published.classes,
+        "verdicts": made.verdicts,
+        **made.measured,
+        "seconds": clock.seconds,
+        "notes": tuple(notes),
+        "table": table,
+        "release": made.release,
+        "method": policy.method.name,
+    }
+    summary = Result(**parts, record={}, card={}).summary()
+    meanings = [model.summary for model in made.requirements.models]
+    meanings += [SUPPRESSION_MEANING] * (len(made.verdicts) - len(meanings))
+    roles = {plan.name: plan.role for plan in policy.plans(made.frame.data.columns)}
+    record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
+    card = make_card(summary, roles=roles, meanings=meanings, seed=seed)
+    return Result(**parts, record=record, card=card)
+
+
+def _violations(failing: Sequence[Verdict]) -> str:
+    lines = [
+        f"  {verdict.model}: required {verdict.required}, reached {verdict.reached}"
+        + (f" ({verdict.detail})" if verdict.detail else "")
+        for verdict in failing
+    ]
+    return "\n".join(["the release does not satisfy its policy, so it was not written", *lines])

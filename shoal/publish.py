@@ -1,0 +1,125 @@
+"""From a proposed release to the rows that leave, and back again as an outsider reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.frames import factorize
+from shoal.kernels.grouping import distinct
+from shoal.published import Published
+from shoal.release import Release
+from shoal.table import Attribute, CodedTable
+
+BUCKET = "bucket"
+
+
+@dataclass(frozen=True, eq=False)
+class Rendered:
+    """The rows that will be published, in the order of the table they came from."""
+
+    rows: pl.DataFrame
+    owner: IntVector
+    """Published row -> row of the table. Never leaves the process."""
+    bucket: str | None
+    """Name of the bucket column, where the release shows buckets."""
+
+
+def render(table: CodedTable, release: Release) -> Rendered:
+    """Write out what each row shows: names of ranges, kept columns, no identifier, no suppressed row.
+
+    A column of which only single values are shown keeps its type; otherwise it holds names.
+    O(rows x columns) look-ups; names are made once per distinct range.
+    """
+    owner = np.flatnonzero(release.region_of >= 0).astype(np.int32)
+    everyone = len(owner) == table.rows
+    shown = {}
+    for j, attribute in enumerate(table.attributes):
+        source = owner if release.shown_from is None else release.shown_from[owner, j]
+        column = _cells(attribute, j, release)
+        shown[attribute.name] = column.gather(release.region_of[source])
+    kept = table.kept if everyone else table.kept[owner]
+    for name in kept.columns:
+        shown[name] = kept[name]
+    if release.shown_from is not None:
+        for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
+            shown[attribute.name] = table.kept[attribute.name].gather(release.shown_from[owner, j])
+    rows = pl.DataFrame([shown[name].alias(name) for name in table.columns])
+    bucket = None
+    if release.bucket_of is not None:
+        bucket = BUCKET
+        while bucket in rows.columns:
+            bucket += "_"
+        rows = rows.with_columns(pl.Series(bucket, release.bucket_of[owner]))
+    return Rendered(rows, owner, bucket)
+
+
+def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:
+    """What each region shows in column j."""
+    hierarchy = attribute.hierarchy
+    low, high = release.low[:, j], release.high[:, j]
+    level = release.levels[j] if release.levels is not None else None
+    if not level and np.array_equal(low, high):
+        return hierarchy.leaves.gather(low)
+    number, first = distinct(np.stack([low, high], axis=1))
+    names = hierarchy.names(low[first], high[first], level)
+    categories = names.drop_nulls().unique().sort()
+    return names.cast(pl.Enum(categories)).gather(number)
+
+
+def shuffled(rows: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
+    """Return the rows in a random order: the order of the input tells who is who."""
+    return rows[random.permutation(len(rows))]
+
+
+def read_published(
+    rows: pl.DataFrame,
+    attributes: tuple[Attribute, ...],
+    sensitive: tuple[Attribute, ...],
+    sensitive_codes: IntMatrix,
+    *,
+    owner: IntVector | None = None,
+    suppressed: int = 0,
+    bucket: str | None = None,
+) -> tuple[Published, list[str]]:
+    """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
+
+    Rows belong to one class when they read the same, letter by letter. Cells are placed in their domain by
+    name; where a name is unknown there, the classes still stand, but no loss can be computed.
+    """
+    texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
+    ends: list[tuple[IntVector, IntVector, BoolVector]] = []
+    for j, attribute in enumerate(attributes):
+        texts[:, j], names = factorize(rows[attribute.name])
+        ends.append(attribute.hierarchy.read(names))
+    if bucket is not None:
+        texts[:, -1] = factorize(rows[bucket])[0]
+    class_of, first = distinct(texts)
+    unknown = [a.name for a, (_, _, known) in zip(attributes, ends, strict=True) if not known.all()]
+    low = high = None
+    if not unknown:
+        low = _place(texts, first, [end[0] for end in ends])
+        high = _place(texts, first, [end[1] for end in ends])
+    published = Published(
+        attributes,
+        sensitive,
+        class_of,
+        sensitive_codes,
+        low,
+        high,
+        suppressed,
+        owner,
+        bucket_of=texts[:, -1] if bucket is not None else None,
+    )
+    return published, unknown
+
+
+def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:
+    """Codes of each class's cells, looked up through one of its rows."""
+    placed = np.empty((len(first), len(ends)), np.int32)
+    for j, end in enumerate(ends):
+        placed[:, j] = end[texts[first, j]]
+    return placed

@@ -1,0 +1,149 @@
+"""The two papers that accompany a release: the private run record and the public release card."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from shoal import __version__
+from shoal.errors import ShoalBug
+
+NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
+
+PUBLISHED_AS = {
+    "quasi": "generalized",
+    "sensitive": "as it is",
+    "plain": "as it is",
+    "identifier": "removed",
+}
+
+
+def make_record(
+    summary: Mapping[str, Any], *, digest: str | None, policy: str, seed: int | None
+) -> dict[str, Any]:
+    """Make the private record of a run: enough to say what was done to which file, and to defend it."""
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "private": "Keep this record with the original data; it is not part of the release.",
+        "for_publication": seed is None,
+        "seed": seed,
+        "input": {"sha256": digest, "rows": summary["rows"]},
+        "policy": policy,
+        "versions": _versions(),
+        **{key: value for key, value in summary.items() if key != "rows"},
+    }
+
+
+def _versions() -> dict[str, str]:
+    import numba
+    import numpy
+    import polars
+
+    return {
+        "shoal": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+        "polars": polars.__version__,
+    }
+
+
+def make_card(
+    summary: Mapping[str, Any],
+    *,
+    roles: Mapping[str, str],
+    meanings: Sequence[str],
+    seed: int | None,
+) -> dict[str, Any]:
+    """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
+
+    `meanings` says in plain words what each verdict means, in the order of the verdicts.
+    """
+    if len(meanings) != len(summary["verdicts"]):
+        raise ShoalBug("every verdict on a card needs a meaning")
+    rows = summary["rows"]
+    return {
+        "made_with": f"Shoal {__version__}",
+        "made_on": datetime.now(UTC).date().isoformat(),
+        "for_publication": seed is None,
+        "rows_published": rows - summary["suppressed"],
+        "rows_suppressed": summary["suppressed"],
+        "share_suppressed": summary["suppressed"] / rows if rows else 0.0,
+        "classes": summary["classes"],
+        "method": summary["method"],
+        "levels": summary.get("levels"),
+        "columns": [
+            {"name": name, "role": role, "published": PUBLISHED_AS[role], "loss": summary["losses"].get(name)}
+            for name, role in roles.items()
+        ],
+        "guarantees": [
+            {
+                "model": verdict["model"],
+                "required": verdict["required"],
+                "reached": verdict["reached"],
+                "meaning": meaning,
+            }
+            for verdict, meaning in zip(summary["verdicts"], meanings, strict=True)
+        ],
+        "measures": summary["measures"],
+    }
+
+
+def card_markdown(card: Mapping[str, Any]) -> str:
+    """Write a card as Markdown, for people."""
+    lines = ["# Release card", ""]
+    if not card["for_publication"]:
+        lines += [f"> **{NOT_FOR_PUBLICATION}**", ""]
+    lines += [
+        f"Made with {card['made_with']} on {card['made_on']}, by the method `{card['method']}`"
+        + (f" at levels {card['levels']}." if card["levels"] else "."),
+        "",
+        f"{card['rows_published']:,} rows are published in {card['classes']:,} classes of rows that read alike; "
+        f"{card['rows_suppressed']:,} rows ({card['share_suppressed']:.2%}) were suppressed. "
+        "The rows are in random order.",
+        "",
+        "## What it protects against",
+        "",
+        "| guarantee | required | reached | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {g['model']} | {_short(g['required'])} | {_short(g['reached'])} | {g['meaning']} |"
+        for g in card["guarantees"]
+    ]
+    lines += [
+        "",
+        "Each guarantee was checked on the published rows themselves.",
+        "",
+        "## What was done to each column",
+        "",
+        "| column | role | published | information lost |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {_cell(c['name'])} | {c['role']} | {c['published']} | "
+        f"{'' if c['loss'] is None else format(c['loss'], '.1%')} |"
+        for c in card["columns"]
+    ]
+    lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
+    lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        f"{value:,.4g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
+
+
+def _cell(text: str) -> str:
+    """A name inside a Markdown table."""
+    return text.replace("|", "\\|").replace("\n", " ")

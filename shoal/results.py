@@ -1,0 +1,105 @@
+"""`Result` and `Audit`: what the two verbs of the pipeline give back, and the summary that is shown of them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from shoal.models.base import Verdict
+from shoal.release import Release
+
+
+@dataclass
+class Clock:
+    """Seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Add the time of the block to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Audit:
+    """What a release withstands and what it has lost, read from its rows."""
+
+    rows: int
+    """Rows of the original where it is known, else of the release."""
+    suppressed: int
+    classes: int
+    verdicts: tuple[Verdict, ...]
+    measures: Mapping[str, float]
+    losses: Mapping[str, float]
+    """Share of information lost per quasi-identifier (LM)."""
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    """What a reader should know: unreadable cells, measures that could not be computed, .."""
+
+    @property
+    def holds(self) -> bool:
+        """Every requirement is satisfied."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for ``--json``, records and cards. Numbers that do not exist are null."""
+        return {
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "holds": self.holds,
+            "verdicts": [
+                {key: _plain(value) for key, value in asdict(verdict).items()} for verdict in self.verdicts
+            ],
+            "measures": {name: _plain(value) for name, value in self.measures.items()},
+            "losses": {name: _plain(value) for name, value in self.losses.items()},
+            "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result(Audit):
+    """A verified release and everything that is known about it."""
+
+    table: Any
+    """The published rows, shuffled, in the kind of frame that was given."""
+    release: Release
+    """The release as the method proposed it, in the order of the input: private."""
+    method: str
+    record: Mapping[str, Any]
+    """The private run record: digest of the input, policy, versions, timings, verdicts, measures."""
+    card: Mapping[str, Any]
+    """The public release card: what was done, which guarantees, which losses; nothing about individuals."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for ``--json``, with what the method says of its search."""
+        out = super().summary()
+        out["method"] = self.method
+        if self.release.levels is not None:
+            out["levels"] = list(self.release.levels)
+        for name, value in self.release.facts.items():
+            out.setdefault(name, _plain(value))
+        return out
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity, and numpy's numbers are not Python's."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,213 @@
+"""The command line as a user meets it: exit codes, messages, files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from shoal.cli import main
+
+POLICY = """
+[columns.name]
+role = "identifier"
+[columns.age]
+role = "quasi"
+hierarchy = { widths = [5, 10, 20] }
+[columns.zip]
+role = "quasi"
+hierarchy = { mask = "right" }
+[columns.disease]
+role = "sensitive"
+[privacy]
+k = 4
+[method]
+name = "mondrian"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = 30
+    pl.DataFrame(
+        {
+            "name": [f"Person {i}" for i in range(rows)],
+            "age": [20 + (i * 7) % 30 for i in range(rows)],
+            "zip": [f"0{1000 + (i * 13) % 5}" for i in range(rows)],
+            "disease": [("flu", "cold", "cancer")[i % 3] for i in range(rows)],
+        }
+    ).write_csv(tmp_path / "data.csv", separator=";")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+def run(*words, code=0):
+    # The command line looks at sys.argv for --json when it reports an error.
+    before, sys.argv = sys.argv, ["shoal", *map(str, words)]
+    try:
+        result = CliRunner().invoke(main, [str(word) for word in words])
+    finally:
+        sys.argv = before
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def test_anonymize_writes_release_record_and_cards(folder):
+    out = folder / "out.csv"
+    result = run(
+        "anonymize", folder / "data.csv", "-p", folder / "policy.toml", "-o", out,
+        "--record", folder / "record.json", "--card", folder / "card.md", "--card", folder / "card.json", "--json",
+    )  # fmt: skip
+    summary = json.loads(result.output)
+    assert {"rows", "suppressed", "classes", "verdicts", "measures", "seconds"} <= set(summary)
+    assert {"read", "encode", "anonymize", "verify", "measure", "write"} <= set(summary["seconds"])
+    assert {"model", "required", "reached", "holds"} <= set(summary["verdicts"][0])
+    assert {"lm", "gcp", "entropy", "dm", "avg"} <= set(summary["measures"])
+    text = out.read_text()
+    assert text.startswith("age;zip;disease")
+    assert "Person" not in text
+    assert "Person" not in (folder / "record.json").read_text() + (folder / "card.md").read_text()
+    record = json.loads((folder / "record.json").read_text())
+    assert len(record["input"]["sha256"]) == 64
+    assert json.loads((folder / "card.json").read_text())["rows_published"] == 30
+    run("audit", out, "-p", folder / "policy.toml", "--original", folder / "data.csv")
+
+
+def test_lattice_methods_tell_levels_and_checks(folder):
+    result = run(
+        "anonymize", folder / "data.csv", "-p", folder / "policy.toml", "-o", folder / "out.csv",
+        "--method", "full-domain", "--set", "privacy.k=5", "--json",
+    )  # fmt: skip
+    summary = json.loads(result.output)
+    assert len(summary["levels"]) == 2
+    assert summary["checked"] >= 1
+    assert summary["verdicts"][0]["required"] == 5
+
+
+def test_without_a_policy_file(folder):
+    out = folder / "out.parquet"
+    run(
+        "anonymize", folder / "data.csv", "-o", out,
+        "--quasi", "age,zip", "--sensitive", "disease", "--identifier", "name", "--k", "5",
+    )  # fmt: skip
+    rows = pl.read_parquet(out)
+    assert rows.columns == ["age", "zip", "disease"]
+    assert rows.group_by("age", "zip").len()["len"].min() >= 5
+
+
+def test_nothing_is_overwritten_without_force(folder):
+    out = folder / "out.csv"
+    out.write_text("precious")
+    words = ("anonymize", folder / "data.csv", "-p", folder / "policy.toml", "-o", out)
+    result = run(*words, code=6)
+    assert "--force" in result.stderr
+    assert out.read_text() == "precious"
+    run(*words, "--force")
+    assert out.read_text() != "precious"
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({"data": "nothing.csv"}, 3, ["nothing.csv"]),
+        ({"policy": POLICY.replace("age", "agee")}, 2, ["agee", "age"]),
+        ({"policy": POLICY.replace("k = 4", "k = 1")}, 2, ["privacy.k", "2"]),
+        ({"policy": POLICY.replace("k = 4", "k = 31")}, 4, ["31", "30 rows"]),
+        ({"policy": POLICY.replace('"mondrian"', '"mondrain"')}, 2, ["mondrain", "did you mean 'mondrian'"]),
+        ({"policy": POLICY.replace("k = 4", "k = 4\np = 4")}, 4, ["4-sensitive", "disease", "3 values"]),
+        ({"policy": POLICY.replace("k = 4", "k = ")}, 2, ["line"]),
+        ({"output": "."}, 6, ["directory"]),
+        ({"output": "no/such/folder/out.csv"}, 6, ["no/such/folder"]),
+    ],
+)  # fmt: skip
+def test_mistakes_get_a_message_and_an_exit_code(folder, change, code, words):
+    if "policy" in change:
+        (folder / "policy.toml").write_text(change["policy"])
+    data = folder / change.get("data", "data.csv")
+    out = folder / change.get("output", "out.csv")
+    before = sorted(folder.iterdir())
+    result = run("anonymize", data, "-p", folder / "policy.toml", "-o", out, code=code)
+    for word in words:
+        assert word in result.stderr
+    assert "Traceback" not in result.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_all_problems_of_a_policy_are_shown_at_once(folder):
+    broken = POLICY.replace("k = 4", "k = 1").replace("quasi", "quasy").replace("mondrian", "mondrain")
+    (folder / "policy.toml").write_text(broken)
+    words = (
+        "anonymize",
+        folder / "data.csv",
+        "-p",
+        folder / "policy.toml",
+        "-o",
+        folder / "out.csv",
+        "--json",
+    )
+    result = run(*words, code=2)
+    for word in ("privacy.k", "columns.age", "mondrain"):
+        assert word in result.stderr
+    assert json.loads(result.stdout)["error"]["exit_code"] == 2
+
+
+def test_audit_of_a_violating_file_exits_with_5(folder):
+    result = run("audit", folder / "data.csv", "--quasi", "age,zip", "--k", "5", code=5)
+    assert "violates" in result.output
+
+
+@pytest.mark.parametrize("kind", ["methods", "models", "measures"])
+def test_registries_are_listed(kind):
+    lines = json.loads(run(kind, "--json").output)
+    assert lines
+    assert all(summary for summary in lines.values())
+    assert set(lines) == {line.split()[0] for line in run(kind).output.splitlines()}
+
+
+def test_init_writes_a_policy_that_works_unedited(folder):
+    run("init", folder / "data.csv", "-o", folder / "made.toml")
+    run("anonymize", folder / "data.csv", "-p", folder / "made.toml", "-o", folder / "out.csv")
+    run("audit", folder / "out.csv", "-p", folder / "made.toml", "--original", folder / "data.csv")
+    assert "columns" in json.loads(run("init", folder / "data.csv", "-o", folder / "b.toml", "--json").output)
+
+
+@pytest.mark.parametrize("name", ["census", "patients"])
+def test_samples_come_with_a_policy_that_works(folder, name):
+    run("sample", name, "--rows", "300", "-o", folder / f"{name}.csv")
+    run("anonymize", folder / f"{name}.csv", "-p", folder / f"{name}.toml", "-o", folder / "out.csv")
+
+
+def test_schema_and_completion():
+    assert "properties" in json.loads(run("schema").output)
+    assert "_SHOAL_COMPLETE" in run("completion", "bash").output
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from click.testing import CliRunner; from shoal.cli import main\n"
+        "assert CliRunner().invoke(main, ['--help']).exit_code == 0\n"
+        "print([name for name in ('numba', 'polars', 'pydantic', 'rich', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_interrupt_leaves_the_old_file(folder, monkeypatch):
+    out = folder / "out.csv"
+    out.write_text("precious")
+
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
+    before = sorted(folder.iterdir())
+    result = run(
+        "anonymize", folder / "data.csv", "-p", folder / "policy.toml", "-o", out, "--force", code=130
+    )  # fmt: skip
+    assert "nothing was written" in result.stderr
+    assert out.read_text() == "precious"
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,171 @@
+"""From a frame to a defended release, and the audit of anybody's."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.methods import METHODS
+from shoal.record import card_markdown
+
+PEOPLE = pl.DataFrame(
+    {
+        "name": [f"Person {i}" for i in range(40)],
+        "age": [20 + (i * 7) % 30 for i in range(40)],
+        "zip": [f"0{1000 + (i * 13) % 5}" for i in range(40)],
+        "sex": ["f" if i % 3 else "m" for i in range(40)],
+        "disease": [("flu", "cold", "cancer", "asthma")[(i * 5) % 4] for i in range(40)],
+        "stay": [i % 5 for i in range(40)],
+    }
+)
+ROLES = {
+    "quasi": ["age", "zip", "sex"],
+    "sensitive": ["disease"],
+    "identifier": ["name"],
+    "plain": ["stay"],
+    "hierarchies": {"zip": {"mask": "right"}, "age": {"widths": [5, 10, 20]}},
+}
+
+
+def smallest_class(rows: pl.DataFrame, quasi=("age", "zip", "sex")) -> int:
+    return rows.group_by([pl.col(name).cast(pl.String) for name in quasi]).len()["len"].min()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("k", [2, 5, 40])
+def test_every_method_makes_a_release_that_holds(method, k):
+    result = shoal.anonymize(PEOPLE, **ROLES, k=k, method=method)
+    assert result.table.columns == ["age", "zip", "sex", "disease", "stay"]
+    assert smallest_class(result.table) >= k
+    assert result.holds
+    assert len(result.table) + result.suppressed == 40
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_diversity_holds_in_every_class(method):
+    result = shoal.anonymize(PEOPLE, **ROLES, k=3, l={"distinct": 3}, method=method)
+    values = result.table.group_by(["age", "zip", "sex"]).agg(pl.col("disease").n_unique())["disease"]
+    assert values.min() >= 3
+
+
+@pytest.mark.parametrize(
+    ("frame", "kind"),
+    [
+        (PEOPLE, pl.DataFrame),
+        (PEOPLE.lazy(), pl.LazyFrame),
+        (PEOPLE.to_pandas(), pd.DataFrame),
+        (PEOPLE.to_arrow(), pa.Table),
+    ],
+    ids=["polars", "lazy", "pandas", "pyarrow"],
+)
+def test_the_kind_that_was_given_comes_back(frame, kind):
+    assert isinstance(shoal.anonymize(frame, **ROLES, k=3).table, kind)
+
+
+def test_pandas_labels_are_not_positions():
+    frame = PEOPLE.to_pandas()
+    frame.index = [7] * len(frame)
+    result = shoal.anonymize(frame, **ROLES, k=3)
+    assert len(result.table) == 40
+    assert result.table.index.tolist() == list(range(40))
+
+
+def test_rows_are_shuffled_and_sensitive_values_kept():
+    result = shoal.anonymize(PEOPLE, **ROLES, k=3)
+    assert sorted(result.table["disease"]) == sorted(PEOPLE["disease"])
+    assert result.table["stay"].to_list() != PEOPLE["stay"].to_list()
+
+
+def test_a_seed_repeats_the_order_and_forbids_publication():
+    first, second = (shoal.anonymize(PEOPLE, **ROLES, k=3, seed=1) for _ in range(2))
+    assert first.table.equals(second.table)
+    assert "not for publication" in first.notes[0]
+    assert first.card["for_publication"] is False
+    assert "not for publication" in card_markdown(first.card)
+    assert shoal.anonymize(PEOPLE, **ROLES, k=3).card["for_publication"] is True
+
+
+def test_null_quasi_identifiers_are_values():
+    """A checker that drops nulls once reported k = 3 for a table with a unique row."""
+    frame = pl.DataFrame({"a": ["x"] * 3 + [None], "s": ["1", "2", "3", "4"]})
+    report = shoal.audit(frame, quasi=["a"], sensitive=["s"], k=3)
+    assert not report.holds
+    assert report.verdicts[0].reached == 1
+
+
+def test_infeasible_requirements_are_explained_before_the_work():
+    with pytest.raises(shoal.InfeasibleError, match="10") as caught:
+        shoal.anonymize(PEOPLE, **ROLES, k=3, p=10)
+    assert "disease" in str(caught.value)
+    assert "4 values" in str(caught.value)
+    with pytest.raises(shoal.InfeasibleError, match="40 rows"):
+        shoal.anonymize(PEOPLE, **ROLES, k=41)
+
+
+def test_a_release_that_fails_is_refused(monkeypatch):
+    from shoal.methods.mondrian import Mondrian
+    from shoal.release import Release
+
+    def careless(self, table, requirements, run):
+        return Release(*_everyone_alone(table))
+
+    monkeypatch.setattr(Mondrian, "anonymize", careless)
+    with pytest.raises(shoal.ViolationError, match="5-anonymity: required 5"):
+        shoal.anonymize(PEOPLE, **ROLES, k=5)
+
+
+def _everyone_alone(table):
+    import numpy as np
+
+    return np.arange(table.rows, dtype=np.int32), table.codes.copy(), table.codes.copy()
+
+
+def test_audit_agrees_with_what_was_made():
+    result = shoal.anonymize(PEOPLE, **ROLES, k=4)
+    report = shoal.audit(result.table, **ROLES, k=4, original=PEOPLE)
+    assert report.holds
+    assert report.classes == result.classes
+    for name in ("lm", "gcp", "entropy", "dm", "avg"):
+        assert report.measures[name] == pytest.approx(result.measures[name])
+
+
+def test_audit_needs_no_original():
+    result = shoal.anonymize(PEOPLE, **ROLES, k=4)
+    report = shoal.audit(result.table, **ROLES, k=4)
+    assert report.holds
+    assert report.measures["dm"] == pytest.approx(result.measures["dm"])
+    assert any("not measured" in note for note in report.notes)
+
+
+def test_starred_rows_of_other_tools_count_as_suppressed_within_the_limit():
+    frame = pl.DataFrame({"a": ["x"] * 18 + ["*"] * 2, "s": list("ab") * 10})
+    within = shoal.audit(frame, quasi=["a"], sensitive=["s"], k=3, suppression=0.1)
+    assert within.holds
+    assert within.suppressed == 2
+    beyond = shoal.audit(frame, quasi=["a"], sensitive=["s"], k=3, suppression=0.05)
+    assert not beyond.holds
+
+
+def test_record_is_private_and_card_is_public():
+    result = shoal.anonymize(PEOPLE, **ROLES, k=4)
+    assert result.record["for_publication"] is True
+    assert "k = 4" in result.record["policy"]
+    assert set(result.record["versions"]) >= {"shoal", "polars", "numba"}
+    text = json.dumps(result.card) + card_markdown(result.card)
+    for value in PEOPLE["name"]:
+        assert value not in text
+    assert "| age | quasi | generalized |" in card_markdown(result.card)
+    assert "| name | identifier | removed |" in card_markdown(result.card)
+
+
+def test_public_names():
+    for name in shoal.__all__:
+        assert getattr(shoal, name) is not None
+    assert {"anonymize", "audit", "Policy", "Release", "Result"} <= set(shoal.__all__)
+    with pytest.raises(AttributeError):
+        shoal.nothing  # noqa: B018

@@ -1,0 +1,105 @@
+"""What is rendered is what the release says, and reading it back gives the same classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.publish import read_published, render, shuffled
+from shoal.release import Release, closures
+from tests.strategies import tables
+
+
+@st.composite
+def releases(draw):
+    """A random table, cut into random groups, some of them suppressed."""
+    table = draw(tables())
+    groups = draw(st.integers(1, 4))
+    wanted = draw(st.lists(st.integers(-1, groups - 1), min_size=table.rows, max_size=table.rows))
+    _, region_of = np.unique(wanted, return_inverse=True)
+    region_of = region_of.astype(np.int32) - (min(wanted) < 0)
+    regions = int(region_of.max()) + 1
+    low, high = closures(table, region_of, regions)
+    return table, Release(region_of, low, high)
+
+
+def read_back(table, rendered):
+    return read_published(
+        rendered.rows,
+        table.attributes,
+        table.sensitive,
+        table.sensitive_codes[rendered.owner],
+        owner=rendered.owner,
+        suppressed=table.rows - len(rendered.owner),
+        bucket=rendered.bucket,
+    )
+
+
+@given(releases())
+def test_reading_back_gives_the_ranges_that_were_proposed(case):
+    table, release = case
+    rendered = render(table, release)
+    published, unknown = read_back(table, rendered)
+    assert unknown == []
+    assert published.rows + published.suppressed == table.rows
+    for row, owner in enumerate(rendered.owner):
+        region, seen = release.region_of[owner], published.class_of[row]
+        assert published.low[seen].tolist() == release.low[region].tolist()
+        assert published.high[seen].tolist() == release.high[region].tolist()
+
+
+@given(releases())
+def test_classes_are_rows_that_read_alike(case):
+    table, release = case
+    rendered = render(table, release)
+    published, _ = read_back(table, rendered)
+    texts = rendered.rows.select(a.name for a in table.attributes).rows()
+    for one in range(published.rows):
+        for other in range(published.rows):
+            assert (texts[one] == texts[other]) == (published.class_of[one] == published.class_of[other])
+
+
+@given(releases())
+def test_every_cell_covers_its_own_value_and_sensitive_values_stay(case):
+    table, release = case
+    rendered = render(table, release)
+    published, _ = read_back(table, rendered)
+    own = table.codes[rendered.owner]
+    assert (published.low[published.class_of] <= own).all()
+    assert (own <= published.high[published.class_of]).all()
+    for attribute in table.sensitive:
+        expected = table.kept[attribute.name].gather(rendered.owner)
+        assert rendered.rows[attribute.name].to_list() == expected.to_list()
+
+
+@given(tables(), st.randoms())
+def test_permuted_cells_show_the_value_of_their_source(table, random):
+    columns = len(table.attributes) + len(table.sensitive)
+    shown_from = np.stack([random.sample(range(table.rows), table.rows) for _ in range(columns)], axis=1)
+    alone = np.arange(table.rows, dtype=np.int32)
+    release = Release(
+        alone,
+        *closures(table, alone, table.rows),
+        bucket_of=alone % 2,
+        shown_from=shown_from.astype(np.int32),
+    )
+    rendered = render(table, release)
+    assert rendered.bucket == "bucket"
+    for j, attribute in enumerate((*table.attributes, *table.sensitive)):
+        codes = (table.codes if j < len(table.attributes) else table.sensitive_codes)[
+            :, j if j < len(table.attributes) else j - len(table.attributes)
+        ]
+        expected = attribute.hierarchy.leaves.gather(codes[shown_from[:, j]])
+        assert rendered.rows[attribute.name].cast(str).to_list() == expected.cast(str).to_list()
+    published, _ = read_back(table, rendered)
+    assert published.bucket_of is not None
+
+
+def test_shuffling_keeps_the_rows_and_changes_their_order():
+    import polars as pl
+
+    rows = pl.DataFrame({"a": range(1000)})
+    mixed = shuffled(rows, np.random.default_rng(1))
+    assert mixed["a"].to_list() != rows["a"].to_list()
+    assert sorted(mixed["a"]) == rows["a"].to_list()
