@@ -9,18 +9,23 @@ import polars as pl
 
 from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
+from shoal.frames import Frame, factorize
 from shoal.hierarchy import Hierarchy, build
 from shoal.plan import ColumnPlan
 from shoal.table import Attribute, CodedTable
 
 
-def encode(table: pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
+def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
     """Code the quasi-identifying and sensitive columns of a table, and drop what must not be published.
+
+    Columns are asked for one at a time, so that of a file that is read lazily only one decoded
+    quasi-identifier is in memory.
 
     Each column is factorized, its hierarchy is built over the few distinct values, and the codes are then
     renumbered in the order of the hierarchy: O(rows + distinct values) per column. Columns that no plan
     names are left out, like identifiers. All problems of all columns are raised together.
     """
+    table = _InMemory(source) if isinstance(source, pl.DataFrame) else source
     _fits(table, plan)
     problems: list[tuple[str, ShoalError]] = []
     by_name = {column.name: column for column in plan}
@@ -32,17 +37,28 @@ def encode(table: pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
         _raise(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
     columns = [name for name in table.columns if _role(by_name, name) not in (None, "identifier")]
-    return CodedTable(attributes, codes, secrets, sensitive_codes, table.select(kept), tuple(columns))
+    shown = pl.DataFrame([table.column(name) for name in kept])
+    return CodedTable(attributes, codes, secrets, sensitive_codes, shown, tuple(columns))
+
+
+class _InMemory:
+    """A polars frame, asked for its columns as a `Frame` is."""
+
+    def __init__(self, data: pl.DataFrame) -> None:
+        self.columns, self.rows, self.column = data.columns, data.height, data.get_column
+
+
+_Columns = Frame | _InMemory
 
 
 def _role(by_name: dict[str, ColumnPlan], name: str) -> str | None:
     return by_name[name].role if name in by_name else None
 
 
-def _fits(table: pl.DataFrame, plan: Sequence[ColumnPlan]) -> None:
+def _fits(table: _Columns, plan: Sequence[ColumnPlan]) -> None:
     """Every plan has its column, and one column has one plan."""
     lines = []
-    if table.height == 0:
+    if table.rows == 0:
         lines.append("the table has no rows")
     names = [column.name for column in plan]
     for name in dict.fromkeys(names):
@@ -56,13 +72,13 @@ def _fits(table: pl.DataFrame, plan: Sequence[ColumnPlan]) -> None:
 
 
 def _coded(
-    table: pl.DataFrame, plan: Sequence[ColumnPlan], problems: list[tuple[str, ShoalError]]
+    table: _Columns, plan: Sequence[ColumnPlan], problems: list[tuple[str, ShoalError]]
 ) -> tuple[tuple[Attribute, ...], IntMatrix]:
-    codes = np.empty((table.height, len(plan)), np.int32, order="F")
+    codes = np.empty((table.rows, len(plan)), np.int32, order="F")
     attributes = []
     for index, column in enumerate(plan):
         try:
-            hierarchy = encode_column(table[column.name], column, codes[:, index])
+            hierarchy = encode_column(table.column(column.name), column, codes[:, index])
             attributes.append(Attribute(column.name, hierarchy, column.weight))
         except ShoalError as error:
             problems.append((column.name, error))
@@ -71,8 +87,6 @@ def _coded(
 
 def encode_column(values: pl.Series, plan: ColumnPlan, out: IntVector) -> Hierarchy:
     """Write the codes of one column into `out` and return its hierarchy."""
-    from shoal.frames import factorize
-
     if values.null_count() == len(values):
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
     numbers, distinct = factorize(values)

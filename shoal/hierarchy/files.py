@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -44,7 +45,7 @@ def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hie
     if not rows:
         raise HierarchyError(f"{source} is empty: it needs one line per value, such as 'Spain;Europe;*'")
     widths = [len(row) for row in rows]
-    usual = max(set(widths), key=widths.count)
+    usual = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))[0]
     odd = [(line, width) for line, width in zip(lines, widths, strict=True) if width != usual]
     if odd:
         shown = ", ".join(f"line {line} has {width}" for line, width in odd[:5])
@@ -96,7 +97,8 @@ def to_csv(hierarchy: Hierarchy) -> str:
     both = hierarchy.leaves.null_count() > 0 and (hierarchy.levels[0].names == "").any()
     # An empty line value can stand for one thing only; null needs no line, it gets its node anyway.
     rows = [row for row in zip(*columns, strict=True) if not (both and row[0] is None)]
-    return "".join(";".join(map(_quoted, row)) + "\n" for row in rows)
+    # A line with nothing on it would be skipped, so a lone null is written as an empty text.
+    return "".join((";".join(map(_quoted, row)) or '""') + "\n" for row in rows)
 
 
 def _quoted(field: str | None) -> str:
