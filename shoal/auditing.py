@@ -44,7 +44,7 @@ def audit(
     progress("read", 0.0)
     with clock("read"):
         rows = frames.read(source, chosen.read_options()).data
-        before = frames.read(original, chosen.read_options()).data if original is not None else None
+        before = frames.read(original, chosen.read_options()) if original is not None else None
     progress("encode", 0.2)
     with clock("encode"):
         table = encode(before, chosen.plans(before.columns)) if before is not None else None

@@ -104,7 +104,7 @@ def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clo
         frame = frames.read(source, policy.read_options())
     progress("encode", 0.1)
     with clock("encode"):
-        table = encode(frame.data, policy.plans(frame.data.columns))
+        table = encode(frame, policy.plans(frame.columns))
         requirements = policy.requirements([attribute.name for attribute in table.sensitive])
     reasons = explain(table, requirements)
     if reasons:
@@ -153,7 +153,7 @@ def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Cl
     summary = Result(**parts, record={}, card={}).summary()
     meanings = [model.summary for model in made.requirements.models]
     meanings += [SUPPRESSION_MEANING] * (len(made.verdicts) - len(meanings))
-    roles = {plan.name: plan.role for plan in policy.plans(made.frame.data.columns)}
+    roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
     card = make_card(summary, roles=roles, meanings=meanings, seed=seed)
     return Result(**parts, record=record, card=card)
