@@ -109,7 +109,7 @@ class Cuts(Part):
 
 
 def _steps(value: object) -> object:
-    numbers = list(value) if isinstance(value, list | tuple) else [value]
+    numbers: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
     if not numbers or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in numbers):
         raise wrong(f"must be a whole number, 1 or more, or a list of them, not {shown(value)}")
     if not isinstance(value, list | tuple):

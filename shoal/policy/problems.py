@@ -53,7 +53,12 @@ def dotted(*keys: str | int) -> str:
 def explained(error: ValidationError, model: type[BaseModel] | None, *before: str | int) -> list[Problem]:
     """Return the problems behind a validation error of `model`, whose place in the policy is `before`."""
     problems = []
-    for detail in error.errors():
+    details = error.errors()
+    for detail in details:
+        # A list is also reported as too short once for want of its wrong entries.
+        inside = [other for other in details if other["loc"][: len(detail["loc"])] == detail["loc"]]
+        if detail["type"] == "too_short" and len(inside) > 1:
+            continue
         keys = [key for key in detail["loc"] if not _is_tag(key)]
         message, hint = _words(detail, _owner(model, detail["loc"]))
         problems.append(Problem(dotted(*before, *keys) or "policy", message, hint))

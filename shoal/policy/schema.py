@@ -18,7 +18,7 @@ def json_schema() -> dict[str, Any]:
     from shoal.policy.checks import option_types
     from shoal.policy.model import Policy
 
-    schema = Policy.model_json_schema()
+    schema: dict[str, Any] = _without_null(Policy.model_json_schema())
     parts = schema["$defs"]
     parts["Utility"]["properties"]["measure"]["enum"] = list(MEASURES)
     choice = parts["MethodChoice"]
@@ -37,10 +37,35 @@ def json_schema() -> dict[str, Any]:
         needs = {} if name == choice["properties"]["name"]["default"] else {"required": ["name"]}
         cases.append({"if": {"properties": {"name": {"const": name}}, **needs}, "then": then})
     choice["allOf"] = cases
+    # Short forms that are spelled out before they are checked.
+    parts["Privacy"]["properties"]["l"]["oneOf"].append({"type": "integer", "minimum": 2})
+    parts["Cuts"]["properties"]["cuts"] = {
+        "anyOf": [parts["Cuts"]["properties"]["cuts"], {"type": "array", "items": {"type": "number"}}]
+    }
     column = schema["properties"]["columns"]["additionalProperties"]
     role = parts["Column"]["properties"]["role"]
     schema["properties"]["columns"]["additionalProperties"] = {"anyOf": [column, role]}
+    schema["title"] = "Shoal policy"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _without_null(node: Any) -> Any:
+    """Drop what Python has and TOML has not: null, and defaults that are null; and titles that repeat the key."""
+    if isinstance(node, list):
+        return [_without_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    out = {
+        key: _without_null(value)
+        for key, value in node.items()
+        if not (key == "default" and value is None) and not (key == "title" and isinstance(value, str))
+    }
+    choices = out.get("anyOf")
+    if choices is not None and {"type": "null"} in choices:
+        left = [choice for choice in choices if choice != {"type": "null"}]
+        out.pop("anyOf")
+        out = {**left[0], **out} if len(left) == 1 else {**out, "anyOf": left}
+    return out
 
 
 def field_notes(cls: type[Any]) -> dict[str, str]:

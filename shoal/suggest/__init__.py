@@ -102,8 +102,15 @@ def _reading(frame: Any) -> dict[str, Any]:
     options = getattr(frame, "options", None)
     if options is None or getattr(frame, "path", None) is None:
         return {}
-    usual = {"delimiter": (None, ","), "encoding": (None, "utf-8", "utf8", "utf-8-sig"), "quote": (None, '"')}
-    usual |= {"null_values": ((),), "sheet": (None,), "header": (True,), "guess_types": (True,)}
+    usual: dict[str, tuple[Any, ...]] = {
+        "delimiter": (None, ","),
+        "encoding": (None, "utf-8", "utf8", "utf-8-sig"),
+        "quote": (None, '"'),
+        "null_values": ((),),
+        "sheet": (None,),
+        "header": (True,),
+        "guess_types": (True,),
+    }
     if frame.kind != "csv":
         usual.pop("delimiter")
     return {
