@@ -488,6 +488,10 @@ def test_learning_from_a_release():
     gone = Classification().learn(suppressed(table), table)
     assert (gone.accuracy, gone.auc) == (0.5, 0.5)
     assert measure("classification-loss", untouched(table), table) == 0
+    few = Classification(people=100).learn(untouched(table), table)
+    assert few.accuracy == few.original_accuracy > few.majority
+    swapped = replace(untouched(table), sensitive_codes=1 - untouched(table).sensitive_codes)
+    assert Classification().learn(swapped, table).accuracy < 0.05
 
 
 def test_learning_a_plain_column():
@@ -602,6 +606,7 @@ def test_corners_are_finite(name):
         table = table_of([one_value, null], codes, [i % 2 for i in range(len(codes))])
         for release in (untouched(table), merged(table), suppressed(table)):
             value = measure(name, release, table)
+            assert type(value) is float
             alone = name.startswith("classification") and table.rows == 1
             assert math.isnan(value) if alone else math.isfinite(value)
     if not name.startswith("classification"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -108,7 +109,7 @@ class NonUniformEntropy(Measure):
             if not inside.all():
                 return float("inf")
             bits = float(np.log2(np.maximum(covered, 1.0)) @ published.sizes)
-            bits += (original.rows - published.rows) * np.log2(max(original.rows, 1))
+            bits += (original.rows - published.rows) * math.log2(max(original.rows, 1))
             bits -= float(_weighted_logs(counts).sum())
             total += attribute.weight * bits
             weights += attribute.weight

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from shoal.arrays import FloatMatrix, IntMatrix, LongVector
 from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
@@ -56,8 +55,10 @@ class Classification(Measure):
     """Column to predict: a sensitive or plain one; without it the first sensitive column."""
     test_share: float = 0.3
     """Share of the rows that are held out for the test."""
+    people: int = 50_000
+    """At most so many rows are drawn from a larger table, for training and test together."""
     seed: int = 20240229
-    """Rows are split by this seed, so that the figure is the same every time."""
+    """Rows are drawn and split by this seed, so that the figure is the same every time."""
 
     def unknown(self, published: Published, original: CodedTable | None) -> str | None:
         """Say what is missing for training or testing."""
@@ -84,28 +85,34 @@ class Classification(Measure):
         low, high, owner = published.low, published.high, published.owner
         if reason or original is None or low is None or high is None or owner is None:
             raise ShoalError(f"classification cannot be measured: it {reason}")
-        target, labels = self._labels(original)
+        target, labels, shown_labels = self._labels(published, original)
         random = np.random.Generator(np.random.PCG64(self.seed))
-        tested = max(1, min(original.rows - 1, round(self.test_share * original.rows)))
-        held_out = np.zeros(original.rows, np.bool_)
-        held_out[random.permutation(original.rows)[:tested]] = True
+        people = random.permutation(original.rows)[: self.people]
+        tested = max(1, min(len(people) - 1, round(self.test_share * len(people))))
         # In the order of the original, so that an untouched release trains exactly the same learner.
-        shown = np.argsort(owner, kind="stable")
-        shown = shown[~held_out[owner[shown]]]
-        exact = _features(original.attributes, original.codes, original.codes)
-        cells = _features(original.attributes, low, high)[published.class_of[shown]]
-        classes = int(labels.max()) + 1
-        unseen, truth = exact[held_out], labels[held_out]
-        ours = _tested(cells, labels[owner[shown]], unseen, truth, classes)
-        theirs = _tested(exact[~held_out], labels[~held_out], unseen, truth, classes)
+        unseen, seen = np.sort(people[:tested]), np.sort(people[tested:])
+        row_of = np.full(original.rows, -1, np.int64)
+        row_of[owner] = np.arange(len(owner))
+        shown = row_of[seen]
+        shown = shown[shown >= 0]
+        class_of = published.class_of[shown]
+        cells = _features(original.attributes, low[class_of], high[class_of])
+        exact = _features(original.attributes, original.codes[seen], original.codes[seen])
+        tests = _features(original.attributes, original.codes[unseen], original.codes[unseen])
+        truth, classes = labels[unseen], int(labels.max()) + 1
+        ours = _tested(cells, shown_labels[shown], tests, truth, classes)
+        theirs = _tested(exact, labels[seen], tests, truth, classes)
         majority = float(np.bincount(truth).max() / len(truth))
         return Learning(target, *ours, *theirs, majority)
 
-    def _labels(self, original: CodedTable) -> tuple[str, LongVector]:
+    def _labels(self, published: Published, original: CodedTable) -> tuple[str, LongVector, LongVector]:
+        """Return the target, and its classes 0, 1, .. per row of the original and as published per row."""
         name = original.sensitive[0].name if self.target is None else self.target
         for j, attribute in enumerate(original.sensitive):
             if attribute.name == name:
-                column = pl.Series(original.sensitive_codes[:, j])
+                known, labels = np.unique(original.sensitive_codes[:, j], return_inverse=True)
+                # What is published may be another row's value, where a method permutes.
+                shown = np.searchsorted(known, published.sensitive_codes[:, j]).astype(np.int64)
                 break
         else:
             if name not in original.kept.columns:
@@ -113,8 +120,9 @@ class Classification(Measure):
                 raise PolicyError(
                     [Problem("classification.target", f"'{name}' is no sensitive or plain column", hint)]
                 )
-            column = original.kept[name]
-        labels = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            ranks = original.kept[name].rank("dense").fill_null(0).to_numpy()
+            labels = np.unique(ranks, return_inverse=True)[1]
+            shown = labels[published.owner]
         classes = len(np.unique(labels))
         if classes > MANY_VALUES:
             raise PolicyError(
@@ -126,7 +134,7 @@ class Classification(Measure):
                     )
                 ]
             )
-        return name, labels
+        return name, labels, shown
 
 
 class ClassificationAuc(Classification):
