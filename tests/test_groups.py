@@ -122,3 +122,17 @@ def test_a_value_that_the_whole_table_lacks_still_counts():
     assert closeness.ordered_distances(start, value, count, size, totals).tolist() == [0.5]
     low = np.arange(3, dtype=np.int32)[None, :]
     assert closeness.level_distances(start, value, count, size, low, totals).tolist() == [1.0]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 200), st.sampled_from([1, 3, 30]))
+def test_ordered_distances_over_many_codes(seed, codes, rows):
+    """Enough places that long runs of gaps are summed at once; a third of the codes does not occur."""
+    random = np.random.default_rng(seed)
+    own = random.integers(0, codes, (4, rows))
+    dense = np.stack([np.bincount(row, minlength=codes) for row in own])
+    totals = dense.sum(axis=0) + random.choice([0, 1, 7], codes)
+    g, code = np.nonzero(dense)
+    start = np.concatenate([[0], np.cumsum((dense > 0).sum(axis=1))]).astype(np.int64)
+    made = start, code.astype(np.int32), dense[g, code], dense.sum(axis=1), totals
+    ours, plain = (twin.ordered_distances(*made) for twin in (closeness, naive))
+    assert ours == pytest.approx(plain, abs=1e-12)

@@ -23,9 +23,10 @@ def level_distances(start, value, count, size, low, totals):
         whole += totals[code]
         for level in range(levels):
             of_node[level, low[level, code]] += totals[code]
-    distance = np.full(groups, np.inf)
+    distance = np.empty(groups)
     for g in range(groups):
         if size[g] == 0 or whole == 0:
+            distance[g] = np.inf
             continue
         moved = np.int64(0)
         for level in range(levels):
@@ -49,7 +50,7 @@ def ordered_distances(start, value, count, size, totals):
 
     Only codes that occur in `totals` are places, and the first and the last are 1 apart: the distance is the
     sum over gaps between neighbours of the share that must cross. While a group's own cumulated share stands
-    still that of the table only grows, so prefix sums and a binary search for the crossing do a whole run of
+    still that of the table only grows, so prefix sums and a binary search for the crossing do a long run of
     gaps at once: O(values x log codes + codes). An empty group is infinitely far.
     """
     codes = len(totals)
@@ -65,9 +66,25 @@ def ordered_distances(start, value, count, size, totals):
             below[places] = below[places - 1] + totals[code]
             summed[places] = summed[places - 1] + below[places]
     whole = below[places]
-    distance = np.full(groups, np.inf)
+    # With few places it is faster to visit them all, without branches and in integers, which cannot overflow.
+    dense = places <= 64 and whole < 1 << 28
+    own_count = np.zeros(64, np.int64)
+    distance = np.empty(groups)
     for g in range(groups):
         if size[g] == 0 or whole == 0:
+            distance[g] = np.inf
+            continue
+        if dense:
+            for i in range(start[g], start[g + 1]):
+                own_count[min(rank[value[i]], places - 1)] += count[i]
+            own = np.int64(0)
+            whole_crossing = np.int64(0)
+            for place in range(places - 1):
+                own += own_count[place]
+                own_count[place] = 0
+                whole_crossing += abs(own * whole - size[g] * below[place + 1])
+            own_count[places - 1] = 0
+            distance[g] = whole_crossing / (np.float64(whole) * size[g] * max(places - 1, 1))
             continue
         share = 1.0 / size[g]
         crossing = 0.0

@@ -18,29 +18,32 @@ def top_counts(start, count, many):
     groups = len(start) - 1
     largest = np.zeros(groups, np.int64)
     sums = np.zeros(groups, np.int64)
-    top = np.zeros(max(many, 1), np.int64)
+    for g in range(groups):
+        most = np.int64(0)
+        for i in range(start[g], start[g + 1]):
+            most = max(most, count[i])
+        largest[g] = most
+        sums[g] = most if many == 1 else 0
+    if many <= 1:
+        return largest, sums
+    top = np.zeros(many, np.int64)
     for g in range(groups):
         used = 0
         for i in range(start[g], start[g + 1]):
             c = count[i]
-            largest[g] = max(largest[g], c)
-            if many > 1:
-                if used < many:
-                    at = used
-                    used += 1
-                elif c > top[many - 1]:
-                    at = many - 1
-                else:
-                    continue
-                while at > 0 and top[at - 1] < c:
-                    top[at] = top[at - 1]
-                    at -= 1
-                top[at] = c
-        if many == 1:
-            sums[g] = largest[g]
-        else:
-            for i in range(used):
-                sums[g] += top[i]
+            if used < many:
+                at = used
+                used += 1
+            elif c > top[many - 1]:
+                at = many - 1
+            else:
+                continue
+            while at > 0 and top[at - 1] < c:
+                top[at] = top[at - 1]
+                at -= 1
+            top[at] = c
+        for i in range(used):
+            sums[g] += top[i]
     return largest, sums
 
 
@@ -50,10 +53,12 @@ def group_entropies(start, count, size):
     groups = len(start) - 1
     entropy = np.zeros(groups)
     for g in range(groups):
+        if start[g + 1] - start[g] < 2:
+            continue
         spread = 0.0
         for i in range(start[g], start[g + 1]):
             c = count[i]
             spread += _C_LOG_C[c] if c < 1024 else c * np.log(c)
-        if size[g] > 0 and start[g + 1] - start[g] > 1:
-            entropy[g] = np.log(size[g]) - spread / size[g]
+        n = size[g]
+        entropy[g] = ((_C_LOG_C[n] if n < 1024 else n * np.log(n)) - spread) / n
     return entropy

@@ -125,7 +125,7 @@ def histograms(group_of, groups, codes, weights):
                 count[used] = cells[g * width + code]
                 used += count[used] > 0
             start[g + 1] = used
-        return start, value[:used].copy(), count[:used].copy()
+        return start, value[:used], count[:used]
 
     if not ascending:
         slot = np.zeros(width + 1, np.int64)
@@ -143,7 +143,9 @@ def histograms(group_of, groups, codes, weights):
             sorted_codes[at] = codes[row]
             weight_by_code[at] = weights[row]
         group_of, codes, weights = group_by_code, sorted_codes, weight_by_code
-    latest = np.full(groups, -1, np.int32)
+    latest = np.empty(groups, np.int32)
+    for g in range(groups):
+        latest[g] = -1
     for row in range(rows):
         g = group_of[row]
         if g >= 0:
@@ -153,8 +155,10 @@ def histograms(group_of, groups, codes, weights):
         start[g + 1] += start[g]
     value = np.empty(start[groups], np.int32)
     count = np.zeros(start[groups], np.int64)
-    end = start[:groups] - 1
-    latest[:] = -1
+    end = np.empty(groups, np.int64)
+    for g in range(groups):
+        end[g] = start[g] - 1
+        latest[g] = -1
     for row in range(rows):
         g = group_of[row]
         if g >= 0:
