@@ -53,12 +53,16 @@ def test_infeasible_is_a_proof(name, table, drop, data):
 def test_reasons_carry_numbers():
     table = simple_table([0, 0, 0, 1], [0, 0, 0, 0])
     assert KAnonymity(k=5).infeasible(table) == "no release can be 5-anonymous: the table has 4 rows"
-    assert PSensitive(p=2).infeasible(table) == "no release can be 2-sensitive: `s1` has 1 values"
+    assert PSensitive(p=2).infeasible(table) == "no release can be 2-sensitive: `s1` has 1 value"
     few = DistinctDiversity(l=3, **PLACE).infeasible(table, 2)
     assert few is not None
     assert "it takes 3 values, `disease` has 2" in few
-    common = ProbabilisticDiversity(l=2, **PLACE).infeasible(table, 1)
-    assert common is None or "reaches" in common
+    common = ProbabilisticDiversity(l=2, **PLACE).infeasible(table)
+    assert common is not None
+    assert "reaches only 1.333" in common
+    rest = RecursiveDiversity(c=3, l=2, **PLACE).infeasible(table)
+    assert rest is not None
+    assert "needs a c above 3" in rest
     share = AlphaK(alpha=0.6, **PLACE).infeasible(table)
     assert share is not None
     assert "share of 0.75" in share

@@ -50,11 +50,12 @@ class Diversity(SensitiveModel):
         best = one_class(table, self.column, evened(counts, suppressible))
         if self.satisfied(best)[0]:
             return None
-        reached = number(float(self.reached(best)[0]))
+        value = number(float(self.reached(best)[0]))
+        reached = f"reaches only {value}" if self.higher_is_safer else f"needs a c above {value}"
         rows = f" without the {suppressible:,} rows that may be suppressed" if suppressible else ""
         return (
-            f"no release can satisfy {self.title}: even the whole table as one class{rows} reaches only "
-            f"{reached}, so common are its most frequent values"
+            f"no release can satisfy {self.title}: even the whole table as one class{rows} {reached}, "
+            f"so common are its most frequent values"
         )
 
 

@@ -63,5 +63,6 @@ class PSensitive(GroupModel):
         for index, attribute in enumerate(table.sensitive):
             values = int((table.sensitive_counts[index] > 0).sum())
             if self.column in (None, index) and values < self.p:
-                return f"no release can be {self.p}-sensitive: `{attribute.name}` has {values:,} values"
+                shown = "1 value" if values == 1 else f"{values:,} values"
+                return f"no release can be {self.p}-sensitive: `{attribute.name}` has {shown}"
         return None
