@@ -21,6 +21,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import (
     DistinctDiversity,
     ProbabilisticDiversity,
+    RecursiveDiversity,
 )
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.t_closeness import EqualCloseness
