@@ -194,7 +194,9 @@ def _widths(values: pl.Series) -> Spec:
     if numbers.is_empty():
         return "none"
     span = float(numbers.max()) - float(numbers.min())  # type: ignore[arg-type]
-    if not 0 < span < 1e300:
+    largest = float(numbers.abs().max())  # type: ignore[arg-type]
+    # Beyond this, floating-point numbers no longer tell neighbouring intervals apart; free ranges still work.
+    if not 1e-9 < span < 1e15 or largest > 1e12 * span:
         return "none"
     width = _round_number(span / 16)
     if values.dtype.is_integer():

@@ -1,0 +1,339 @@
+"""Starter policies: role guesses, hierarchies, uniqueness, and that they work unedited."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import json
+from collections import Counter
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.encode import encode
+from shoal.errors import DataError
+from shoal.policy import Policy
+from shoal.suggest import suggest, to_toml
+from shoal.suggest.guess import suggested_hierarchy
+from shoal.suggest.uniqueness import identifying_sets
+from shoal.suggest.vocabulary import role_by_name
+
+
+def roles(found):
+    return {guess.name: guess.role for guess in found.columns}
+
+
+def hierarchies(found):
+    return {guess.name: guess.hierarchy for guess in found.columns}
+
+
+def usable(frame):
+    """Write the policy, read it back, and see that the data fits it and nothing is out of reach."""
+    found = suggest(frame)
+    text = found.to_toml()
+    assert to_toml(found) == text
+    policy = Policy.from_toml(text)
+    table = encode(frame, policy.plans(frame.columns))
+    models = policy.models([attribute.name for attribute in table.sensitive])
+    if table.rows >= policy.privacy.k:
+        assert [model.infeasible(table) for model in models] == [None] * len(models)
+    json.dumps(found.summary())
+    found.identifying_lines()
+    return found, policy
+
+
+HOSPITAL = pl.DataFrame(
+    {
+        "patient_id": [f"P{i:05}" for i in range(240)],
+        "Name": [f"Person {i % 190}" for i in range(240)],
+        "e-mail": [f"p{i}@example.org" for i in range(240)],
+        "date of birth": [dt.date(1930, 1, 1) + dt.timedelta(days=97 * i) for i in range(240)],
+        "sex": ["f", "m"] * 120,
+        "zip": [f"0{2100 + i % 37}" for i in range(240)],
+        "admitted": [dt.datetime(2024, 1, 1, 8) + dt.timedelta(hours=37 * i) for i in range(240)],
+        "weight_kg": [40.0 + (7 * i) % 60 for i in range(240)],
+        "blood group": ["A", "B", "0", "AB", None] * 48,
+        "remarks": [f"The patient number {i} complained at length about the food." for i in range(240)],
+        "diagnosis": [f"illness {i % 13}" for i in range(240)],
+        "bmi": [18.5 + i * 0.0371 for i in range(240)],
+        "clinic": ["Saint Elsewhere"] * 240,
+        "unused": pl.Series([None] * 240, dtype=pl.String),
+    }
+)
+
+
+def test_hospital():
+    found, policy = usable(HOSPITAL)
+    assert roles(found) == {
+        "patient_id": "identifier",
+        "Name": "identifier",
+        "e-mail": "identifier",
+        "date of birth": "quasi",
+        "sex": "quasi",
+        "zip": "quasi",
+        "admitted": "quasi",
+        "weight_kg": "quasi",
+        "blood group": "quasi",
+        "remarks": "identifier",
+        "diagnosis": "sensitive",
+        "bmi": "identifier",
+        "clinic": "plain",
+        "unused": "identifier",
+    }
+    assert hierarchies(found)["date of birth"] == {"dates": ["month", "year", "decade"]}
+    assert hierarchies(found)["admitted"] == {"dates": ["day", "month", "quarter", "year"]}
+    assert hierarchies(found)["sex"] == "none"
+    assert hierarchies(found)["zip"] == {"mask": "right"}
+    assert hierarchies(found)["weight_kg"] == {"widths": [5, 10, 20]}
+    assert hierarchies(found)["blood group"] == "auto"
+    assert policy.privacy.k == 5
+    assert policy.privacy.l.distinct == 3
+    assert policy.method.name == "mondrian"
+
+
+def test_reasons_stand_beside_roles_and_no_value_is_written():
+    text = suggest(HOSPITAL).to_toml()
+    assert "# its name says 'zip'; 37 distinct values in 240 rows" in text
+    for value in ("Person", "P00001", "example.org", "illness", "02100", "complained", "Elsewhere", "AB"):
+        assert value not in text
+
+
+def test_adult(adult):
+    frame = pl.read_csv(adult / "adult.csv", separator=";")
+    found, policy = usable(frame)
+    assert set(policy.names("quasi")) == set(frame.columns) - {"salary-class"}
+    assert policy.names("sensitive") == ("salary-class",)
+    assert hierarchies(found)["age"] == {"widths": [5, 10, 20]}
+    assert policy.privacy.l.distinct == 2
+    whole = found.identifying[-1]
+    quasi = list(policy.names("quasi"))
+    counts = frame.group_by(quasi).len()["len"]
+    assert whole.unique == int((counts == 1).sum())
+
+
+def test_reading_options_are_written_when_they_are_unusual(tmp_path):
+    from shoal import frames
+
+    path = tmp_path / "a.csv"
+    path.write_text("age;sex\n" + "".join(f"{20 + i % 7};{'fm'[i % 2]}\n" for i in range(30)))
+    assert Policy.from_toml(suggest(frames.read(path)).to_toml()).data.delimiter == ";"
+    path.write_text("age,sex\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]}\n" for i in range(30)))
+    assert "[data]" not in suggest(frames.read(path)).to_toml()
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("first_name", "identifier"),
+        ("LastName", "identifier"),
+        ("Social Security No", "identifier"),
+        ("customerId", "identifier"),
+        ("Employee number", "identifier"),
+        ("home address", "identifier"),
+        ("country_name", "quasi"),
+        ("zip code", "quasi"),
+        ("ZipCode", "quasi"),
+        ("dateOfBirth", "quasi"),
+        ("work-class", "quasi"),
+        ("marital.status", "quasi"),
+        ("sex", "quasi"),
+        ("sexual_orientation", "sensitive"),
+        ("Annual income (EUR)", "sensitive"),
+        ("ICD10", "sensitive"),
+        ("page", None),
+        ("message", None),
+        ("x1", None),
+        ("", None),
+    ],
+)
+def test_roles_by_name(name, role):
+    found = role_by_name(name)
+    assert (found[0] if found else None) == role
+
+
+@pytest.mark.parametrize(
+    ("values", "spec"),
+    [
+        (range(17, 91), {"widths": [5, 10, 20]}),
+        (range(100), {"widths": [10, 50]}),
+        (range(0, 200_000, 1000), {"widths": [20_000, 100_000]}),
+        (range(8), {"widths": [2]}),
+        ([1, 2, 3], "none"),
+        ([0.0, 0.1, 0.25, 0.4, 0.6, 1.0], {"widths": [0.1, 0.5]}),
+        ([1.0, float("inf"), float("nan"), 2.0, 3.0], {"widths": [0.2, 1]}),
+        ([float("nan"), float("inf"), -float("inf"), None], "none"),
+    ],
+)
+def test_widths_are_round_and_fit_the_span(values, spec):
+    series = pl.Series("x", list(values), strict=False)
+    assert suggested_hierarchy("x", series, series.n_unique()) == spec
+
+
+@given(st.floats(-1e12, 1e12), st.floats(1e-9, 1e12))
+def test_widths_nest_and_stay_below_the_span(low, span):
+    series = pl.Series("x", [low, low + span / 3, low + span / 2, low + span])
+    spec = suggested_hierarchy("x", series, 4)
+    if spec != "none":
+        widths = spec["widths"]
+        assert all(width < (series.max() - series.min()) * (1 + 1e-9) for width in widths)
+        for narrow, wide in itertools.pairwise(widths):
+            assert abs(wide / narrow - round(wide / narrow)) < 1e-9
+
+
+# --- uniqueness -----------------------------------------------------------------------------------------------
+
+cells = st.sampled_from([None, "a", "b", "c", "d"])
+
+
+@given(st.integers(1, 5).flatmap(lambda d: st.lists(st.tuples(*[cells] * d), min_size=1, max_size=12)))
+def test_shares_of_unique_rows_are_those_of_a_plain_count(rows):
+    names = [f"q{j}" for j in range(len(rows[0]))]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    sets, looked_at = identifying_sets(frame, names)
+    assert looked_at == len(rows)
+    assert sets
+
+    def alone(columns):
+        keys = [tuple(row[names.index(name)] for name in columns) for row in rows]
+        return sum(count == 1 for count in Counter(keys).values())
+
+    for one in sets:
+        assert one.unique == alone(one.columns)
+        assert one.share == one.unique / len(rows)
+    for size in (1, 2):
+        # A larger set is left out where a part of it says as much.
+        best = max(
+            alone(some)
+            for n in range(1, size + 1)
+            for some in itertools.combinations(names, min(n, len(names)))
+        )
+        assert max(one.unique for one in sets if len(one.columns) <= size) == best
+
+
+def test_very_wide_columns_do_not_overflow():
+    n = 70_000
+    numbers = pl.DataFrame({f"c{j}": pl.Series(range(n)) * (j + 1) for j in range(5)})
+    doubled = pl.concat([numbers, numbers])
+    sets, _ = identifying_sets(doubled, doubled.columns)
+    assert {one.unique for one in sets} == {0}
+
+
+# --- odd tables -----------------------------------------------------------------------------------------------
+
+
+def test_nothing_to_look_at():
+    with pytest.raises(DataError, match="0 rows"):
+        suggest(pl.DataFrame({"a": []}))
+    with pytest.raises(DataError):
+        suggest(pl.DataFrame())
+
+
+@pytest.mark.parametrize(
+    "name", ["a.b", "a b", 'say "hi"', "back\\slash", "🐟", "line\nbreak", "#x", "", "tab\t", "é"]
+)
+def test_any_column_name(name):
+    frame = pl.DataFrame(
+        {name: ["x", "y"] * 20, "age": list(range(20)) * 2, f"{name} salary": list(range(4)) * 10}
+    )
+    _, policy = usable(frame)
+    assert set(policy.columns) == set(frame.columns)
+    assert policy.privacy.l.distinct == 2
+
+
+def test_every_type_of_column():
+    n = 40
+    frame = pl.DataFrame(
+        {
+            "flag": [True, False] * 20,
+            "cents": [Decimal(i % 9) / 4 for i in range(n)],
+            "clock": [dt.time(i % 24) for i in range(n)],
+            "took": [dt.timedelta(minutes=i % 11) for i in range(n)],
+            "kind": pl.Series(["a", "b", "c", "d", "e"] * 8, dtype=pl.Categorical),
+            "grade_level": pl.Series(["a", "b"] * 20, dtype=pl.Enum(["a", "b"])),
+            "tags": [[1, 2]] * n,
+            "raw": [b"x"] * n,
+            "where": [{"x": i} for i in range(n)],
+            "tiny": pl.Series([i % 7 for i in range(n)], dtype=pl.UInt8),
+            "floaty": [float("nan"), float("inf"), 1.0, 2.0, None] * 8,
+            "stamp": pl.Series([dt.datetime(2024, 1, 1 + i % 28) for i in range(n)]).dt.replace_time_zone(
+                "UTC"
+            ),
+            "text_date": [f"2024-0{1 + i % 9}-11" for i in range(n)],
+        }
+    )
+    found, _ = usable(frame)
+    assert roles(found)["tags"] == roles(found)["raw"] == roles(found)["where"] == "identifier"
+    assert hierarchies(found)["text_date"] == {"dates": ["month", "quarter"]}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 9, 12])
+def test_tiny_tables(rows):
+    diseases = [["flu", "cold"][i % 2] for i in range(rows)]
+    frame = pl.DataFrame({"age": range(20, 20 + rows), "name": ["x"] * rows, "disease": diseases})
+    found, policy = usable(frame)
+    assert policy.privacy.k == (2 if rows < 9 else 3)
+    assert roles(found) == {"age": "quasi", "name": "identifier", "disease": "sensitive"}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"name": ["a", "b", "c"]},
+        {"diagnosis": ["a", "b", "a"]},
+        {"name": ["a", "b", "c"], "diagnosis": ["a", "b", "a"]},
+        {"name": ["a", "b", "c"], "site": ["x"] * 3},
+    ],
+)
+def test_one_column_becomes_a_quasi_identifier_in_any_case(columns):
+    _, policy = usable(pl.DataFrame(columns))
+    assert len(policy.names("quasi")) == 1
+
+
+def test_sensitive_columns_with_different_needs():
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 30 for i in range(60)],
+            "disease": [f"d{i % 12}" for i in range(60)],
+            "smoker": ["y", "n"] * 30,
+            "party": ["one"] * 60,
+        }
+    )
+    _, policy = usable(frame)
+    assert {name: rule.distinct for name, rule in policy.privacy.l.items()} == {"disease": 3, "smoker": 2}
+
+
+def test_many_columns():
+    frame = pl.DataFrame({f"c{j}": [(i * (j + 3)) % (2 + j % 9) for i in range(50)] for j in range(200)})
+    found, policy = usable(frame)
+    assert len(policy.columns) == 200
+    assert len(found.identifying) <= 10
+
+
+column_values = st.one_of(
+    st.sampled_from([st.none(), st.integers(-5, 5), st.integers(-(2**60), 2**60)]),
+    st.sampled_from([st.floats(), st.sampled_from(["a", "b", "c"]), st.text(max_size=6), st.booleans()]),
+    st.sampled_from([st.dates(), st.datetimes()]),
+)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_table_gets_a_policy_that_fits_it(data):
+    rows = data.draw(st.integers(1, 30))
+    names = data.draw(st.lists(st.text(max_size=5), min_size=1, max_size=4, unique=True))
+    words = st.sampled_from(["", " age", "_salary", " id", " name", " zip"])
+    columns = {}
+    for name in names:
+        kind = (
+            st.one_of(data.draw(column_values), st.none())
+            if data.draw(st.booleans())
+            else data.draw(column_values)
+        )
+        columns[name + data.draw(words)] = data.draw(st.lists(kind, min_size=rows, max_size=rows))
+    frame = pl.DataFrame(columns, strict=False)
+    if all(column.null_count() == rows for column in frame):
+        return
+    usable(frame)
