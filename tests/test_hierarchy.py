@@ -189,6 +189,25 @@ def test_free_ranges_are_read_by_value_where_their_spelling_differs():
     assert high[:3].tolist() == [1, 2, 2]
 
 
+def test_times_are_read_in_other_spellings():
+    times = pl.Series([dt.datetime(2024, 3, 1, 12), dt.datetime(2024, 3, 2, 0, 0, 0, 500000), None])
+    hierarchy = build(times)
+    assert hierarchy.levels[0].names.to_list() == ["2024-03-01 12:00:00", "2024-03-02 00:00:00.500000", None]
+    names = pl.Series(
+        ["2024-03-01T12:00:00.000", "[2024-03-01 12:00:00, 2024-03-02 00:00:00.500000]", None, "noon"]
+    )
+    low, high, known = hierarchy.read(names)
+    assert (low.tolist(), high.tolist(), known.tolist()) == (
+        [0, 0, 2, 0],
+        [0, 1, 2, 2],
+        [True, True, True, False],
+    )
+    assert hierarchy.read(times)[0].tolist() == [0, 1, 2]
+    days = build(pl.Series([dt.date(2024, 3, 1), dt.date(2024, 3, 5)]), {"dates": ["year"]})
+    low, high, known = days.read(pl.Series(["2024-03-05", "2024-03-02", "2024"]))
+    assert (low[0], high[0], known.tolist()) == (1, 1, [True, False, True])
+
+
 def test_leaves_with_commas_in_free_ranges():
     leaves = pl.Series(["a, b", "c", "d, e, f"])
     levels = tiled([leaves, pl.Series(["*"] * 3)])
@@ -351,6 +370,7 @@ def test_quoting_newlines_and_emoji():
         ("a;A;B;*\nb;B;A;*\n", "cyclic.*'A', 'B'"),
         ("a;b;a;*\nb;b;a;*\n", "cyclic.*'a', 'b'"),
         ("a;;*\nb;Y;*\n", "line 1 has an empty name"),
+        ("value;level;top\na;X;*\nb;X;*\n", "line 1 looks like a header"),
         (
             "a;X;*\n B;X;*\n",
             "1 value of the data is missing: 'b'; 'b' is there as ' B'.*line for each.*'b;..;",
@@ -488,7 +508,6 @@ def test_texts_that_are_numbers_keep_their_spelling():
         ({"widths": [5, 5]}, "width 5 is no multiple"),
         ({"widths": []}, "positive numbers"),
         ({"widths": [0]}, "positive numbers"),
-        ({"widths": [1e-300]}, "too small"),
         ({"cuts": [[18, 30], [40]]}, r"cut 40 is not among the cuts \[18, 30\]"),
         ({"cuts": []}, "empty"),
         ({"cuts": [["a"]]}, "lists of numbers"),
@@ -503,6 +522,19 @@ def test_texts_that_are_numbers_keep_their_spelling():
 def test_bad_settings(spec, message):
     with pytest.raises(HierarchyError, match=message):
         build(pl.Series([1, 2, 3]), spec)
+
+
+def test_very_large_numbers():
+    hierarchy = build(pl.Series([10**17 + 9, 10**17 + 10, -(10**17)]), {"widths": [10]})
+    assert hierarchy.levels[1].names.to_list() == [
+        "-100000000000000000 to -99999999999999991",
+        "100000000000000000-100000000000000009",
+        "100000000000000010-100000000000000019",
+    ]
+    with pytest.raises(HierarchyError, match=r"width 0.1 is too small for values as large as 1e[+]300"):
+        build(pl.Series([1e300]), {"widths": [0.1]})
+    with pytest.raises(HierarchyError, match="too small"):
+        build(pl.Series([-(2**63)]), {"widths": [5]})
 
 
 def test_text_where_numbers_are_needed():

@@ -11,7 +11,8 @@ import polars as pl
 
 from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.rows import from_rows
-from shoal.hierarchy.tree import Hierarchy
+from shoal.hierarchy.tree import ROOT, Hierarchy
+from shoal.hierarchy.values import text_of
 
 DELIMITERS = (";", "\t", ",", "|")
 
@@ -54,7 +55,17 @@ def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hie
             f"{source} is unbalanced: most lines have {usual} fields, but {shown}{more}: "
             "repeat a name where a branch has fewer levels"
         )
+    _no_header(rows, lines, values, source)
     return from_rows(values, rows, source, lines)
+
+
+def _no_header(rows: list[list[str]], lines: list[int], values: pl.Series, source: str) -> None:
+    """A first line that alone ends in something else than the root is a header, which would become a value."""
+    tops = {row[-1] for row in rows[1:]}
+    if tops == {ROOT} and rows[0][-1] != ROOT and rows[0][0] not in text_of(values).to_list():
+        raise HierarchyError(
+            f"{source}: line {lines[0]} looks like a header, because it alone does not end in '{ROOT}': remove it"
+        )
 
 
 def _parse(
@@ -89,21 +100,23 @@ def _delimiter(text: str) -> str:
 
 
 def to_csv(hierarchy: Hierarchy) -> str:
-    """Write a hierarchy as CSV, one line per value, so that `from_csv` reads the same tree."""
+    """Write a hierarchy as CSV, one line per value, so that `from_csv` reads the same tree. O(levels x leaves)."""
     columns = []
     for index, level in enumerate(hierarchy.levels):
         at = level.starts.searchsorted(hierarchy.low[index], side="right") - 1
-        columns.append(level.names.gather(at).to_list())
-    both = hierarchy.leaves.null_count() > 0 and (hierarchy.levels[0].names == "").any()
-    # An empty line value can stand for one thing only; null needs no line, it gets its node anyway.
-    rows = [row for row in zip(*columns, strict=True) if not (both and row[0] is None)]
+        columns.append(level.names.gather(at).alias(f"L{index}"))
+    rows = pl.DataFrame(columns)
+    if hierarchy.leaves.null_count() and (columns[0] == "").any():
+        # An empty value can stand for one thing only; null needs no line, it gets its node anyway.
+        rows = rows.drop_nulls("L0")
+    line = pl.concat_str(*map(_quoted, rows.columns), separator=";")
     # A line with nothing on it would be skipped, so a lone null is written as an empty text.
-    return "".join((";".join(map(_quoted, row)) or '""') + "\n" for row in rows)
+    lines = rows.select(line.replace("", '""')).to_series()
+    return "".join(f"{text}\n" for text in lines)
 
 
-def _quoted(field: str | None) -> str:
-    if not field:
-        return '""' if field == "" else ""
-    if any(mark in field for mark in (*DELIMITERS, '"', "\n", "\r")) or field != field.strip():
-        return '"' + field.replace('"', '""') + '"'
-    return field
+def _quoted(column: str) -> pl.Expr:
+    field, quote = pl.col(column), pl.lit('"')
+    needed = field.str.contains(r'[;\t,|"\n\r]') | (field != field.str.strip_chars()) | (field == "")
+    quoted = pl.concat_str(quote, field.str.replace_all('"', '""', literal=True), quote)
+    return pl.when(needed).then(quoted).otherwise(field).fill_null("")

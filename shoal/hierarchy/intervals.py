@@ -18,6 +18,7 @@ from shoal.hierarchy.values import Numbers, distinct, number_domain, runs
 Number = int | float
 
 _EXACT = 2.0**53
+_LARGEST = 2.0**62
 
 
 def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0) -> Hierarchy:
@@ -32,31 +33,25 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     numbers = domain.numbers
     assert numbers is not None
     whole = _all_whole(numbers, [*widths, origin])
-    finite = np.isfinite(numbers)
-    inside = numbers[finite]
-    if len(inside) and float(np.abs(inside - origin).max()) / widths[0] >= _EXACT:
-        raise HierarchyError(
-            f"the width {widths[0]} is too small for values as large as {np.abs(inside).max()}"
-        )
+    inside = numbers[np.isfinite(numbers)]
+    largest = float(np.abs(inside.astype(np.float64) - origin).max(initial=0.0))
+    if largest >= (_LARGEST if whole else _EXACT * widths[0]):
+        raise HierarchyError(f"the width {widths[0]} is too small for values as large as {largest:g}")
+    below, end = int((numbers == -np.inf).sum()), int((numbers < np.inf).sum())
     step, bins = 1, _bins(inside, widths[0], origin, whole)
     levels = []
     for width in widths:
         ratio = round(width / widths[0])
         bins, step = np.floor_divide(bins, ratio // step), ratio
-        # Infinities, at either end, get keys of their own.
-        keys = np.concatenate(
-            [
-                [-1] * int((numbers == -np.inf).sum()),
-                bins - bins.min(initial=0),
-                [-2] * int((numbers == np.inf).sum()),
-            ]
+        first = runs(bins)
+        starts, names = [first + below], _names(bins[first], width, origin, whole)
+        if below:
+            starts, names = [np.zeros(1, np.int32), *starts], ["-inf", *names]
+        if end < len(numbers):
+            starts, names = [*starts, np.array([end], np.int32)], [*names, "inf"]
+        levels.append(
+            Level(np.concatenate(starts).astype(np.int32), pl.Series("names", names, dtype=pl.String))
         )
-        starts = runs(keys)
-        names = np.full(len(keys), "", object)
-        names[~finite] = np.where(numbers[~finite] > 0, "inf", "-inf")
-        at = starts[finite[starts]]
-        names[at] = _names(bins[at - int((numbers == -np.inf).sum())], width, origin, whole)
-        levels.append(Level(starts, pl.Series("names", names[starts].tolist(), dtype=pl.String)))
     return domain.hierarchy(*levels)
 
 
@@ -139,7 +134,7 @@ def _bins(numbers: Numbers, width: Number, origin: Number, whole: bool) -> LongV
 
 def _edges(bins: LongVector, width: Number, origin: Number) -> FloatVector:
     """Lower ends, rounded to the digits in which width and origin are written."""
-    digits = max(0, *(-int(Decimal(repr(part)).as_tuple().exponent) for part in (width, origin)))
+    digits = max(0, *(-int(Decimal(str(part)).as_tuple().exponent) for part in (width, origin)))
     return np.round(origin + bins * np.float64(width), digits)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
-from shoal.hierarchy.values import one_zero, text_of
+from shoal.hierarchy.values import is_ordered, numbers_of, one_zero, parse, text_of
 
 if TYPE_CHECKING:
     from shoal.hierarchy.tree import Hierarchy
@@ -36,12 +36,16 @@ def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVe
     each = text.unique().to_frame()
     found = each.join(known, on="names", how="left", nulls_equal=True, maintain_order="left")
     lost = found.filter(pl.col("low").is_null())["names"].drop_nulls()
-    if len(lost) and (hierarchy.free or hierarchy.leaves.dtype.is_numeric()):
+    if len(lost) and (hierarchy.free or _lined(hierarchy)):
         found = found.drop_nulls("low").vstack(_read_ranges(hierarchy, lost, known))
     rows = text.to_frame().join(found, on="names", how="left", nulls_equal=True, maintain_order="left")
     low = rows["low"].fill_null(0).to_numpy().astype(np.int32, copy=False)
     high = rows["high"].fill_null(hierarchy.size - 1).to_numpy().astype(np.int32, copy=False)
     return low, high, rows["low"].is_not_null().to_numpy()
+
+
+def _lined(hierarchy: Hierarchy) -> bool:
+    return hierarchy.ordered > 0 and is_ordered(hierarchy.leaves.dtype)
 
 
 def _named(hierarchy: Hierarchy) -> pl.DataFrame:
@@ -72,7 +76,7 @@ def _read_ranges(hierarchy: Hierarchy, lost: pl.Series, known: pl.DataFrame) -> 
         frame = _other_splits(frame, known)
     else:
         frame = frame.with_columns(low=pl.lit(None, pl.Int32), high=pl.lit(None, pl.Int32))
-    if hierarchy.leaves.dtype.is_numeric():
+    if _lined(hierarchy):
         frame = _by_value(hierarchy, frame)
     whole = pl.col("low").is_not_null() & pl.col("high").is_not_null() & (pl.col("low") <= pl.col("high"))
     return frame.select(
@@ -106,14 +110,12 @@ def _other_splits(frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_value(hierarchy: Hierarchy, frame: pl.DataFrame) -> pl.DataFrame:
-    """Place what is still open by its numeric value: ``39`` among floats, range ends between two leaves."""
-    numbers: FloatVector = hierarchy.leaves.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    inside = numbers[: hierarchy.ordered]
-    if not len(inside):
-        return frame
+    """Place what is still open by its value: ``39`` among floats, other spellings of a time, ends between leaves."""
+    inside = numbers_of(hierarchy.leaves.head(hierarchy.ordered)).astype(np.float64)
+    dtype = pl.Float64() if hierarchy.leaves.dtype.is_numeric() else hierarchy.leaves.dtype
 
     def column(name: str) -> FloatVector:
-        return frame[name].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+        return numbers_of(parse(frame[name], dtype)).astype(np.float64)
 
     single, first, last = column("names"), column("first"), column("last")
     low = np.searchsorted(inside, np.where(np.isnan(single), first, single), side="left")
@@ -125,8 +127,7 @@ def _by_value(hierarchy: Hierarchy, frame: pl.DataFrame) -> pl.DataFrame:
         by_high=pl.Series(high.astype(np.int32)),
         usable=pl.Series(usable),
     )
-    both = pl.col("low").is_not_null() & pl.col("high").is_not_null()
-    take = ~both & pl.col("usable")
+    take = pl.col("usable") & (pl.col("low").is_null() | pl.col("high").is_null())
     return placed.with_columns(
         low=pl.when(take).then("by_low").otherwise("low"),
         high=pl.when(take).then("by_high").otherwise("high"),

@@ -123,7 +123,7 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
 
 
 def numbers_of(values: pl.Series) -> Numbers:
-    """Return numbers as they are, dates in days and times in seconds. Values must not be null."""
+    """Return numbers as they are, dates in days and times in seconds; NaN for null."""
     dtype = values.dtype
     if isinstance(dtype, pl.Date):
         return values.to_physical().cast(pl.Int64).to_numpy()
@@ -143,7 +143,10 @@ def text_of(values: pl.Series) -> pl.Series:
     """Return how values read when they are published; null stays null."""
     if isinstance(values.dtype, pl.Duration):
         return values.dt.to_string("iso").alias("names")
-    return values.cast(pl.String).alias("names")
+    text = values.cast(pl.String).alias("names")
+    if isinstance(values.dtype, pl.Datetime | pl.Time):
+        return text.str.replace(r"\.0+($|[+-])", "$1")
+    return text
 
 
 def parse(text: pl.Series, dtype: pl.DataType) -> pl.Series:
