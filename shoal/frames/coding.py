@@ -44,9 +44,18 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
 
 
 def _without_gaps(column: pl.Series, codes: IntVector, size: int) -> tuple[IntVector, pl.Series]:
-    """Renumber codes below `size` so that each one occurs, and fetch the value of each from a row of its own."""
+    """Renumber codes below `size` so that each one occurs, and fetch the value of each from a row of its own.
+
+    The first rows mostly show all codes already, so the search goes on in growing steps only while some miss.
+    """
     some_row = np.full(size, -1, np.int64)
-    some_row[codes] = np.arange(len(codes))
+    start, stop = 0, _ALWAYS_SMALL
+    while start < len(codes):
+        part = codes[start:stop]
+        some_row[part] = np.arange(start, start + len(part))
+        if some_row.min() >= 0:
+            return codes, column.gather(some_row)
+        start, stop = stop, stop * 4
     used = some_row >= 0
     if not used.all():
         codes = (np.cumsum(used, dtype=np.int32) - 1)[codes]

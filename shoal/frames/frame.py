@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, did_you_mean, some_values
@@ -135,8 +136,13 @@ def only_used_categories(data: pl.DataFrame) -> pl.DataFrame:
 def _with_used_categories(column: pl.Series) -> pl.Series:
     dtype = column.dtype
     if isinstance(dtype, pl.Enum):
-        used = column.unique().drop_nulls().sort().cast(pl.String)
-        return column if len(used) == len(dtype.categories) else column.cast(pl.Enum(used))
+        physical = column.to_physical()
+        shown = np.zeros(len(dtype.categories), np.bool_)
+        shown[physical.drop_nulls().to_numpy()] = True
+        if shown.all():
+            return column
+        smaller = pl.Enum(dtype.categories.filter(pl.Series(shown)))
+        return dtype.categories.cast(smaller, strict=False).alias(column.name).gather(physical)
     if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Enum):
         used = column.explode().unique().drop_nulls().sort().cast(pl.String)
         return column.cast(pl.List(pl.Enum(used)))

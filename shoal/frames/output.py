@@ -7,6 +7,7 @@ file and leaves an older file as it was.
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def write(
         elif kind == "jsonl":
             data.write_ndjson(file)
         elif kind == "excel":
-            data.write_excel(file, autofilter=False)
+            file.write(_excel_sheet(data))
         else:
             data.write_csv(
                 file,
@@ -143,6 +144,22 @@ def _delimiter(kind: str, options: ReadOptions | None) -> str:
         return "\t"
     known = options.delimiter if options else None
     return known if known and known != "\t" else ","
+
+
+def _excel_sheet(data: pl.DataFrame) -> bytes:
+    """Return the bytes of a workbook, made in memory: its library would leave drafts in a temporary directory."""
+    import xlsxwriter
+
+    content = io.BytesIO()
+    settings = {
+        "in_memory": True,
+        "nan_inf_to_errors": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+    }
+    with xlsxwriter.Workbook(content, settings) as book:
+        data.write_excel(book, autofilter=False)
+    return content.getvalue()
 
 
 def _plain(data: pl.DataFrame, kind: str) -> pl.DataFrame:
