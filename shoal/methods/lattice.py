@@ -26,8 +26,8 @@ MOST_MAPPINGS = 20_000_000
 WORD = 64
 """Bits of a key."""
 
-HELD = 12
-"""Roll-ups are kept while they have at most so many times the rows of the base together."""
+HELD = 1_000_000
+"""Roll-ups are kept while they have at most so many rows together, or 12 times the rows of the base."""
 
 KeyMatrix = NDArray[np.uint64]
 Rank = tuple[float, int, int, tuple[int, ...]]
@@ -140,7 +140,7 @@ class RollUps:
         """Row of the table -> row of the base."""
         self.base = base
         self._buffers(words, len(base.weights))
-        self._room = HELD * len(base.weights)
+        self._room = max(HELD, 12 * len(base.weights))
         self._forget()
         self.quasi_base = self.roll(np.zeros(self.quasi, np.int64))
 
@@ -193,9 +193,8 @@ class RollUps:
     def _reach(self, levels: LongVector) -> RollUp:
         from shoal.kernels.lattice import smallest_below
 
-        near = smallest_below(self._known, self._sizes, len(self._rolled), levels)
-        source = self._rolled[near]
-        if np.array_equal(source.levels, levels):
+        source: RollUp = self._rolled[smallest_below(self._known, self._sizes, len(self._rolled), levels)]
+        if (source.levels == levels).all():
             return source
         rolled, _ = self._roll(source, levels)
         self._keep(rolled)
@@ -225,7 +224,8 @@ class RollUps:
     def codes(self, keys: KeyMatrix, column: int) -> IntVector:
         """Unpack one column."""
         word, shift, mask = (int(number) for number in self.fields[column, :3])
-        return ((keys[word] >> np.uint64(shift)) & np.uint64(mask)).astype(np.int32)
+        codes: IntVector = ((keys[word] >> np.uint64(shift)) & np.uint64(mask)).astype(np.int32)
+        return codes
 
 
 def _fields(sizes: list[int], levels: list[int]) -> tuple[NDArray[np.int64], int]:
@@ -292,7 +292,10 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
                 )
             ]
         )
-    shown, least, steps, gains, least_gains = [], [], [], [], []
+    shown: list[FloatVector] = []
+    least: list[FloatVector] = []
+    steps: list[FloatVector] = []
+    gains, least_gains = [], []
     weights = sum(attribute.weight for attribute in table.attributes)
     for counts, attribute in zip(table.value_counts, table.attributes, strict=True):
         hierarchy = attribute.hierarchy
@@ -314,12 +317,12 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
         for level, nodes in enumerate(hierarchy.levels):
             widths = np.diff(nodes.starts, append=hierarchy.size)
             beneath[level] = np.repeat(np.maximum.reduceat(beneath[level], nodes.starts), widths)
-        shown.append(loss @ counts * scale)
-        least.append(capped @ counts * scale)
+        shown.append(np.asarray(loss @ counts * scale, np.float64))
+        least.append(np.asarray(capped @ counts * scale, np.float64))
         gains.append(((worst - loss) * scale).ravel())
         least_gains.append(((worst - beneath) * scale).ravel())
         climb = least[-1] if cells else (hierarchy.high - hierarchy.low) @ counts / max(hierarchy.size - 1, 1)
-        steps.append(np.diff(climb))
+        steps.append(np.asarray(np.diff(climb), np.float64))
     return Objective(
         measure, requirements.k, shown, least, steps, np.concatenate(gains), np.concatenate(least_gains)
     )
@@ -421,7 +424,7 @@ class Judge:
         for model in self.others:
             kept &= model.satisfied(groups)
         good[good] = kept
-        dropped, penalty = self._drop(rolled, good, cost.gain)
+        dropped, _ = self._drop(rolled, good, cost.gain)
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
             return Check(np.inf, dropped, np.inf if self.strict else floor, above)

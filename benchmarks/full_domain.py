@@ -1,0 +1,131 @@
+"""How long the full-domain search takes, warm and from codes: Adult with its hierarchies, and a census sample.
+
+Run as ``python benchmarks/full_domain.py [folder of Adult] [rows of the census sample]``; 0 rows leave it out.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+
+from shoal.encode import encode
+from shoal.methods.full_domain import FullDomain
+from shoal.methods.incognito import Incognito
+from shoal.models import MODELS
+from shoal.plan import ColumnPlan
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.samples import sample
+
+COLUMNS = (
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+    "salary-class",
+)
+
+
+def adult(folder, sensitive=None):
+    data = pl.read_csv(folder / "adult.csv", separator=";", infer_schema=False)
+    plans = [
+        ColumnPlan(
+            name, "sensitive" if name == sensitive else "quasi", folder / f"adult_hierarchy_{name}.csv"
+        )
+        for name in COLUMNS
+    ]
+    return encode(data, plans)
+
+
+def census(rows):
+    folder = files("shoal.samples") / "data"
+    plans = [ColumnPlan("age", "quasi", {"widths": [5, 10, 20]}), ColumnPlan("gender", "quasi")]
+    plans += [
+        ColumnPlan(name, "quasi", Path(str(folder / f"census_{name}.csv")))
+        for name in ("education", "marital", "race", "workclass", "country", "occupation")
+    ]
+    return encode(sample("census", rows, seed=1), plans)
+
+
+def measure(label, table, requirements, method=FullDomain, times=7):
+    best = cpu = float("inf")
+    for _ in range(times):
+        start, start_cpu = time.perf_counter(), time.process_time()
+        release = method().anonymize(table, requirements, Run.start(1))
+        best = min(best, time.perf_counter() - start)
+        cpu = min(cpu, time.process_time() - start_cpu)
+    lm = MEASURE.value(_published(table, release), table, requirements.k)
+    print(
+        f"{label:<44} {best * 1e3:>8.1f} ms (cpu {cpu * 1e3:>7.1f})  {release.facts['checked']:>5,} of "
+        f"{release.facts['mappings']:,} checked  levels {list(release.levels)}  lm {lm:.6f}  "
+        f"suppressed {int((release.region_of < 0).sum()):,}",
+        flush=True,
+    )
+
+
+def _published(table, release):
+    from shoal.published import Published
+
+    kept = release.region_of >= 0
+    return Published(
+        table.attributes,
+        table.sensitive,
+        release.region_of[kept],
+        table.sensitive_codes[kept],
+        release.low,
+        release.high,
+        suppressed=int((~kept).sum()),
+    )
+
+
+def plain(k, suppression=0.0, measure="lm", *more):
+    return Requirements(models=(MODELS["k-anonymity"](k=k), *more), suppression=suppression, measure=measure)
+
+
+def main(folder, rows):
+    table = adult(folder)
+    measure("warm-up", table, plain(5, 0.05), times=1)
+    for suppression in (0.0, 0.05, 1.0):
+        for k in (2, 5, 10, 50, 100):
+            measure(f"Adult, k = {k}, suppression {suppression:.0%}", table, plain(k, suppression))
+    for name in ("gcp", "entropy", "precision", "ag", "il", "dm", "avg"):
+        measure(f"Adult, k = 5, suppression 5%, {name}", table, plain(5, 0.05, name), times=2)
+    measure("Adult, k = 5, incognito", table, plain(5), method=Incognito)
+    measure("Adult, k = 5, suppression 5%, incognito", table, plain(5, 0.05), method=Incognito, times=2)
+    table = adult(folder, "occupation")
+    own = {"column": 0, "column_name": "occupation"}
+    models = {
+        "k alone": (),
+        "distinct 3-diversity": (MODELS["distinct-l"](l=3, **own),),
+        "entropy 3-diversity": (MODELS["entropy-l"](l=3, **own),),
+        "recursive (3,3)-diversity": (MODELS["recursive-cl"](c=3, l=3, **own),),
+        "0.2-closeness, equal": (MODELS["t-equal"](t=0.2, **own),),
+        "0.2-closeness, ordered": (MODELS["t-ordered"](t=0.2, **own),),
+        "0.2-closeness, hierarchical": (MODELS["t-hierarchical"](t=0.2, **own),),
+    }
+    for suppression in (0.0, 0.05, 1.0):
+        for name, more in models.items():
+            requirements = plain(5, suppression, "lm", *more)
+            measure(f"8 columns, k = 5, {suppression:.0%}, {name}", table, requirements, times=3)
+    if rows:
+        table = census(rows)
+        distinct = pl.DataFrame(table.codes).unique().height
+        for suppression in (0.0, 0.05):
+            label = f"census {rows:,} ({distinct:,} distinct), k = 5, {suppression:.0%}"
+            measure(label, table, plain(5, suppression), times=2)
+
+
+if __name__ == "__main__":
+    MEASURE = __import__("shoal.measures", fromlist=["MEASURES"]).MEASURES["lm"]()
+    main(
+        Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data/adult"),
+        int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000,
+    )
