@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -85,12 +85,14 @@ class Published:
 
         What counts as the whole table (for t-closeness) is the original where it is known, else the release.
         """
-        totals = (
-            original.sensitive_counts
-            if original is not None
-            else tuple(
-                np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
-                for j, attribute in enumerate(self.sensitive)
-            )
-        )
+        if original is not None:
+            return replace(self._groups, totals=original.sensitive_counts)
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> Groups:
+        totals = [
+            np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
+            for j, attribute in enumerate(self.sensitive)
+        ]
         return group(self.class_of, self.classes, self.sensitive_codes, self.sensitive, totals)
