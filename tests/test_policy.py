@@ -460,6 +460,7 @@ def test_override_lists_all_problems():
         "privacy.l=[2",
         "privacy.k=",
         "k",
+        "utility.suppression=7",
     ]
     found = problems(Policy.from_toml(SMALL).override, settings)
     hints = {path: problem.hint for path, problem in found.items()}
@@ -467,7 +468,7 @@ def test_override_lists_all_problems():
     assert hints["privacy.kk"] == "did you mean 'k'?"
     assert hints["columns.agee.weight"] == "did you mean 'age'?"
     assert hints["columns.age.wight"] == "did you mean 'weight'?"
-    assert {"privacy.l", "privacy.k", "k"} < set(hints)
+    assert {"privacy.l", "privacy.k", "k", "utility.suppression"} < set(hints)
     assert "whole number, not 'ten'" in str(
         problems(Policy.from_toml(SMALL).override, ["privacy.k=ten"])["privacy.k"]
     )

@@ -213,12 +213,12 @@ def test_shares_of_unique_rows_are_those_of_a_plain_count(rows):
         assert max(one.unique for one in sets if len(one.columns) <= size) == best
 
 
-def test_very_wide_columns_do_not_overflow():
-    n = 70_000
-    numbers = pl.DataFrame({f"c{j}": pl.Series(range(n)) * (j + 1) for j in range(5)})
-    doubled = pl.concat([numbers, numbers])
-    sets, _ = identifying_sets(doubled, doubled.columns)
-    assert {one.unique for one in sets} == {0}
+def test_very_long_tables_are_sampled(monkeypatch):
+    monkeypatch.setattr("shoal.suggest.uniqueness.MOST_ROWS", 50)
+    found = suggest(pl.DataFrame({"age": range(200), "sex": ["f", "m"] * 100}))
+    assert (found.rows, found.looked_at) == (200, 50)
+    assert found.identifying[0].unique == 50
+    assert "counted on 50 random rows" in found.to_toml()
 
 
 # --- odd tables -----------------------------------------------------------------------------------------------

@@ -162,12 +162,20 @@ class Policy(BaseModel):
             "method": {"name": method} if isinstance(method, str) else dict(method),
             "utility": {"measure": measure, "suppression": suppression},
         }
+        return cls._made_despite(raw, problems, base)
+
+    @classmethod
+    def _made_despite(
+        cls, raw: Mapping[str, Any], problems: list[Problem], base: str | os.PathLike[str]
+    ) -> Policy:
+        """Make a policy, or raise the problems known already together with its own."""
+        own: tuple[Problem, ...] = ()
         try:
             policy = cls.from_dict(raw, base)
         except PolicyError as error:
-            problems += error.problems
-        if problems:
-            raise PolicyError(problems)
+            own = error.problems
+        if problems or own:
+            raise PolicyError([*problems, *own])
         return policy
 
     def override(self, settings: Iterable[str]) -> Policy:
@@ -177,7 +185,8 @@ class Policy(BaseModel):
         """
         from shoal.policy.overrides import changed
 
-        return self.from_dict(changed(self.to_dict(), settings), self._base)
+        raw, problems = changed(self.to_dict(), settings)
+        return self._made_despite(raw, problems, self._base)
 
     def with_method(self, name: str, **options: Any) -> Policy:
         """Return the policy with another method; options of the former one are dropped."""

@@ -7,16 +7,16 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import Problem, did_you_mean
 from shoal.policy.checks import SECTIONS
 from shoal.policy.parts import Column
 from shoal.policy.problems import dotted
 
 
-def changed(raw: dict[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
     """Return the tables of a policy with ``path=value`` settings applied, in their order.
 
-    Raises PolicyError with all settings that have no place or no readable value.
+    Settings that have no place or no readable value are left out and returned as problems.
     """
     out = copy.deepcopy(raw)
     problems: list[Problem] = []
@@ -32,13 +32,11 @@ def changed(raw: dict[str, Any], settings: Iterable[str]) -> dict[str, Any]:
             problems.append(problem)
             continue
         parsed.append((path, _value(value_text.strip())))
-    if problems:
-        raise PolicyError(problems)
     # A new method comes first: it drops the former method's options, not those set along with it.
     parsed.sort(key=lambda setting: setting[0] != ["method", "name"])
     for path, value in parsed:
         _put(out, path, value)
-    return out
+    return out, problems
 
 
 def _keys(text: str) -> list[str]:

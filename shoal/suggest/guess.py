@@ -55,8 +55,10 @@ class _Facts:
 
     @property
     def counted(self) -> str:
-        share = f"{self.distinct:,} distinct values in {self.rows:,} rows"
-        return "1 value throughout" if self.distinct == 1 else share
+        if self.distinct == 1:
+            return "1 value throughout"
+        values = f"{self.distinct:,} distinct values"
+        return f"{values} in {self.rows:,} rows" if self.spread > 0.1 else values
 
 
 def guess_columns(table: pl.DataFrame) -> tuple[Guess, ...]:

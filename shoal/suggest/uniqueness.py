@@ -72,12 +72,10 @@ def _counted(codes: pl.DataFrame, sizes: dict[str, int], sets: Iterable[tuple[st
     """Count each set; the most identifying first, ties in the given order."""
     out = []
     for names in sets:
-        key, top = codes[names[0]], sizes[names[0]]
+        # Three columns of at most MOST_ROWS values each fit in 63 bits.
+        key = codes[names[0]]
         for name in names[1:]:
-            if top * sizes[name] >= 2**62:
-                key = key.rank("dense").cast(pl.Int64)
-                top = len(key) + 1
-            key, top = key * sizes[name] + codes[name], top * sizes[name]
+            key = key * sizes[name] + codes[name]
         unique = int(key.is_unique().sum())
         out.append(ColumnSet(names, unique, unique / max(len(key), 1)))
     return sorted(out, key=lambda one: -one.unique)
