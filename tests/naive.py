@@ -49,7 +49,10 @@ def bounds(codes, group_of, groups):
 
 def group_sizes(group_of, groups, weights):
     return np.array(
-        [sum(int(w) for g, w in zip(group_of, weights, strict=True) if g == wanted) for wanted in range(groups)],
+        [
+            sum(int(w) for g, w in zip(group_of, weights, strict=True) if g == wanted)
+            for wanted in range(groups)
+        ],
         np.int64,
     )
 
@@ -131,14 +134,13 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
     return len(seen)
 
 
-def shortfall(keys, weights, good, levels, fields, gain, most):
-    dropped, penalty = 0, 0.0
-    for g in range(len(weights)):
-        if not good[g]:
-            dropped += int(weights[g])
-            for level, (word, shift, mask, start, size) in zip(levels, fields.tolist(), strict=True):
-                code = (int(keys[word, g]) >> shift) & mask
-                penalty += gain[start + level * size + code] * weights[g]
+def shortfall(keys, lost, levels, fields, gain, most):
+    penalty = 0.0
+    for g in range(len(lost)):
+        for level, (word, shift, mask, start, size) in zip(levels, fields.tolist(), strict=True):
+            code = (int(keys[word, g]) >> shift) & mask
+            penalty += gain[start + level * size + code] * lost[g]
+    dropped = int(sum(lost))
     return dropped, penalty if dropped <= most else np.inf
 
 
@@ -156,3 +158,160 @@ def cheapest(additive, penalty):
 def smallest_below(known, sizes, count, levels):
     below = [c for c in range(count) if all(known[c] <= levels)]
     return min(below, key=lambda c: sizes[c], default=-1)
+
+
+def level_keepable(start, value, count, size, low, totals, most):
+    levels, whole = len(low), int(sum(totals))
+    keep = []
+    for g in range(len(size)):
+        inside = list(zip(value[start[g] : start[g + 1]], count[start[g] : start[g + 1]], strict=True))
+
+        def moved(rows, inside=inside):
+            """At least this share of so many rows of the group is not where the table has it."""
+            shared = Fraction(0)
+            for level in range(levels):
+                for node in {int(low[level, code]) for code, _ in inside}:
+                    own = sum(int(c) for code, c in inside if low[level, code] == node)
+                    table = sum(int(c) for code, c in enumerate(totals) if low[level, code] == node)
+                    shared += min(Fraction(own, rows), Fraction(table, whole))
+            return 1 - shared / levels
+
+        keep.append(max((rows for rows in range(1, size[g] + 1) if moved(rows) <= most + 1e-8), default=0))
+    return np.array(keep, np.int64)
+
+
+def _range_loss(shape, node, loss, j, low, high):
+    """What showing the lifted range [low, high] of column j loses; see kernels/mondrian.py for the arrays."""
+    size, ordered, start = (int(number) for number in shape[j, :3])
+    if low == high:
+        return 0.0
+    if ordered >= 0:
+        return float(loss[start + size] if high >= ordered else loss[start + high] - loss[start + low])
+    level = start
+    while node[level + low] != node[level + high]:
+        level += size
+    return float(loss[level + low])
+
+
+def _lowest_node(shape, node, j, low, high):
+    """The names, per code, of the nodes one level below the lowest common node of a tree column."""
+    size, _, start = (int(number) for number in shape[j, :3])
+    level = start
+    while node[level + low] != node[level + high]:
+        level += size
+    return node[level - size : level]
+
+
+def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
+    """All cuts a node proposes, best first, as (column, first, last); `rows` are tuples of codes."""
+    total = len(rows)
+    by_gain, at_median = [], []
+    for j in range(len(shape)):
+        codes = sorted(row[j] for row in rows)
+        values = sorted(set(codes))
+        if total < 2 * k or len(values) == 1:
+            continue
+        free = shape[j, 1] >= 0
+        whole = _range_loss(shape, node, loss, j, values[0], values[-1])
+        child_of = range(shape[j, 0]) if free else _lowest_node(shape, node, j, values[0], values[-1])
+        gains, medians = [], []
+        child = values[0]
+        for value, following in zip(values, values[1:], strict=False):
+            left = sum(code <= value for code in codes)
+            between = child_of[value] != child_of[following]
+            if not strict or min(left, total - left) >= k:
+                inside = min(max(left, k), total - k)
+                gain = 0.0
+                if left >= k:
+                    gain += inside * (whole - _range_loss(shape, node, loss, j, values[0], value))
+                if total - left >= k:
+                    gain += (total - inside) * (whole - _range_loss(shape, node, loss, j, following, values[-1]))
+                gains.append((gain, values[0], value))
+                medians.append((between, -abs(2 * left - total), value))
+            if between:
+                own = sum(child <= code <= value for code in codes)
+                if not free and child > values[0] and own >= k and (not strict or total - own >= k):
+                    loss_of_child = _range_loss(shape, node, loss, j, child, value)
+                    gains.append((min(own, total - k) * (whole - loss_of_child), child, value))
+                child = following
+        gain, first, last = max(gains, key=lambda cut: cut[0], default=(0.0, 0, 0))
+        if gain > 0 and not by_width:
+            by_gain.append((gain, (j, first, last)))
+        if medians:
+            median = (j, values[0], max(medians, key=lambda cut: cut[:2])[2])
+            if (median != (j, first, last)) or by_width or gain <= 0:
+                at_median.append((whole, median))
+    ranked = [sorted(cuts, key=lambda cut: -cut[0]) for cuts in (by_gain, at_median)]
+    return [cut for _, cut in ranked[0] + ranked[1]]
+
+
+def _mondrian_sides(members, cut, shape, node, loss, k, strict):
+    """Both sides of a cut of `members` = (codes, id), filled up to k rows unless strict."""
+    j, first, last = cut
+    front = [member for member in members if first <= member[0][j] <= last]
+    back = [member for member in members if not first <= member[0][j] <= last]
+    while not strict and min(len(front), len(back)) < k:
+        small, large, nearest = (front, back, 0) if len(front) < k else (back, front, -1)
+        shown = large[:64] if nearest == 0 else large[-64:][::-1]
+
+        def joint_loss(member, small=small):
+            columns = [[codes[i] for codes, _ in [*small, member]] for i in range(len(shape))]
+            return sum(_range_loss(shape, node, loss, i, min(c), max(c)) for i, c in enumerate(columns))
+
+        best = large.index(min(shown, key=joint_loss))
+        large[best], large[nearest] = large[nearest], large[best]
+        if nearest == 0:
+            front.append(back.pop(0))
+        else:
+            back.insert(0, front.pop())
+    return front, back
+
+
+def cut_by_size(codes, words, ids, blocks, shape, node, loss, k, strict, by_width, region_of, low, high, desk, patience):
+    def descend(members):
+        cuts = _mondrian_cuts([row for row, _ in members], shape, node, loss, k, strict, by_width)
+        if cuts:
+            for side in _mondrian_sides(members, cuts[0], shape, node, loss, k, strict):
+                descend(side)
+            return
+        region = desk.state[2]
+        for row, row_id in members:
+            region_of[row_id] = region
+            low[region] = np.minimum(low[region], row) if row_id != members[0][1] else row
+            high[region] = np.maximum(high[region], row) if row_id != members[0][1] else row
+        desk.state[2] += 1
+        desk.state[3] += len(members)
+
+    for begin, end in zip(blocks, blocks[1:], strict=False):
+        descend([(tuple(codes[i, : len(shape)].tolist()), int(ids[i, -1])) for i in range(begin, end)])
+
+
+def propose_cuts(codes, begins, ends, shape, node, loss, k, strict, by_width):
+    out = np.zeros((3, len(begins), 2 * len(shape)), np.int32)
+    out[0] = -1
+    for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        rows = [tuple(row) for row in codes[begin:end, : len(shape)].tolist()]
+        for at, cut in enumerate(_mondrian_cuts(rows, shape, node, loss, k, strict, by_width)):
+            out[:, i, at] = cut
+    return tuple(out)
+
+
+def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, loss, k, strict):
+    half = len(words) // 2
+    middles, rows, sides = [], [], []
+    for i in range(len(begins)):
+        members = [
+            (tuple(codes[row, : len(shape)].tolist()), int(ids[row, -1])) for row in range(begins[i], ends[i])
+        ]
+        source = {int(ids[row, -1]): words[row].copy() for row in range(begins[i], ends[i])}
+        cut = (column[i], first[i], last[i])
+        front, back = _mondrian_sides(members, cut, shape, node, loss, k, strict)
+        shift = -half if begins[i] >= half else half
+        begins[i] += shift
+        ends[i] += shift
+        for at, (_, row_id) in enumerate(front + back):
+            words[begins[i] + at] = source[row_id]
+            rows.append(row_id)
+            sides.append(2 * i + (at >= len(front)))
+        middles.append(begins[i] + len(front))
+    return np.array(middles, np.int64), np.array(rows, np.int32), np.array(sides, np.int32)

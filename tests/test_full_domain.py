@@ -151,10 +151,10 @@ def test_kernels_agree_with_their_twins(table, data):
     np.testing.assert_array_equal(ours[4], theirs[4])
 
     keys, weights = ours[2][:, :found].copy(), ours[3][:found].copy()
-    good = weights >= data.draw(st.integers(1, 4))
+    lost = np.array([data.draw(st.integers(0, weight)) for weight in weights], np.int64)
     gain = np.arange(len(rolls.table)) / 7
     most = data.draw(st.integers(0, table.rows))
-    arguments = (keys, weights, good, levels, rolls.fields, gain, most)
+    arguments = (keys, lost, levels, rolls.fields, gain, most)
     assert kernels.shortfall(*arguments) == pytest.approx(naive.shortfall(*arguments))
 
     low = np.array([data.draw(st.integers(0, level)) for level in levels], np.int64)
@@ -169,6 +169,61 @@ def test_kernels_agree_with_their_twins(table, data):
     sizes = np.array(data.draw(st.lists(st.integers(1, 3), min_size=4, max_size=4)), np.int64)
     arguments = (known, sizes, data.draw(st.integers(0, 4)), levels)
     assert kernels.smallest_below(*arguments) == naive.smallest_below(*arguments)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data):
+    from shoal.groups import group
+    from shoal.models import MODELS
+
+    table = data.draw(tables())
+    own = {"column": 0, "column_name": "s0"}
+    share = data.draw(st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 1.0]))
+    model = data.draw(
+        st.sampled_from(
+            [
+                KAnonymity(k=3),
+                NotAMultiple(number=3),
+                MODELS["distinct-l"](l=2, **own),
+                MODELS["entropy-l"](l=1.8, **own),
+                MODELS["recursive-cl"](c=1.5, l=2, **own),
+                MODELS["t-equal"](t=share, **own),
+                MODELS["t-ordered"](t=share, **own),
+                MODELS["t-hierarchical"](t=share, **own),
+            ]
+        )
+    )
+
+    def grouped(numbers):
+        rest = table.sensitive_codes, table.sensitive, table.sensitive_counts
+        return group(numbers, int(numbers.max()) + 1, *rest)
+
+    whole = np.array(
+        data.draw(st.lists(st.integers(0, 1), min_size=table.rows, max_size=table.rows)), np.int32
+    )
+    part = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=table.rows, max_size=table.rows)), np.int32
+    )
+    keepable = model.keepable(grouped(whole))
+    pieces = grouped(whole * 3 + part)
+    held = np.where(model.satisfied(pieces) & (pieces.size > 0), pieces.size, 0)
+    for g in range(len(keepable)):
+        assert held[3 * g : 3 * g + 3].sum() <= keepable[g]
+
+
+@given(tables(), st.sampled_from([0.0, 0.15, 0.3, 0.6]), st.data())
+def test_level_keepable_agrees_with_its_twin(table, most, data):
+    from shoal.groups import group
+    from shoal.kernels.closeness import level_keepable
+
+    numbers = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=table.rows, max_size=table.rows)), np.int32
+    )
+    groups = group(numbers, 3, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+    own, low = groups.sensitive[0], table.sensitive[0].hierarchy.low
+    arguments = (own.start, own.value, own.count, groups.size, low, groups.totals[0], most)
+    np.testing.assert_array_equal(level_keepable(*arguments), naive.level_keepable(*arguments))
 
 
 def column(name, *levels):

@@ -111,3 +111,43 @@ def ordered_distances(start, value, count, size, totals):
                 own += count[i]
         distance[g] = crossing / (places - 1) if places > 1 else 0.0
     return distance
+
+
+@njit(cache=True, nogil=True)
+def level_keepable(start, value, count, size, low, totals, most):
+    """Return per group the most rows that a part of it can have whose `level_distances` is at most `most`, or more.
+
+    Of a node with c rows a part of s rows has at most c, so it shares at most min(c / s, the node's share of
+    the table) with the table there; what is not shared has to move, and that grows with s. Bisects s:
+    O(log(rows) x levels x values) per group that is too far as a whole.
+    """
+    levels, codes = low.shape
+    groups = len(start) - 1
+    whole = 0.0
+    of_node = np.zeros((levels, codes))
+    for code in range(codes):
+        whole += totals[code]
+        for level in range(levels):
+            of_node[level, low[level, code]] += totals[code]
+    keep = np.empty(groups, np.int64)
+    for g in range(groups):
+        least, highest = np.int64(0), size[g] if whole > 0 else np.int64(0)
+        trial = highest
+        while least < highest:
+            shared = 0.0
+            for level in range(levels):
+                i = start[g]
+                while i < start[g + 1]:
+                    node = low[level, value[i]]
+                    inside = 0.0
+                    while i < start[g + 1] and low[level, value[i]] == node:
+                        inside += count[i]
+                        i += 1
+                    shared += min(inside, trial * of_node[level, node] / whole)
+            if 1.0 - shared / (trial * levels) <= most + 1e-8:
+                least = trial
+            else:
+                highest = trial - 1
+            trial = (least + highest + 1) // 2
+        keep[g] = least
+    return keep

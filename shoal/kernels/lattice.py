@@ -83,26 +83,26 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
 
 
 @njit(cache=True, nogil=True)
-def shortfall(keys, weights, good, levels, fields, gain, most):
-    """Return how many rows are in groups that are not good, and how much more it costs to drop than to show them.
+def shortfall(keys, lost, levels, fields, gain, most):
+    """Return how many rows are lost, and how much more it costs to drop than to show them.
 
-    ``gain[start + level * size + code]`` is what a row loses more in this column when it is dropped. The second
-    number is infinite when more than `most` rows are dropped. O(groups + bad groups x columns).
+    ``lost[g]`` rows of group g are dropped; ``gain[start + level * size + code]`` is what a dropped row loses
+    more in this column. The second number is infinite when more than `most` rows are lost.
+    O(groups + groups with losses x columns).
     """
     dropped = 0
-    for g in range(len(weights)):
-        if not good[g]:
-            dropped += weights[g]
+    for g in range(len(lost)):
+        dropped += lost[g]
     if dropped > most:
         return dropped, np.inf
     penalty = 0.0
-    for g in range(len(weights)):
-        if not good[g]:
+    for g in range(len(lost)):
+        if lost[g]:
             each = 0.0
             for j in range(len(fields)):
                 code = (keys[fields[j, 0], g] >> np.uint64(fields[j, 1])) & np.uint64(fields[j, 2])
                 each += gain[fields[j, 3] + levels[j] * fields[j, 4] + np.int64(code)]
-            penalty += each * weights[g]
+            penalty += each * lost[g]
     return dropped, penalty
 
 

@@ -371,18 +371,11 @@ class Judge:
             codes[:, j] = self.rollups.codes(fine.keys, first + j)
         return group(place[numbers], int(good.sum()), codes, self.attributes, self.totals, fine.weights)
 
-    def _drop(self, rolled: RollUp, good: BoolVector, gain: FloatVector) -> tuple[int, float]:
+    def _drop(self, rolled: RollUp, lost: LongVector, gain: FloatVector) -> tuple[int, float]:
         from shoal.kernels.lattice import shortfall
 
-        dropped, penalty = shortfall(
-            rolled.keys,
-            rolled.weights,
-            good,
-            rolled.levels,
-            self.rollups.fields[: self.rollups.quasi],
-            gain,
-            self.most,
-        )
+        fields = self.rollups.fields[: self.rollups.quasi]
+        dropped, penalty = shortfall(rolled.keys, lost, rolled.levels, fields, gain, self.most)
         return int(dropped), float(penalty)
 
     def check(self, levels: LongVector, beat: float = np.inf) -> Check:
@@ -393,38 +386,31 @@ class Judge:
         if isinstance(cost.measure, ClassMeasure):
             above = cost.measure.bound(rolled.weights, cost.k)
         good = rolled.weights >= cost.k
-        dropped, floor = self._drop(rolled, good, cost.least_gain)
+        dropped, floor = self._drop(rolled, np.where(good, 0, rolled.weights), cost.least_gain)
         if dropped > self.most:
             return self._failed(dropped, above)
         if not self.others:
             return self._value(rolled, good, dropped, floor, above)
         if max(self._least(levels) + floor, above) > beat + 1e-9:
             return Check(np.inf, dropped, floor, above)
-        rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
-        return self._judged(rolled, fine, numbers, floor, above, beat)
+        return self._judged(levels, floor, above, beat)
 
-    def _judged(
-        self, rolled: RollUp, fine: RollUp, numbers: IntVector, floor: float, above: float, beat: float
-    ) -> Check:
+    def _judged(self, levels: LongVector, floor: float, above: float, beat: float) -> Check:
+        """Ask the models, now that sizes alone do not rule the mapping out."""
         cost = self.objective
+        rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
         good = rolled.weights >= cost.k
         groups = self.groups(numbers, good, fine)
         if not self.strict:
-            lost = np.zeros(len(groups), np.bool_)
-            for model in self.others:
-                lost |= model.hopeless(groups)
-            hopeful = good.copy()
-            hopeful[good] = ~lost
-            dropped, floor = self._drop(rolled, hopeful, cost.least_gain)
+            lost = rolled.weights.copy()
+            lost[good] -= np.min([model.keepable(groups) for model in self.others], axis=0)
+            dropped, floor = self._drop(rolled, lost, cost.least_gain)
             if dropped > self.most:
                 return self._failed(dropped, above)
             if self._least(rolled.levels) + floor > beat + 1e-9:
                 return Check(np.inf, dropped, floor, above)
-        kept = np.ones(len(groups), np.bool_)
-        for model in self.others:
-            kept &= model.satisfied(groups)
-        good[good] = kept
-        dropped, _ = self._drop(rolled, good, cost.gain)
+        good[good] = np.all([model.satisfied(groups) for model in self.others], axis=0)
+        dropped = int(rolled.weights[~good].sum())
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
             return Check(np.inf, dropped, np.inf if self.strict else floor, above)
@@ -444,7 +430,8 @@ class Judge:
         if isinstance(cost.measure, ClassMeasure):
             value = cost.measure.of_sizes(rolled.weights[good], dropped, cost.k)
         else:
-            penalty = self._drop(rolled, good, cost.gain)[1] if dropped else 0.0
+            lost = np.where(good, 0, rolled.weights)
+            penalty = self._drop(rolled, lost, cost.gain)[1] if dropped else 0.0
             value = cost.additive(rolled.levels[: self.rollups.quasi]) + penalty
         return Check(value, dropped, floor, above)
 

@@ -82,6 +82,12 @@ class GroupModel(Model):
         """
         return np.zeros(len(groups), np.bool_)
 
+    def keepable(self, groups: Groups) -> LongVector:
+        """Return at most how many rows of each group its satisfying parts can hold together, however it is
+        divided. Never too few; the fewer, the earlier a search with suppression gives up what cannot win.
+        """
+        return np.where(self.hopeless(groups), 0, groups.size)
+
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Judge the worst class of what is published."""
         return self.judge(published.groups(original))

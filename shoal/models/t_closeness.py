@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.arrays import FloatVector
+from shoal.arrays import FloatVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.groups import Groups
 from shoal.models.base import SensitiveModel, number
@@ -48,6 +48,17 @@ class Closeness(SensitiveModel):
         """Name the model."""
         return f"{number(self.t)}-closeness ({self.kind}) of {self.column_name}"
 
+    def _keepable_by_levels(self, groups: Groups, levels: int) -> LongVector:
+        """Satisfying parts make a satisfying union, and a union of so many rows is at least so far."""
+        from shoal.kernels.closeness import level_keepable
+
+        own = self.histograms(groups)
+        low = groups.attributes[self.column].hierarchy.low[:levels]
+        found: LongVector = level_keepable(
+            own.start, own.value, own.count, groups.size, low, groups.totals[self.column], self.t
+        )
+        return found
+
     def _by_levels(self, groups: Groups, levels: int) -> FloatVector:
         from shoal.kernels.closeness import level_distances
 
@@ -70,6 +81,10 @@ class EqualCloseness(Closeness):
     def reached(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""
         return self._by_levels(groups, 1)
+
+    def keepable(self, groups: Groups) -> LongVector:
+        """Bound the rows that satisfying parts can hold together."""
+        return self._keepable_by_levels(groups, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +119,13 @@ class HierarchicalCloseness(Closeness):
 
     def reached(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""
+        return self._by_levels(groups, self._parting(groups))
+
+    def keepable(self, groups: Groups) -> LongVector:
+        """Bound the rows that satisfying parts can hold together."""
+        return self._keepable_by_levels(groups, self._parting(groups))
+
+    def _parting(self, groups: Groups) -> int:
+        """Only levels that part values cost anything; where even the last one does, the root lies above it."""
         levels = groups.attributes[self.column].hierarchy.levels
-        # Only levels that part values cost anything; where even the last one does, the root lies above it.
-        return self._by_levels(groups, max(sum(len(level.starts) > 1 for level in levels), 1))
+        return max(sum(len(level.starts) > 1 for level in levels), 1)
