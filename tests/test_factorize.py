@@ -85,6 +85,14 @@ def test_factorize_of_chunks_and_slices_and_many_values():
     check_codes(pl.concat([pl.Series("v", numbers * 10**13), pl.Series("v", numbers)], rechunk=False))
 
 
+def test_factorize_of_repeated_numbers_far_apart():
+    numbers = np.random.default_rng(2).integers(0, 50, 3000) * 10**15
+    column = pl.Series("number", numbers)
+    check_codes(column)
+    check_codes(pl.concat([column, pl.Series("number", [None, None], dtype=pl.Int64)]))
+    check_codes(pl.Series("value", numbers / 7))
+
+
 def test_factorize_with_categories_far_apart():
     """Categories share numbers within a process, so a small column can have large ones."""
     pool = pl.Categorical(pl.Categories("far apart", "test"))

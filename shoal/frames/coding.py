@@ -9,6 +9,7 @@ from shoal.arrays import IntVector
 from shoal.errors import DataError
 
 _ALWAYS_SMALL = 1 << 16
+_OFTEN = 8
 
 
 def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
@@ -16,7 +17,7 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
 
     The order of the values is not fixed. Null is a value like any other, NaN is one value, and so are 0.0
     and -0.0. O(rows) for text, categories, truth values and integers or dates within a narrow range;
-    O(rows log rows) for other numbers.
+    for other numbers O(rows) where they repeat and O(rows log rows) where they hardly do.
     """
     if not len(column):
         return np.empty(0, np.int32), column
@@ -29,8 +30,8 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
         return np.zeros(len(physical), np.int32), column.head(1)
     low, high = int(physical.min()), int(physical.max())  # type: ignore[arg-type]
     if high - low >= max(_ALWAYS_SMALL, len(physical)):
-        physical = physical.rank("dense")
-        low, high = 1, int(physical.max())  # type: ignore[arg-type]
+        physical = _numbered(physical)
+        low, high = int(physical.min()), int(physical.max())  # type: ignore[arg-type]
     size = high - low + 1
     if physical.dtype in (pl.Int8, pl.Int16, pl.UInt8, pl.UInt16):
         physical = physical.cast(pl.Int32)
@@ -39,8 +40,19 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
     if nulls:
         physical = physical.fill_null(size)
         size += 1
-    codes = physical.cast(pl.Int32).to_numpy()
+    codes = physical.cast(pl.Int32).to_numpy(writable=True)  # compiled code takes no others
     return _without_gaps(column, codes, size)
+
+
+def _numbered(integers: pl.Series) -> pl.Series:
+    """Number integers that are far apart: by hashing where they repeat, by sorting where they hardly do."""
+    integers = integers.alias("value")
+    distinct = integers.unique().drop_nulls()
+    if len(distinct) > len(integers) // _OFTEN:
+        return integers.rank("dense")
+    numbers = distinct.to_frame().with_row_index("number")
+    joined = integers.to_frame().join(numbers, on="value", how="left", maintain_order="left")
+    return joined.get_column("number")
 
 
 def _without_gaps(column: pl.Series, codes: IntVector, size: int) -> tuple[IntVector, pl.Series]:

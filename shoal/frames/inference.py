@@ -25,28 +25,36 @@ _SURE_DIGITS = 15
 def guess_numbers_and_dates(column: pl.Series) -> pl.Series:
     """Return a text column as Int64, Float64, Boolean, Date or Datetime where that loses nothing, else itself.
 
-    O(rows), a few passes; a column whose first values rule a type out is not looked at further for it.
+    O(rows), a few passes; a type that the first values rule out costs no more than a look at these.
     """
-    return _first_that_fits(column, (_integers, _floats, _booleans, _dates, _moments))
+    return _first_that_fits(
+        column,
+        (
+            (_WHOLE, _integers),
+            (f"{_DECIMAL}|{_NOT_FINITE}", _floats),
+            ("^(true|false)$", _booleans),
+            (_DATE, _dates),
+            (_MOMENT, _moments),
+        ),
+    )
 
 
 def guess_dates(column: pl.Series) -> pl.Series:
     """Return a text column as Date or Datetime where that loses nothing, else itself."""
-    return _first_that_fits(column, (_dates, _moments))
+    return _first_that_fits(column, ((_DATE, _dates), (_MOMENT, _moments)))
 
 
 def _first_that_fits(
-    column: pl.Series, conversions: tuple[Callable[[pl.Series], pl.Series | None], ...]
+    column: pl.Series, conversions: tuple[tuple[str, Callable[[pl.Series], pl.Series | None]], ...]
 ) -> pl.Series:
     if column.null_count() == len(column):
         return column
-    start = column.head(2000).drop_nulls()
-    for convert in conversions:
-        if convert is not _floats and len(start) and convert(start) is None:
-            continue  # what the start rules out, the rest cannot bring back; but fractions may come late
-        whole = convert(column)
-        if whole is not None:
-            return whole
+    start = column.head(1000)
+    for pattern, convert in conversions:
+        if bool(start.str.contains(pattern).all()):
+            whole = convert(column)
+            if whole is not None:
+                return whole
     return column
 
 
