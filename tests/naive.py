@@ -216,7 +216,7 @@ def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
         child_of = range(shape[j, 0]) if free else _lowest_node(shape, node, j, values[0], values[-1])
         gains, medians = [], []
         child = values[0]
-        for value, following in zip(values, values[1:], strict=False):
+        for value, following in pairwise(values):
             left = sum(code <= value for code in codes)
             between = child_of[value] != child_of[following]
             if not strict or min(left, total - left) >= k:
@@ -267,7 +267,9 @@ def _mondrian_sides(members, cut, shape, node, loss, k, strict):
     return front, back
 
 
-def cut_by_size(codes, words, ids, blocks, shape, node, loss, k, strict, by_width, region_of, low, high, desk, patience):
+def cut_by_size(
+    codes, words, ids, blocks, shape, node, loss, k, strict, by_width, region_of, low, high, desk, patience
+):
     def descend(members):
         cuts = _mondrian_cuts([row for row, _ in members], shape, node, loss, k, strict, by_width)
         if cuts:
@@ -282,7 +284,7 @@ def cut_by_size(codes, words, ids, blocks, shape, node, loss, k, strict, by_widt
         desk.state[2] += 1
         desk.state[3] += len(members)
 
-    for begin, end in zip(blocks, blocks[1:], strict=False):
+    for begin, end in pairwise(blocks):
         descend([(tuple(codes[i, : len(shape)].tolist()), int(ids[i, -1])) for i in range(begin, end)])
 
 

@@ -1,0 +1,451 @@
+"""Mondrian's cuts: where to cut a node, how to move its rows, and the whole descent for plain k.
+
+A node is a run of rows of a packed row-major matrix. The matrix has twice as many rows as the table: a cut
+moves its node from one half to the other, the rows whose code in one column lies in ``first..last`` to the
+front. `words` is the matrix as 64-bit words, `codes` and `ids` are views of the same memory: the codes from
+the start of each row, the number of the table's row at its end.
+
+What columns lose is in three arrays. ``shape[j]`` is the size of column `j`, the number of its ordered codes
+(-1 for a column with a tree), and where it starts in `node` and `loss`, and in a histogram. In a tree, level
+after level, ``node`` is the first code of the node of each code and ``loss`` the loss of showing it. In a free
+column ``loss`` is where each code lies, so that differences are losses, followed by the loss of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shoal.arrays import FloatVector, IntVector, LongVector
+
+SHOWN = 64
+"""A side that is filled up takes the best of so many rows of the other side."""
+NEARLY = 1.0 - 1e-12
+"""A column is left out early only if its bound is below the best gain by more than rounding."""
+
+
+class Desk(NamedTuple):
+    """Working memory of `cut_by_size`, where it also finds what it had begun. All zero at the start."""
+
+    state: LongVector
+    """Open nodes, blocks begun, regions made, rows done."""
+    stack: LongVector
+    """Begin and end of the open nodes."""
+    histogram: IntVector
+    """Counts of all codes of all columns, a run of cells for each open node."""
+    least: LongVector
+    """Lower bounds for the codes of each column, for each open node."""
+    most: LongVector
+    active: LongVector
+    """Columns that are not known to be constant, for each open node."""
+    actives: LongVector
+    values: LongVector
+    counts: LongVector
+    right: FloatVector
+    losses: FloatVector
+
+
+@njit(cache=True, nogil=True)
+def _level(node, size, low, high, level):
+    """Where the lowest level starts, from `level` up, that has one node over both codes."""
+    while node[level + low] != node[level + high]:
+        level += size
+    return level
+
+
+@njit(cache=True, nogil=True)
+def _range_loss(shape, node, loss, j, low, high):
+    """Loss of the smallest publishable range over ``[low, high]``."""
+    size, ordered, start = shape[j, 0], shape[j, 1], shape[j, 2]
+    if ordered < 0:
+        return loss[_level(node, size, low, high, start) + low]
+    if low == high:
+        return 0.0
+    if high >= ordered:
+        return loss[start + size]
+    return loss[start + high] - loss[start + low]
+
+
+@njit(cache=True, nogil=True)
+def _weigh(shape, node, loss, j, values, counts, found, rows, k, strict, right):
+    """Weigh all cuts of one column, whose codes in the node are `values` (ascending) with their `counts`.
+
+    Cuts are the boundaries between codes and, in a tree, taking one child of the lowest common node out of
+    the middle. Return the largest gain with its ``first..last``; and the end of the cut closest to the
+    median, -1 if there is none: boundaries between children of the lowest common node come before others.
+    The first of equal cuts wins.
+    """
+    size, ordered, start = shape[j, 0], shape[j, 1], shape[j, 2]
+    low, high = values[0], values[found - 1]
+    free = ordered >= 0
+    whole = _range_loss(shape, node, loss, j, low, high)
+    top = start + size if free else _level(node, size, low, high, start)
+    children = top - size
+    # First the loss of everything from each value on, then forward with the loss of everything up to it.
+    level = start
+    for i in range(found - 1, 0, -1):
+        if not free:
+            while level < top and node[level + values[i]] != node[level + high]:
+                level += size
+            right[i] = loss[level + high]
+        elif high >= ordered:
+            right[i] = loss[start + size] if i < found - 1 else 0.0
+        else:
+            right[i] = loss[start + high] - loss[start + values[i]]
+    level = start
+    gain, first, last = 0.0, low, low
+    middle, middle_rank, furthest = -1, -1, rows
+    taken = child_rows = child = 0
+    for i in range(found - 1):
+        value = values[i]
+        taken += counts[i]
+        child_rows += counts[i]
+        rank = 1 if free or node[children + value] != node[children + values[i + 1]] else 0
+        if not strict or min(taken, rows - taken) >= k:
+            if not free:
+                while level < top and node[level + low] != node[level + value]:
+                    level += size
+                left = loss[level + low]
+            elif value >= ordered:
+                left = loss[start + size] if i > 0 else 0.0
+            else:
+                left = loss[start + value] - loss[start + low]
+            # A side that has to be filled up counts as if it lost as much as before.
+            inside = min(max(taken, k), rows - k)
+            worth = 0.0
+            if taken >= k:
+                worth += inside * (whole - left)
+            if rows - taken >= k:
+                worth += (rows - inside) * (whole - right[i + 1])
+            if worth > gain:
+                gain, first, last = worth, low, value
+            away = abs(2 * taken - rows)
+            if rank > middle_rank or (rank == middle_rank and away < furthest):
+                middle, middle_rank, furthest = value, rank, away
+        if rank == 1:
+            if not free and child > 0 and child_rows >= k and (not strict or rows - child_rows >= k):
+                own = loss[_level(node, size, values[child], value, start) + value]
+                worth = min(child_rows, rows - k) * (whole - own)
+                if worth > gain:
+                    gain, first, last = worth, values[child], value
+            child, child_rows = i + 1, 0
+    return gain, first, last, middle, whole
+
+
+@njit(cache=True, nogil=True)
+def _divide(codes, words, begin, end, j, first, last, front, back):
+    """Copy the rows whose code lies in ``first..last`` to `front`, the others to `back`, both in their order.
+
+    Only the cursors depend on the data, so there is no branch to miss.
+    """
+    width = words.shape[1]
+    for row in range(begin, end):
+        code = codes[row, j]
+        inside = 1 if code >= first and code <= last else 0
+        to = front if inside else back
+        words[to, 0] = words[row, 0]
+        words[to, width - 1] = words[row, width - 1]
+        for w in range(1, width - 1):
+            words[to, w] = words[row, w]
+        front += inside
+        back += 1 - inside
+
+
+@njit(cache=True, nogil=True)
+def _fill(codes, words, begin, middle, end, shape, node, loss, k):
+    """Fill up a side with fewer than k rows, one by one with the row of the other side whose coming loses
+    least, the first of equal ones; return the new middle. Candidates are the `SHOWN` rows of the other side
+    nearest to the middle. O(k x SHOWN x columns).
+    """
+    front = middle - begin < k
+    inside, inside_end = (begin, middle) if front else (middle, end)
+    width = len(shape)
+    low = np.empty(width, np.int64)
+    high = np.empty(width, np.int64)
+    for j in range(width):
+        low[j] = high[j] = codes[inside, j]
+        for row in range(inside, inside_end):
+            low[j] = min(low[j], np.int64(codes[row, j]))
+            high[j] = max(high[j], np.int64(codes[row, j]))
+    for _ in range(k - (inside_end - inside)):
+        best, least = middle, np.inf
+        for step in range(min(SHOWN, end - middle if front else middle - begin)):
+            row = middle + step if front else middle - 1 - step
+            total = 0.0
+            for j in range(width):
+                code = np.int64(codes[row, j])
+                total += _range_loss(shape, node, loss, j, min(low[j], code), max(high[j], code))
+                if total >= least:
+                    break
+            if total < least:
+                best, least = row, total
+        for j in range(width):
+            low[j] = min(low[j], np.int64(codes[best, j]))
+            high[j] = max(high[j], np.int64(codes[best, j]))
+        other = middle if front else middle - 1
+        for w in range(words.shape[1]):
+            words[best, w], words[other, w] = words[other, w], words[best, w]
+        middle += 1 if front else -1
+    return middle
+
+
+@njit(cache=True, nogil=True)
+def cut_by_size(
+    codes, words, ids, blocks, shape, node, loss, k, strict, by_width, region_of, low, high, desk, patience
+):
+    """Cut blocks of rows down to regions of at least k rows; the descent of plain k-anonymity.
+
+    Block `b` is ``blocks[b]..blocks[b+1]`` and must hold at least k rows. Writes `region_of` by table row, and
+    the bounds `low`, `high` of regions. Returns after about `patience` row visits; a further call with the
+    same `desk` carries on. A cut visits all rows of its node to move them, but only those of its smaller
+    side to count them: O(rows x (depth + columns x log rows) + regions x cells).
+    """
+    state, stack, histogram, least, most = desk.state, desk.stack, desk.histogram, desk.least, desk.most
+    active, actives = desk.active, desk.actives
+    values, counts, losses = desk.values, desk.counts, desk.losses
+    width = len(shape)
+    half = len(words) // 2
+    cells = len(values)
+    id_at = ids.shape[1] - 1
+    visits = 0
+    while visits < patience and (state[0] > 0 or state[1] < len(blocks) - 1):
+        if state[0] == 0:
+            begin, end = blocks[state[1]], blocks[state[1] + 1]
+            stack[0], stack[1] = begin, end
+            state[0] = 1
+            state[1] += 1
+            for cell in range(cells):
+                histogram[cell] = 0
+            for j in range(width):
+                least[j], most[j], active[j] = 0, shape[j, 0] - 1, j
+            actives[0] = width
+            for row in range(begin, end):
+                for j in range(width):
+                    histogram[shape[j, 3] + codes[row, j]] += 1
+        top = state[0] - 1
+        begin, end = stack[2 * top], stack[2 * top + 1]
+        rows = end - begin
+        visits += rows
+        at_column, at_cell = top * width, top * cells
+        column, first, last = -1, 0, 0
+        if rows >= 2 * k:
+            widest, widest_loss = -1, -1.0
+            kept = 0
+            for i in range(actives[top]):
+                j = active[at_column + i]
+                a, z = least[at_column + j], most[at_column + j]
+                at = at_cell + shape[j, 3]
+                while histogram[at + a] == 0:
+                    a += 1
+                while histogram[at + z] == 0:
+                    z -= 1
+                least[at_column + j], most[at_column + j] = a, z
+                if a < z:
+                    active[at_column + kept] = j
+                    kept += 1
+                    losses[j] = _range_loss(shape, node, loss, j, a, z)
+                    if losses[j] > widest_loss:
+                        widest, widest_loss = j, losses[j]
+            actives[top] = kept
+            best, middle_loss, middle_column, middle_last = 0.0, -1.0, -1, 0
+            # The widest column comes first: its gain often rules the others out unseen.
+            for turn in range(-1 if kept else 0, kept):
+                j = active[at_column + turn] if turn >= 0 else widest
+                if turn >= 0 and (j == widest or rows * losses[j] < best * NEARLY):
+                    continue
+                a, z = least[at_column + j], most[at_column + j]
+                at = at_cell + shape[j, 3]
+                found = 0
+                for code in range(a, z + 1):
+                    values[found], counts[found] = code, histogram[at + code]
+                    found += 1 if histogram[at + code] > 0 else 0
+                gain, a, z, middle, whole = _weigh(
+                    shape, node, loss, j, values, counts, found, rows, k, strict, desk.right
+                )
+                if not by_width and (gain > best or (gain == best and gain > 0.0 and j < column)):
+                    best, column, first, last = gain, j, a, z
+                if middle >= 0 and (whole > middle_loss or (whole == middle_loss and j < middle_column)):
+                    middle_loss, middle_column, middle_last = whole, j, middle
+            if column < 0 and middle_column >= 0:
+                column, first, last = middle_column, least[at_column + middle_column], middle_last
+        if column < 0:
+            region = state[2]
+            for j in range(width):
+                low[region, j] = high[region, j] = codes[begin, j]
+            for i in range(actives[top]):
+                j = active[at_column + i]
+                a, z = low[region, j], high[region, j]
+                for row in range(begin + 1, end):
+                    a, z = min(a, np.int32(codes[row, j])), max(z, np.int32(codes[row, j]))
+                low[region, j], high[region, j] = a, z
+            for row in range(begin, end):
+                region_of[ids[row, id_at]] = region
+            state[0] -= 1
+            state[2] += 1
+            state[3] += rows
+            continue
+        inside = 0
+        for code in range(first, last + 1):
+            inside += histogram[at_cell + shape[column, 3] + code]
+        to = begin - half if begin >= half else begin + half
+        _divide(codes, words, begin, end, column, first, last, to, to + inside)
+        begin, end, middle = to, to + rows, to + inside
+        if not strict:
+            middle = _fill(codes, words, begin, middle, end, shape, node, loss, k)
+        # The larger side stays where its parent was, so the stack never holds more than log2(rows) nodes, and
+        # its histogram is the parent's without the rows of the smaller side.
+        small, small_end, large = (
+            (begin, middle, end - middle) if 2 * middle <= begin + end else (middle, end, middle - begin)
+        )
+        stack[2 * top], stack[2 * top + 1] = (middle, end) if small == begin else (begin, middle)
+        stack[2 * top + 2], stack[2 * top + 3] = small, small_end
+        state[0] += 1
+        actives[top + 1] = actives[top]
+        for i in range(actives[top]):
+            j = active[at_column + i]
+            active[at_column + width + i] = j
+            a, z = least[at_column + j], most[at_column + j]
+            least[at_column + width + j], most[at_column + width + j] = a, z
+            for cell in range(at_cell + cells + shape[j, 3] + a, at_cell + cells + shape[j, 3] + z + 1):
+                histogram[cell] = 0
+        if large < 2 * k:
+            continue
+        for row in range(small, small_end):
+            for i in range(actives[top]):
+                j = active[at_column + i]
+                histogram[at_cell + cells + shape[j, 3] + codes[row, j]] += 1
+        for i in range(actives[top]):
+            j = active[at_column + i]
+            at = at_cell + shape[j, 3]
+            for cell in range(at + least[at_column + j], at + most[at_column + j] + 1):
+                histogram[cell] -= histogram[cell + cells]
+
+
+@njit(cache=True, nogil=True)
+def _collect(codes, j, begin, end, scratch, values, counts):
+    """List the codes of a column in a node, ascending, with their counts; return how many. `scratch` is all
+    zero before and after. O(rows + range), or O(rows^1.3) where the range is much wider than that.
+    """
+    low = high = np.int64(codes[begin, j])
+    for row in range(begin, end):
+        low, high = min(low, np.int64(codes[row, j])), max(high, np.int64(codes[row, j]))
+    found = 0
+    if high - low < 8 * (end - begin):
+        for row in range(begin, end):
+            scratch[codes[row, j]] += 1
+        for code in range(low, high + 1):
+            values[found] = code
+            found += 1 if scratch[code] > 0 else 0
+    else:
+        for row in range(begin, end):
+            code = codes[row, j]
+            if scratch[code] == 0:
+                values[found] = code
+                found += 1
+            scratch[code] += 1
+        gap = 1
+        while gap < found // 3:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for i in range(gap, found):
+                value, at = values[i], i
+                while at >= gap and values[at - gap] > value:
+                    values[at] = values[at - gap]
+                    at -= gap
+                values[at] = value
+            gap //= 3
+    for i in range(found):
+        counts[i] = scratch[values[i]]
+        scratch[values[i]] = 0
+    return found
+
+
+@njit(cache=True, nogil=True)
+def propose_cuts(codes, begins, ends, shape, node, loss, k, strict, by_width):
+    """List the cuts of each node ``begins[i]..ends[i]``, best first: column (-1: no more), first and last code.
+
+    First the best cut of each column by gain, then the cuts closest to the median, widest column first; among
+    equals the lower column. O(rows x columns) per call.
+    """
+    width = len(shape)
+    column = np.full((len(begins), 2 * width), -1, np.int32)
+    first = np.zeros((len(begins), 2 * width), np.int32)
+    last = np.zeros((len(begins), 2 * width), np.int32)
+    score = np.empty(2 * width, np.float64)
+    largest = 0
+    for j in range(width):
+        largest = max(largest, shape[j, 0])
+    scratch = np.zeros(largest, np.int32)
+    values = np.empty(largest + 1, np.int64)
+    counts = np.empty(largest + 1, np.int64)
+    right = np.empty(largest + 1, np.float64)
+    for i in range(len(begins)):
+        rows = ends[i] - begins[i]
+        if rows < 2 * k:
+            continue
+        gains = total = 0
+        for j in range(width):
+            found = _collect(codes, j, begins[i], ends[i], scratch, values, counts)
+            if found == 1:
+                continue
+            gain, a, z, middle, whole = _weigh(
+                shape, node, loss, j, values, counts, found, rows, k, strict, right
+            )
+            if by_width:
+                gain = 0.0
+            # Two sorted lists in one row: cuts by gain, then cuts at the median. Insert into either.
+            for by_gain in (True, False):
+                if by_gain:
+                    wanted, worth, start, stop = gain > 0.0, gain, 0, gains
+                else:
+                    wanted = middle >= 0 and (gain <= 0.0 or z != middle or a != values[0])
+                    worth, start, stop, a, z = whole, gains, total, values[0], middle
+                if not wanted:
+                    continue
+                at = total
+                while at > start and (at > stop or score[at - 1] < worth):
+                    column[i, at], first[i, at], last[i, at] = (
+                        column[i, at - 1],
+                        first[i, at - 1],
+                        last[i, at - 1],
+                    )
+                    score[at] = score[at - 1]
+                    at -= 1
+                column[i, at], first[i, at], last[i, at], score[at] = j, a, z, worth
+                gains += 1 if by_gain else 0
+                total += 1
+    return column, first, last
+
+
+@njit(cache=True, nogil=True)
+def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, loss, k, strict):
+    """Make one cut in each node ``begins[i]..ends[i]``, which moves to the other half of the matrix: `begins`
+    and `ends` are changed. Return where the second sides begin, and for all rows of these nodes, one node
+    after the other, the table's row and the number of its side: 2i and 2i + 1 for node i. O(rows).
+    """
+    half = len(words) // 2
+    id_at = ids.shape[1] - 1
+    total = 0
+    for i in range(len(begins)):
+        total += ends[i] - begins[i]
+    middles = np.empty(len(begins), np.int64)
+    rows = np.empty(total, np.int32)
+    sides = np.empty(total, np.int32)
+    at = 0
+    for i in range(len(begins)):
+        begin, end, j = begins[i], ends[i], column[i]
+        inside = 0
+        for row in range(begin, end):
+            inside += 1 if codes[row, j] >= first[i] and codes[row, j] <= last[i] else 0
+        to = begin - half if begin >= half else begin + half
+        _divide(codes, words, begin, end, j, first[i], last[i], to, to + inside)
+        begins[i], ends[i], middles[i] = to, to + end - begin, to + inside
+        if not strict:
+            middles[i] = _fill(codes, words, to, to + inside, to + end - begin, shape, node, loss, k)
+        for row in range(begins[i], ends[i]):
+            rows[at] = ids[row, id_at]
+            sides[at] = 2 * i + (1 if row >= middles[i] else 0)
+            at += 1
+    return middles, rows, sides
