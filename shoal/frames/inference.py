@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 import polars as pl
 
+from shoal.frames.coding import factorize
+
 _DECIMAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+$"
 _NOT_FINITE = r"^(NaN|nan|-?[iI]nf)$"
@@ -25,7 +27,7 @@ _SURE_DIGITS = 15
 def guess_numbers_and_dates(column: pl.Series) -> pl.Series:
     """Return a text column as Int64, Float64, Boolean, Date or Datetime where that loses nothing, else itself.
 
-    O(rows), a few passes; a type that the first values rule out costs no more than a look at these.
+    O(rows): each distinct value is looked at once, and a type that the first rows rule out not even that.
     """
     return _first_that_fits(
         column,
@@ -66,7 +68,8 @@ def _integers(column: pl.Series) -> pl.Series | None:
 
 
 def _floats(column: pl.Series) -> pl.Series | None:
-    texts = column.unique().drop_nulls()
+    codes, values = factorize(column)
+    texts = values.drop_nulls()
     finite = texts.str.contains(_DECIMAL)
     if not bool((finite | texts.str.contains(_NOT_FINITE)).all()) or not finite.any():
         return None
@@ -75,13 +78,13 @@ def _floats(column: pl.Series) -> pl.Series | None:
     numbers = texts.cast(pl.Float64, strict=False)
     if numbers.null_count() or numbers.n_unique() != len(texts):
         return None
-    mantissa = texts.str.replace(r"[eE].*$", "").str.replace_all(r"[-.]", "").str.strip_chars_start("0")
-    size = numbers.abs()
-    safe = (mantissa.str.len_bytes() <= _SURE_DIGITS) & (
-        (mantissa == "") | ((size > 1e-290) & (size < 1e290))
-    )
-    same = numbers.cast(pl.String) == texts
-    return column.cast(pl.Float64) if bool((safe | same | ~finite).all()) else None
+    changed = (numbers.cast(pl.String) != texts) & finite
+    mantissa = texts.filter(changed).str.replace(r"[eE].*$", "").str.replace_all(r"[-.]", "")
+    mantissa = mantissa.str.strip_chars_start("0")
+    size = numbers.filter(changed).abs()
+    ordinary = (mantissa == "") | ((size > 1e-290) & (size < 1e290))
+    safe = (mantissa.str.len_bytes() <= _SURE_DIGITS) & ordinary
+    return values.cast(pl.Float64).gather(codes) if bool(safe.all()) else None
 
 
 def _booleans(column: pl.Series) -> pl.Series | None:
@@ -90,33 +93,26 @@ def _booleans(column: pl.Series) -> pl.Series | None:
 
 
 def _dates(column: pl.Series) -> pl.Series | None:
-    texts = column.unique().drop_nulls()
-    if not bool(texts.str.contains(_DATE).all()) or texts.str.to_date("%Y-%m-%d", strict=False).null_count():
+    codes, values = factorize(column)
+    if not bool(values.str.contains(_DATE).all()):
         return None
-    return column.str.to_date("%Y-%m-%d")
+    dates = values.str.to_date("%Y-%m-%d", strict=False)
+    return dates.gather(codes) if dates.null_count() == values.null_count() else None
 
 
 def _moments(column: pl.Series) -> pl.Series | None:
-    texts = column.unique().drop_nulls()
-    if not bool(texts.str.contains(_MOMENT).all()):
+    codes, values = factorize(column)
+    if not bool(values.str.contains(_MOMENT).all()):
         return None
-    zoned = texts.str.contains(_ZONE)
+    zoned = values.drop_nulls().str.contains(_ZONE)
     if zoned.any() and not zoned.all():
         return None
-    moments = _parse_moments(texts)
-    if moments.null_count() or moments.n_unique() != len(texts):
+    plain = values.str.replace(_ZONE, "").str.replace(" ", "T", literal=True)
+    to_the_minute = plain.str.len_bytes() == len("2000-01-01T00:00")
+    plain = (plain + ":00").zip_with(to_the_minute, plain)
+    moments = plain.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+    if moments.null_count() != values.null_count() or moments.n_unique() != len(values):
         return None
-    parsed = _parse_moments(column)
-    return parsed.dt.replace_time_zone("UTC") if bool(zoned.all()) else parsed
-
-
-def _parse_moments(texts: pl.Series) -> pl.Series:
-    name = texts.name
-    plain = (
-        pl.col(name)
-        .str.replace(_ZONE, "")
-        .str.replace(" ", "T", literal=True)
-        .str.replace(r"^(.{16})$", "${1}:00")
-        .str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
-    )
-    return texts.to_frame().select(plain).to_series()
+    if bool(zoned.all()):
+        moments = moments.dt.replace_time_zone("UTC")
+    return moments.gather(codes)
