@@ -41,9 +41,8 @@ def render(table: CodedTable, release: Release) -> Rendered:
         source = owner if release.shown_from is None else release.shown_from[owner, j]
         column = _cells(attribute, j, release)
         shown[attribute.name] = column.gather(release.region_of[source])
-    kept = table.kept if everyone else table.kept[owner]
-    for name in kept.columns:
-        shown[name] = kept[name]
+    for column in table.kept:
+        shown[column.name] = column if everyone else column.gather(owner)
     if release.shown_from is not None:
         for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
             shown[attribute.name] = table.kept[attribute.name].gather(release.shown_from[owner, j])

@@ -75,6 +75,16 @@ def test_pandas_labels_are_not_positions():
     assert result.table.index.tolist() == list(range(40))
 
 
+@pytest.mark.parametrize("method", ["full-domain", "incognito"])
+def test_rows_are_suppressed_within_the_limit_even_if_only_quasi_identifiers_are_published(method):
+    frame = pl.DataFrame({"a": ["x"] * 9 + ["y"], "b": [1, 2] * 5})
+    result = shoal.anonymize(frame, quasi=["a", "b"], k=4, suppression=0.1, method=method)
+    assert result.suppressed == 1
+    assert len(result.table) == 9
+    assert sorted(result.table["b"]) == [1] * 5 + [2] * 4
+    assert result.verdicts[-1].model == "suppression"
+
+
 def test_rows_are_shuffled_and_sensitive_values_kept():
     result = shoal.anonymize(PEOPLE, **ROLES, k=3)
     assert sorted(result.table["disease"]) == sorted(PEOPLE["disease"])
