@@ -45,7 +45,7 @@ def adult(sensitive=()):
     return encode(frames.read(adult_file()), plans)
 
 
-def census(rows, columns=len(CENSUS_COLUMNS), *, trees=False, sensitive=()):
+def census(rows, columns=8, *, trees=False, sensitive=()):
     """The first columns of the census sample; free ranges, or the hierarchies that ship with it."""
 
     def spec(name):
