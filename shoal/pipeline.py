@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import polars as pl
 from shoal import frames
 from shoal.auditing import as_policy, measure, verify
 from shoal.encode import encode
-from shoal.errors import InfeasibleError, ViolationError
+from shoal.errors import InfeasibleError, OutputError, ViolationError
 from shoal.feasibility import explain
 from shoal.frames import Frame
 from shoal.models.base import Verdict
@@ -63,23 +64,36 @@ def anonymize_file(
     progress: Progress = silent,
 ) -> Result:
     """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds."""
+    papers = (*cards, *([record] if record else []))
     frames.check_writable(output, force=force)
-    for path in (*cards, *([record] if record else [])):
+    for path in papers:
         frames.check_writable(path, force=force, table=False)
+    _all_different(Path(source), output, papers)
     clock = Clock()
     made = _make(source, policy, seed, progress, clock)
     progress("write", 0.95)
-    with clock("write"):
-        frames.write(made.rows, output, force=force, options=made.frame.options)
-    result = _result(made, policy, made.rows, seed, clock)
-    if record:
-        frames.write_text(record, json.dumps(result.record, indent=2) + "\n", force=force)
-    for path in cards:
-        as_json = path.suffix.lower() == ".json"
-        text = json.dumps(result.card, indent=2) + "\n" if as_json else card_markdown(result.card)
-        frames.write_text(path, text, force=force)
+    with frames.Outbox(force=force) as box:
+        with clock("write"):
+            box.write(made.rows, output, options=made.frame.options)
+        result = _result(made, policy, made.rows, seed, clock)
+        if record:
+            box.write_text(record, json.dumps(result.record, indent=2) + "\n")
+        for path in cards:
+            as_json = path.suffix.lower() == ".json"
+            text = json.dumps(result.card, indent=2) + "\n" if as_json else card_markdown(result.card)
+            box.write_text(path, text)
     progress("done", 1.0)
     return result
+
+
+def _all_different(source: Path, output: Path, papers: Sequence[Path]) -> None:
+    """Refuse names that would make one file replace another, or a paper the data: --force does not mean that."""
+    taken = {os.path.realpath(source): "the data", os.path.realpath(output): "the release"}
+    for path in papers:
+        place = os.path.realpath(path)
+        if place in taken:
+            raise OutputError(f"{path} would replace {taken[place]}; choose another name")
+        taken[place] = "another file of this run"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""`write` and `write_text`: a file appears whole or not at all.
+"""`write`, `write_text` and `Outbox`: a file appears whole or not at all.
 
 The content goes to a temporary file beside the target, is flushed to the disk, and only then takes the
 target's name. Whatever happens before that (an error, a full disk, an interrupt) removes the temporary
@@ -23,48 +23,109 @@ from shoal.frames.options import ReadOptions
 _EXCEL_ROWS = 1_048_576
 
 
+class Outbox:
+    """Files that appear together once every one of them is complete on the disk, or else not at all.
+
+    ``with Outbox() as box: box.write(..)``: leaving the block gives the files their names, the first one last,
+    so that a release never stands without the papers that accompany it.
+    """
+
+    def __init__(self, *, force: bool = False) -> None:
+        self.force = force
+        self._waiting: list[tuple[Path, Path]] = []
+
+    def write(self, data: pl.DataFrame, path: str | Path, *, options: ReadOptions | None = None) -> Path:
+        """Prepare a table in the format that the ending of the path names, and return where it will be.
+
+        A CSV file gets the delimiter that the input had, if `options` tell. Categories become text in CSV,
+        Excel and JSON lines, and stay dictionaries in Parquet and Arrow, without those that no row shows.
+        """
+        target = check_writable(path, force=self.force)
+        extension = known_extension(target)
+        assert extension is not None
+        kind = KIND_OF_EXTENSION[extension]
+        data = only_used_categories(data) if kind in ("parquet", "arrow") else _plain(data, kind)
+
+        def fill(file: IO[bytes]) -> None:
+            if kind == "parquet":
+                data.write_parquet(file)
+            elif kind == "arrow":
+                data.write_ipc(file, compression="zstd")
+            elif kind == "jsonl":
+                data.write_ndjson(file)
+            elif kind == "excel":
+                file.write(_excel_sheet(data))
+            else:
+                data.write_csv(
+                    file,
+                    separator=_delimiter(kind, options),
+                    compression="gzip" if extension.endswith(".gz") else "uncompressed",
+                )
+
+        self._prepare(target, fill)
+        return target
+
+    def write_text(self, path: str | Path, text: str) -> Path:
+        """Prepare a text in UTF-8, and return where it will be."""
+        target = check_writable(path, force=self.force, table=False)
+        self._prepare(target, lambda file: file.write(text.encode()))
+        return target
+
+    def _prepare(self, target: Path, fill: Callable[[IO[bytes]], object]) -> None:
+        if any(target == other for other, _ in self._waiting):
+            raise OutputError(f"{target} would be written twice; choose another name for one of the files")
+        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+        self._waiting.append((target, temporary))
+        try:
+            with temporary.open("xb") as file:
+                fill(file)
+                file.flush()
+                os.fsync(file.fileno())
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _not_written(target, error) from error
+
+    def __enter__(self) -> Outbox:
+        """Begin with no files."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Give the files their names, or remove them all: after an interrupt too, no half file may stay."""
+        try:
+            if kind is None:
+                self._appear()
+        finally:
+            for _target, temporary in self._waiting:
+                temporary.unlink(missing_ok=True)
+
+    def _appear(self) -> None:
+        for target, temporary in self._waiting:
+            if target.exists():
+                if not self.force:
+                    raise OutputError(
+                        f"{target} has come into being meanwhile; choose another name, or use --force"
+                    )
+                temporary.chmod(target.stat().st_mode & 0o7777)
+        for target, temporary in reversed(self._waiting):
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                raise _not_written(target, error) from error
+        for folder in {target.parent for target, _ in self._waiting}:
+            _flush_directory(folder)
+
+
 def write(
     data: pl.DataFrame, path: str | Path, *, force: bool = False, options: ReadOptions | None = None
 ) -> Path:
-    """Write a table in the format that the ending of the path names, and return where it is.
-
-    A CSV file gets the delimiter that the input had, if `options` tell. Categories become text in CSV, Excel
-    and JSON lines, and stay dictionaries in Parquet and Arrow, without the categories that no row shows.
-    """
-    target = check_writable(path, force=force)
-    extension = known_extension(target)
-    assert extension is not None
-    kind = KIND_OF_EXTENSION[extension]
-    if kind in ("parquet", "arrow"):
-        data = only_used_categories(data)
-    else:
-        data = _plain(data, kind)
-
-    def fill(file: IO[bytes]) -> None:
-        if kind == "parquet":
-            data.write_parquet(file)
-        elif kind == "arrow":
-            data.write_ipc(file, compression="zstd")
-        elif kind == "jsonl":
-            data.write_ndjson(file)
-        elif kind == "excel":
-            file.write(_excel_sheet(data))
-        else:
-            data.write_csv(
-                file,
-                separator=_delimiter(kind, options),
-                compression="gzip" if extension.endswith(".gz") else "uncompressed",
-            )
-
-    _atomically(target, fill, force)
-    return target
+    """Write a table in the format that the ending of the path names, and return where it is."""
+    with Outbox(force=force) as box:
+        return box.write(data, path, options=options)
 
 
 def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
     """Write a text in UTF-8, and return where it is."""
-    target = check_writable(path, force=force, table=False)
-    _atomically(target, lambda file: file.write(text.encode()), force)
-    return target
+    with Outbox(force=force) as box:
+        return box.write_text(path, text)
 
 
 def check_writable(path: str | Path, *, force: bool = False, table: bool = True) -> Path:
@@ -100,29 +161,13 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     return target
 
 
-def _atomically(target: Path, fill: Callable[[IO[bytes]], object], force: bool) -> None:
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
-    try:
-        with temporary.open("xb") as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            if not force:
-                raise OutputError(
-                    f"{target} has come into being meanwhile; choose another name, or use --force"
-                )
-            temporary.chmod(target.stat().st_mode & 0o7777)
-        os.replace(temporary, target)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        temporary.unlink(missing_ok=True)
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise OutputError(f"{target} could not be written: {reason}; nothing was changed") from error
-    except BaseException:
-        # KeyboardInterrupt too: no half file may stay behind.
-        temporary.unlink(missing_ok=True)
-        raise
-    _flush_directory(target.parent)
+def _not_written(target: Path, error: BaseException) -> OutputError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror
+    elif isinstance(error, pl.exceptions.PanicException):
+        reason = "its writer gave up"  # what it says may show values
+    return OutputError(f"{target} could not be written: {reason}; nothing was changed")
 
 
 def _flush_directory(folder: Path) -> None:
@@ -176,11 +221,16 @@ def _plain_column(column: pl.Series, kind: str) -> pl.Series:
     dtype = column.dtype
     if isinstance(dtype, pl.Enum | pl.Categorical):
         return column.cast(pl.String)
-    if isinstance(dtype, pl.Datetime) and kind != "excel":
+    if isinstance(dtype, pl.Datetime) and (kind != "excel" or dtype.time_zone is not None):
+        # Excel knows no time zones.
         zone = {None: "", "UTC": "Z"}.get(dtype.time_zone, "%:z")
         return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
+    if dtype in (pl.Binary, pl.Object):
+        raise OutputError(f"column '{column.name}' holds {dtype}, which {kind} cannot; write Parquet instead")
     if kind == "jsonl":
         return column
+    if isinstance(dtype, pl.Duration):
+        return column.dt.to_string("iso")
     if isinstance(dtype, pl.List):
         # Value sets: {15, 20, 48}.
         return (
@@ -194,6 +244,6 @@ def _plain_column(column: pl.Series, kind: str) -> pl.Series:
             .to_series()
             .alias(column.name)
         )
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+    if dtype.is_nested():
         raise OutputError(f"column '{column.name}' holds {dtype}, which {kind} cannot; write Parquet instead")
     return column
