@@ -52,7 +52,7 @@ def audit(
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     progress("verify", 0.5)
     with clock("verify"):
-        verdicts = verify(published, table, requirements)
+        verdicts = (*verify(published, table, requirements), *_identifiers_removed(rows, chosen))
     progress("measure", 0.7)
     with clock("measure"):
         measured = measure(published, table, requirements, measures)
@@ -91,6 +91,15 @@ def verify(
         detail = f"{published.suppressed:,} of {rows:,} rows"
         verdicts.append(Verdict("suppression", limit, share, holds, detail))
     return tuple(verdicts)
+
+
+def _identifiers_removed(rows: pl.DataFrame, policy: Policy) -> list[Verdict]:
+    """Judge whether the columns that name people outright are gone, where the policy names any."""
+    identifiers = policy.names("identifier")
+    if not identifiers:
+        return []
+    left = [name for name in identifiers if name in rows.columns]
+    return [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left))]
 
 
 def measure(
