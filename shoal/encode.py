@@ -111,7 +111,12 @@ def renumber(numbers: IntVector, code_of: IntVector, out: IntVector) -> None:
 
 def _raise(problems: list[tuple[str, ShoalError]]) -> None:
     kind = HierarchyError if all(isinstance(error, HierarchyError) for _, error in problems) else DataError
-    raise kind(_together([f"column '{name}': {error}" for name, error in problems]))
+    raise kind(_together([_of_column(name, str(error)) for name, error in problems]))
+
+
+def _of_column(name: str, message: str) -> str:
+    start = f"column '{name}'"
+    return message if message.startswith(start) else f"{start}: {message}"
 
 
 def _together(lines: list[str]) -> str:

@@ -72,7 +72,7 @@ def _parse(
     text: str, delimiter: str, source: str, most: int | None = None
 ) -> tuple[list[list[str]], list[int]]:
     rows, lines = [], []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     first = 1
     try:
         for row in reader:
@@ -91,7 +91,10 @@ def _delimiter(text: str) -> str:
     """Choose the delimiter under which the first lines look most like a tree: same width, one name on top."""
 
     def score(delimiter: str) -> tuple[bool, bool, int]:
-        rows, _ = _parse(text, delimiter, "the hierarchy", 200)
+        try:
+            rows, _ = _parse(text, delimiter, "the hierarchy", 200)
+        except HierarchyError:  # its quotes fit another delimiter, or none
+            return False, False, 0
         widths = {len(row) for row in rows}
         wide = sum(len(row) > 1 for row in rows)
         return len(widths) == 1 and wide > 0, wide > 0 and len({row[-1] for row in rows}) == 1, wide

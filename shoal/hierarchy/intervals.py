@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -36,13 +37,17 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     inside = numbers[np.isfinite(numbers)]
     largest = float(np.abs(inside.astype(np.float64) - origin).max(initial=0.0))
     if largest >= (_LARGEST if whole else _EXACT * widths[0]):
-        raise HierarchyError(f"the width {widths[0]} is too small for values as large as {largest:g}")
+        raise HierarchyError(
+            f"the width {widths[0]} is too small for values as large as {largest:g}: use wider intervals, or an "
+            "origin near the values"
+        )
     below, end = int((numbers == -np.inf).sum()), int((numbers < np.inf).sum())
     step, bins = 1, _bins(inside, widths[0], origin, whole)
     levels = []
     for width in widths:
         ratio = round(width / widths[0])
-        bins, step = np.floor_divide(bins, ratio // step), ratio
+        # No bin is as far from 0 as the largest divisor, so a larger one would give the same.
+        bins, step = np.floor_divide(bins, min(ratio // step, int(_LARGEST))), ratio
         first = runs(bins)
         starts, names = [first + below], _names(bins[first], width, origin, whole)
         if below:
@@ -78,7 +83,12 @@ def from_cuts(values: pl.Series, cuts: Sequence[Any]) -> Hierarchy:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def _check_widths(widths: Sequence[Number]) -> None:
@@ -86,6 +96,8 @@ def _check_widths(widths: Sequence[Number]) -> None:
         raise HierarchyError(f"widths must be positive numbers, from fine to coarse, not {list(widths)}")
     for below, width in pairwise(widths):
         ratio = width / below
+        if not math.isfinite(ratio):
+            raise HierarchyError(f"the widths {below} and {width} are too far apart: leave one of them out")
         if round(ratio) < 2 or abs(ratio - round(ratio)) > 1e-9 * ratio:
             raise HierarchyError(
                 f"the width {width} is no multiple of the width {below} before it: "
@@ -119,12 +131,16 @@ def _check_cuts(cuts: Sequence[Any]) -> list[list[Number]]:
 
 
 def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
-    return numbers.dtype.kind == "i" and all(float(number).is_integer() for number in settings)
+    """Tell whether intervals can be reckoned in 64-bit integers; larger settings are taken as floats."""
+    return numbers.dtype.kind == "i" and all(
+        float(number).is_integer() and abs(number) <= _LARGEST for number in settings
+    )
 
 
 def _bins(numbers: Numbers, width: Number, origin: Number, whole: bool) -> LongVector:
     if whole:
         return np.floor_divide(numbers - int(origin), int(width)).astype(np.int64)
+    numbers = numbers.astype(np.float64)
     bins = np.floor((numbers - origin) / width).astype(np.int64)
     # Division rounds: a value must lie in the interval whose printed ends enclose it.
     bins += numbers >= _edges(bins + 1, width, origin)

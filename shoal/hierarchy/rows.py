@@ -31,9 +31,9 @@ def from_rows(
     frame = pl.DataFrame([pl.Series("line", lines or range(1, len(rows) + 1)), *columns])
     frame = _with_null(frame, data, source)
     leaves = _leaves(frame["L0"], data.dtype)
-    _no_duplicates(leaves, frame["line"], source)
+    _no_duplicates(leaves, frame["line"], source, in_lines=lines is not None)
     frame, leaves = _with_missing(frame.drop("line"), leaves, data)
-    _all_there(leaves, data, frame, source)
+    _all_there(leaves, data, frame, source, in_lines=lines is not None)
     frame = _with_root(frame.with_columns(text_of(leaves).alias("L0")))
     _is_tree(frame, source)
     _no_cycle(frame, source)
@@ -66,16 +66,19 @@ def _leaves(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     return pl.DataFrame({"read": text_of(read), "text": text}).select(pl.coalesce("read", "text")).to_series()
 
 
-def _no_duplicates(leaves: pl.Series, line: pl.Series, source: str) -> None:
+def _no_duplicates(leaves: pl.Series, line: pl.Series, source: str, in_lines: bool) -> None:
     twice = pl.DataFrame({"value": leaves, "line": line}).filter(leaves.is_duplicated())
     if len(twice):
         first = twice.sort("line")["value"][0]
         at = twice.filter(pl.col("value").eq_missing(first))["line"].to_list()
         count = twice["value"].n_unique()
         more = f" ({count - 1:,} more values occur twice)" if count > 1 else ""
-        raise HierarchyError(
-            f"{source}: the value {first!r} has more than one line: {', '.join(map(str, at[:8]))}{more}"
+        where = (
+            f"has more than one line: {', '.join(map(str, at[:8]))}"
+            if in_lines
+            else f"stands at {len(at)} places"
         )
+        raise HierarchyError(f"{source}: the value {first!r} {where}{more}; keep one of them")
 
 
 def _with_missing(frame: pl.DataFrame, leaves: pl.Series, data: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
@@ -97,7 +100,7 @@ def _with_missing(frame: pl.DataFrame, leaves: pl.Series, data: pl.Series) -> tu
     return frame.vstack(more), pl.concat([leaves, added])
 
 
-def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: str) -> None:
+def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: str, in_lines: bool) -> None:
     missing = text_of(data.filter(pl.Series(locate(leaves, data) < 0))).sort()
     if not len(missing):
         return
@@ -111,9 +114,8 @@ def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: 
     hint = f"; {' and '.join(close[:3])}" if close else ""
     example = ";".join([str(missing[0]), *([".."] if frame.width > 2 else []), ROOT])
     count = "1 value of the data is" if len(missing) == 1 else f"{len(missing):,} values of the data are"
-    raise HierarchyError(
-        f"{source}: {count} missing: {some_values(missing.to_list())}{hint}. Add a line for each, such as {example!r}"
-    )
+    advice = f"Add a line for each, such as {example!r}" if in_lines else "Put each of them under a node"
+    raise HierarchyError(f"{source}: {count} missing: {some_values(missing.to_list())}{hint}. {advice}")
 
 
 def _with_root(frame: pl.DataFrame) -> pl.DataFrame:

@@ -130,7 +130,7 @@ class Hierarchy:
         else:
             top = np.full(self.size, self.height, np.int32)
             for name in limit:
-                low, high, level = self._find(name)
+                low, high, level = self.find(name)
                 top[low : high + 1] = np.minimum(top[low : high + 1], level)
         if np.all(top == self.height):
             return self
@@ -141,7 +141,7 @@ class Hierarchy:
             )
         return self._capped(top)
 
-    def _find(self, name: str) -> tuple[int, int, int]:
+    def find(self, name: str) -> tuple[int, int, int]:
         """Return low, high and level of the highest node of this name."""
         for index in range(len(self.levels) - 1, -1, -1):
             level = self.levels[index]

@@ -104,7 +104,8 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
     if values.dtype.is_numeric():
         return ordered_domain(values)
     if values.dtype != pl.String:
-        hint = "use { dates = [..] } for it" if isinstance(values.dtype, _TIMES) else "leave it out"
+        dated = isinstance(values.dtype, pl.Date | pl.Datetime)
+        hint = "use { dates = [..] } for it" if dated else "leave it out"
         raise HierarchyError(f"{wanted} is for numbers, but the column holds {values.dtype} values: {hint}")
     frame = pl.DataFrame({"leaves": values, "number": parse(values, pl.Int64())})
     if frame["number"].null_count() > values.null_count():

@@ -118,7 +118,9 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     elif isinstance(column.hierarchy, str) and column.hierarchy not in WORDS:
         path = base / column.hierarchy
-        if not path.is_file():
+        if path.is_dir():
+            add("hierarchy", f"{path} is a folder", "name a CSV file in it")
+        elif not path.is_file():
             nearby = sorted(file.name for file in path.parent.glob("*.csv")) if path.parent.is_dir() else []
             hint = did_you_mean(path.name, [*nearby, *WORDS]) if "." not in path.name or nearby else ""
             add("hierarchy", f"there is no file {path}", hint or "paths are relative to the policy file")

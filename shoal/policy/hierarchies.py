@@ -38,7 +38,11 @@ Width = Annotated[
 def _number(value: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong(f"must be a number, not {shown(value)}")
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:
+        raise wrong("is too large a number", "up to 1e308 can be used") from None
+    if not finite:
         raise wrong(f"must be a finite number, not {value}")
     return value
 
@@ -69,6 +73,8 @@ class Widths(Part):
     def _nested(cls, widths: tuple[float, ...]) -> tuple[float, ...]:
         _growing(widths, "widths")
         for narrow, wide in itertools.pairwise(widths):
+            if not math.isfinite(wide / narrow):
+                raise wrong(f"{narrow:g} and {wide:g} are too far apart", "leave one of them out")
             if abs(wide / narrow - round(wide / narrow)) > 1e-9:
                 raise wrong(
                     f"{wide:g} is no multiple of {narrow:g}, so its intervals would cut those below",

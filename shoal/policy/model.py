@@ -239,7 +239,7 @@ class Policy(BaseModel):
         choice = "plain" if of_release else self.data.other_columns
         if other and choice == "refuse":
             listed = ", ".join(other[:12]) + (f" and {len(other) - 12} more" if len(other) > 12 else "")
-            hint = 'give each a role, or set data.other_columns to "drop" or "plain"'
+            hint = 'give each a role, or decide for all: --set data.other_columns=drop, or "plain"'
             problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
         if problems:
             raise PolicyError(problems)
