@@ -150,9 +150,9 @@ def raise_box(values, strides, low, high, floor):
         values[index] = max(values[index], floor)
 
 
-def cheapest(additive, penalty):
-    sums = [a + b for a, b in zip(additive, penalty, strict=True)]
-    return sums.index(min(sums)) if min(sums) < np.inf else 0
+def next_open(order, at, least, more, most):
+    places = (p for p in range(at, len(order)) if least[order[p]] + more[order[p]] <= most)
+    return next(places, len(order))
 
 
 def smallest_below(known, sizes, count, levels):
@@ -202,6 +202,16 @@ def _lowest_node(shape, node, j, low, high):
     return node[level - size : level]
 
 
+def _lifted(shape, node, reach, j, low, high):
+    """The smallest publishable range over [low, high]."""
+    size, ordered, level = (int(number) for number in shape[j, :3])
+    if ordered >= 0:
+        return (0, size - 1) if low < high and high >= ordered else (low, high)
+    while node[level + low] != node[level + high]:
+        level += size
+    return node[level + low], reach[level + low]
+
+
 def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
     """All cuts a node proposes, best first, as (column, first, last); `rows` are tuples of codes."""
     total = len(rows)
@@ -225,7 +235,9 @@ def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
                 if left >= k:
                     gain += inside * (whole - _range_loss(shape, node, loss, j, values[0], value))
                 if total - left >= k:
-                    gain += (total - inside) * (whole - _range_loss(shape, node, loss, j, following, values[-1]))
+                    gain += (total - inside) * (
+                        whole - _range_loss(shape, node, loss, j, following, values[-1])
+                    )
                 gains.append((gain, values[0], value))
                 medians.append((between, -abs(2 * left - total), value))
             if between:
@@ -268,7 +280,22 @@ def _mondrian_sides(members, cut, shape, node, loss, k, strict):
 
 
 def cut_by_size(
-    codes, words, ids, blocks, shape, node, loss, k, strict, by_width, region_of, low, high, desk, patience
+    codes,
+    words,
+    ids,
+    blocks,
+    shape,
+    node,
+    reach,
+    loss,
+    k,
+    strict,
+    by_width,
+    region_of,
+    low,
+    high,
+    desk,
+    patience,
 ):
     def descend(members):
         cuts = _mondrian_cuts([row for row, _ in members], shape, node, loss, k, strict, by_width)
@@ -277,10 +304,11 @@ def cut_by_size(
                 descend(side)
             return
         region = desk.state[2]
-        for row, row_id in members:
+        for _, row_id in members:
             region_of[row_id] = region
-            low[region] = np.minimum(low[region], row) if row_id != members[0][1] else row
-            high[region] = np.maximum(high[region], row) if row_id != members[0][1] else row
+        for j in range(len(shape)):
+            present = [row[j] for row, _ in members]
+            low[region, j], high[region, j] = _lifted(shape, node, reach, j, min(present), max(present))
         desk.state[2] += 1
         desk.state[3] += len(members)
 
@@ -317,3 +345,61 @@ def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, 
             sides.append(2 * i + (at >= len(front)))
         middles.append(begins[i] + len(front))
     return np.array(middles, np.int64), np.array(rows, np.int32), np.array(sides, np.int32)
+
+
+def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, after, moves):
+    """createHybrid by the book, group by group; see kernels/hybrid.py for the arguments."""
+    random = iter(draws)
+    size = {g: int(rows) for g, rows in enumerate(before)}
+    own = dict(size)
+    small = [g for g in size if 2 * size[g] <= k]
+    big = [g for g in size if k / 2 < size[g] < k]
+    full = [g for g in size if size[g] >= k]
+    made = []
+
+    def apart(a, b):
+        return sum((int(keys[w, a]) & int(m)) != (int(keys[w, b]) & int(m)) for w, m in zip(word, mask, strict=True))
+
+    def statistic():
+        return sum((size[g] - int(before[g])) ** 2 / int(before[g]) for g in size)
+
+    def chosen(g, candidates):
+        if len(draws):
+            number = next(random)
+            return candidates[int(number * len(candidates))] if candidates else None
+        return min(candidates, key=lambda c: apart(g, c), default=None)
+
+    def move(source, target, rows):
+        size[source], size[target] = size[source] - rows, size[target] + rows
+        made.append((source, target, rows))
+        if sum(r * apart(s, t) for s, t, r in made) > cells or statistic() > limit + 1e-9:
+            made.pop()
+            size[source], size[target] = size[source] + rows, size[target] - rows
+            return False
+        own[source] -= rows
+        return True
+
+    def work():
+        for g in small:
+            target = chosen(g, big or full)
+            if target is None or not move(g, target, size[g]):
+                return
+            if target in big and size[target] >= k:
+                big.remove(target)
+                full.append(target)
+        for g in big:
+            need = k - size[g]
+            donor = chosen(g, [c for c in full if size[c] > 2 * k - size[g] and own[c] >= need])
+            if donor is None:
+                return
+            if len(draws):
+                need += int(next(random) * (min(size[donor] - k, own[donor]) - need + 1))
+            if not move(donor, g, need):
+                return
+            full.append(g)
+
+    work()
+    after[:] = [size[g] for g in range(len(before))]
+    moves[: len(made)] = np.array(made, np.int64).reshape(len(made), 3)
+    short = sum(rows for rows in size.values() if rows < k)
+    return short <= most, len(made), sum(r * apart(s, t) for s, t, r in made), statistic()

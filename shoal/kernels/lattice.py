@@ -134,16 +134,14 @@ def raise_box(values, strides, low, high, floor):
 
 
 @njit(cache=True, nogil=True)
-def cheapest(additive, penalty):
-    """Return the first position at which the sum of both is smallest. O(mappings)."""
-    best = 0
-    least = np.inf
-    for index in range(len(additive)):
-        value = additive[index] + penalty[index]
-        if value < least:
-            least = value
-            best = index
-    return best
+def next_open(order, at, least, more, most):
+    """Return the first place in `order`, from `at` on, whose mapping has ``least + more`` of at most `most`.
+
+    The length of `order` where there is none. O(places passed).
+    """
+    while at < len(order) and least[order[at]] + more[order[at]] > most:
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)

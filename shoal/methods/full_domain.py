@@ -8,14 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatVector, LongVector
+from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.errors import InfeasibleError
+from shoal.measures.base import ClassMeasure
 from shoal.methods.base import Method
 from shoal.methods.lattice import Judge, Lattice, Rank, infeasible, pruning, rank
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
+
+SLACK = 1e-9
+"""Bounds are sums of many numbers: what exceeds the best mapping by no more than this is looked at."""
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,24 +61,41 @@ class Search:
 
     def best(self) -> Release:
         """Search until every other mapping is ruled out."""
-        from shoal.kernels.lattice import cheapest
+        from shoal.kernels.lattice import next_open
 
+        order, at, again = self._order(), 0, 64
         self._check(self.lattice.top)
-        while True:
-            index = int(cheapest(self.least, self.more))
-            bound = float(self.least[index] + self.more[index])
-            if bound > self.value + 1e-9 or bound == np.inf:
-                break
+        # What is settled is infinite, so the limit has to be finite even while nothing has been found.
+        while (
+            at := int(next_open(order, at, self.least, self.more, min(self.value + SLACK, LARGEST)))
+        ) < len(order):
+            if self.judge.checked >= again:
+                again *= 2
+                order, at = self._reorder(order[at:]), 0
+            index = int(order[at])
             levels = self.lattice.levels(index)
-            if self.rank is not None and rank(bound, 0, levels) > self.rank:
-                self.more[index] = np.inf
+            if self.rank is not None and rank(self.least[index] + self.more[index], 0, levels) > self.rank:
+                at += 1
                 continue
             self._settle(index, levels)
-            self._progress()
+            self._progress(1 - (len(order) - at) / self.lattice.size)
         if self.rank is None:
             raise InfeasibleError(infeasible(self.lattice, self.judge))
         facts = {"checked": self.judge.checked, "mappings": self.lattice.size, **pruning(self.judge)}
         return self.judge.release(self.table, self.levels, facts)
+
+    def _order(self) -> IntVector:
+        """Return the order in which mappings are looked at: the least loss first, or else from the bottom up."""
+        if isinstance(self.judge.objective.measure, ClassMeasure):
+            return self.lattice.climb(self.judge.objective.steps)
+        return np.argsort(self.least, kind="stable").astype(np.int32)
+
+    def _reorder(self, order: IntVector) -> IntVector:
+        """Leave out what is ruled out by now, and put the lowest of the bounds first, which have risen."""
+        bounds = self.least[order] + self.more[order]
+        still = bounds <= min(self.value + SLACK, LARGEST)
+        kept: IntVector = order[still][np.argsort(bounds[still], kind="stable")]
+        return kept
 
     def _settle(self, index: int, levels: LongVector) -> None:
         """Rule a mapping out, as high up as possible, or find out what it loses."""
@@ -84,7 +106,7 @@ class Search:
             # A little above the middle: higher mappings have fewer groups to roll up.
             middle = low + (high - low) * 3 // 5
             floor = self._check(chain[middle])
-            if own + floor > self.value + 1e-9:
+            if own + floor > self.value + SLACK:
                 low = middle + 1
             else:
                 high = middle
@@ -112,9 +134,8 @@ class Search:
         self._floors[index] = check.floor
         return check.floor
 
-    def _progress(self) -> None:
+    def _progress(self, share: float) -> None:
         now = time.perf_counter()
         if now - self._seen > 0.2:
             self._seen = now
-            settled = np.count_nonzero(self.least + self.more > self.value) / self.lattice.size
-            self.run.progress("search", float(settled))
+            self.run.progress("search", share)

@@ -59,14 +59,10 @@ def border(lattice: Lattice, judge: Judge, run: Run) -> list[tuple[LongVector, C
     What lies above a satisfying mapping is not minimal, whatever the models; what lies below one whose
     specializations all fail is settled too. The rest is looked at from the bottom up.
     """
-    from shoal.kernels.lattice import cheapest, raise_box
+    from shoal.kernels.lattice import next_open, raise_box
 
-    order: FloatVector = lattice.sums(
-        [
-            np.concatenate(([0.0], np.cumsum(np.maximum(column, 0.0) + 1e-6)))
-            for column in judge.objective.steps
-        ]
-    )
+    order = lattice.climb(judge.objective.steps)
+    nothing: FloatVector = np.zeros(lattice.size)
     settled: FloatVector = np.zeros(lattice.size)
     found: list[tuple[LongVector, Check]] = []
     seen = time.perf_counter()
@@ -87,10 +83,9 @@ def border(lattice: Lattice, judge: Judge, run: Run) -> list[tuple[LongVector, C
         known[index] = check.floor == np.inf
         return known[index]
 
-    while True:
-        index = int(cheapest(order, settled))
-        if settled[index] == np.inf:
-            return found
+    at = 0
+    while (at := int(next_open(order, at, nothing, settled, 0.0))) < len(order):
+        index = int(order[at])
         chain = lattice.chain(lattice.levels(index), judge.objective.steps)
         low, high = 0, len(chain) - 1
         while low < high:
@@ -103,7 +98,8 @@ def border(lattice: Lattice, judge: Judge, run: Run) -> list[tuple[LongVector, C
             fails_below(chain[0])
         if time.perf_counter() - seen > 0.2:
             seen = time.perf_counter()
-            run.progress("search", float(np.count_nonzero(settled) / lattice.size))
+            run.progress("search", at / lattice.size)
+    return found
 
 
 def _minimal(satisfying: list[LongVector]) -> set[tuple[int, ...]]:

@@ -20,8 +20,8 @@ from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.table import CodedTable
 
-MOST_MAPPINGS = 20_000_000
-"""Searches keep two numbers per mapping, so this many need about 320 MB."""
+MOST_MAPPINGS = 10_000_000
+"""Searches keep 20 bytes per mapping, so this many need about 200 MB."""
 
 WORD = 64
 """Bits of a key."""
@@ -82,6 +82,11 @@ class Lattice:
         for column in columns:
             total = (total[:, None] + column[None, :]).ravel()
         return total
+
+    def climb(self, steps: list[FloatVector]) -> IntVector:
+        """Return all mappings in an order from the bottom up, by the sum of the steps that lead to them."""
+        heights = [np.concatenate(([0.0], np.cumsum(np.maximum(column, 1e-9)))) for column in steps]
+        return np.argsort(self.sums(heights), kind="stable").astype(np.int32)
 
     def chain(self, levels: LongVector, steps: list[FloatVector]) -> list[LongVector]:
         """Return mappings from `levels` to the top, each raising the column whose next step costs least."""
