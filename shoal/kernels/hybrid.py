@@ -1,0 +1,139 @@
+"""Relocation between groups: small ones are dissolved, big ones filled up, within a budget of changed cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, after, moves):
+    """Move rows between groups until every group has none or at least k rows; return whether all but `most`
+    rows are in such groups, then the number of moves, the cells changed and the chi-squared statistic.
+
+    Group g is the packed row ``keys[:, g]`` with ``before[g]`` rows; column j is ``keys[word[j], g] & mask[j]``, and
+    moving a row changes the cells in which two groups differ. First each group of at most k/2 rows moves, whole,
+    to the closest group that has more than k/2 but fewer than k rows; where there is none, to the closest that
+    has k. Then each group that is still short takes what it lacks from the closest group that keeps more than k,
+    of that group's own rows. Closest is the first that differs in the fewest columns. The work stops where no
+    group is admissible, or a move would change more than `cells` cells in all or lift the statistic above `limit`.
+
+    `draws` is empty, or holds random numbers in [0, 1), two per group: then any admissible group is taken, and
+    a group takes a random number of rows that leaves both with k. `after` receives the sizes, `moves` source,
+    target and number of rows. O(groups + short groups x candidates x columns); it gives up as soon as the rows
+    still to be moved exceed what is left.
+    """
+    groups, columns = len(before), len(word)
+    randomized = len(draws) > 0
+    drawn = 0
+    short, waiting, lacking = 0, 0, 0
+    own = before.copy()
+    small = np.empty(groups, np.int64)
+    big = np.empty(groups, np.int64)
+    full = np.empty(groups, np.int64)
+    smalls = bigs = fulls = 0
+    for g in range(groups):
+        after[g] = before[g]
+        if 2 * before[g] <= k:
+            small[smalls] = g
+            smalls += 1
+            waiting += before[g]
+            short += before[g]
+        elif before[g] < k:
+            big[bigs] = g
+            bigs += 1
+            lacking += k - before[g]
+            short += before[g]
+        else:
+            full[fulls] = g
+            fulls += 1
+    made, used, chi = 0, 0, 0.0
+    if short == 0:
+        return True, made, used, chi
+    # Every row of a small group has to move, and every row that a big one lacks: one cell each at the least.
+    if most == 0 and (max(waiting, lacking) > cells or waiting > limit):
+        return False, made, used, chi
+    if waiting - most > cells:
+        return False, made, used, chi
+    for s in range(smalls + groups):
+        distributing = s < smalls
+        if not distributing and s - smalls >= bigs:
+            break
+        if distributing:
+            g = small[s]
+            candidates, count = (big, bigs) if bigs > 0 else (full, fulls)
+        else:
+            g = big[s - smalls]
+            candidates, count = full, fulls
+        need = after[g] if distributing else k - after[g]
+        target, least, place = -1, columns + 1, 0
+        if randomized:
+            admissible = 0
+            for i in range(count):
+                c = candidates[i]
+                admissible += distributing or (after[c] - need > k and own[c] >= need)
+            if admissible:
+                wanted = min(int(draws[drawn] * admissible), admissible - 1)
+                for i in range(count):
+                    c = candidates[i]
+                    if distributing or (after[c] - need > k and own[c] >= need):
+                        if wanted == 0:
+                            target, place = c, i
+                            break
+                        wanted -= 1
+            drawn += 1
+        else:
+            for i in range(count):
+                c = candidates[i]
+                if distributing or (after[c] - need > k and own[c] >= need):
+                    differing = 0
+                    for j in range(columns):
+                        differing += ((keys[word[j], g] ^ keys[word[j], c]) & mask[j]) != 0
+                    if differing < least:
+                        target, least, place = c, differing, i
+                        if differing <= 1:
+                            break
+        if target < 0:
+            break
+        differing = 0
+        for j in range(columns):
+            differing += ((keys[word[j], g] ^ keys[word[j], target]) & mask[j]) != 0
+        source, sink, rows = (g, target, need) if distributing else (target, g, need)
+        if randomized and not distributing:
+            spare = min(after[source] - k, own[source]) - need
+            rows += min(int(draws[drawn] * (spare + 1)), spare)
+            drawn += 1
+        off = np.float64(after[source] - before[source])
+        gone = off - rows
+        chi_then = chi + (gone * gone - off * off) / before[source]
+        off = np.float64(after[sink] - before[sink])
+        come = off + rows
+        chi_then += (come * come - off * off) / before[sink]
+        if used + rows * differing > cells or chi_then > limit:
+            break
+        used += rows * differing
+        chi = chi_then
+        moves[made, 0], moves[made, 1], moves[made, 2] = source, sink, rows
+        made += 1
+        after[source] -= rows
+        own[source] -= rows
+        after[sink] += rows
+        if distributing:
+            short -= rows
+            waiting -= rows
+            if bigs > 0 and after[sink] >= k:
+                short -= after[sink] - rows
+                for i in range(place, bigs - 1):
+                    big[i] = big[i + 1]
+                bigs -= 1
+                full[fulls] = sink
+                fulls += 1
+            elif bigs > 0:
+                short += rows
+            if waiting - most > cells - used:
+                break
+        else:
+            short -= after[sink] - rows
+            full[fulls] = sink
+            fulls += 1
+    return short <= most, made, used, chi

@@ -1,0 +1,397 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from shoal.encode import encode
+from shoal.errors import InfeasibleError, PolicyError
+from shoal.kernels import hybrid as kernels
+from shoal.measures import MEASURES, CellMeasure
+from shoal.methods import METHODS
+from shoal.methods.full_domain import FullDomain
+from shoal.methods.hybrid import Hybrid, moved_rows
+from shoal.methods.relocation import VARIANTS, Allowance, critical, tail
+from shoal.models.k_anonymity import KAnonymity
+from shoal.plan import ColumnPlan
+from shoal.publish import read_published, render
+from shoal.requirements import Requirements
+from shoal.run import Run
+from tests import naive
+from tests.strategies import tables
+
+
+def plain(k, suppression=0.0, measure="lm", *more):
+    return Requirements(models=(KAnonymity(k=k), *more), suppression=suppression, measure=measure)
+
+
+def published_by(table, release):
+    rendered = render(table, release)
+    return read_published(
+        rendered.rows,
+        table.attributes,
+        table.sensitive,
+        table.sensitive_codes[rendered.owner],
+        owner=rendered.owner,
+        suppressed=table.rows - len(rendered.owner),
+    )[0]
+
+
+def untrue(table, release):
+    """Cells, as (row, column), whose published range does not hold the row's own value."""
+    return [
+        (row, j)
+        for row, region in enumerate(release.region_of.tolist())
+        for j in range(len(table.attributes))
+        if region >= 0 and not release.low[region, j] <= table.codes[row, j] <= release.high[region, j]
+    ]
+
+
+# --- the worked example ---------------------------------------------------------------------------------------
+
+EXAMPLE = [
+    (12, "Greece", "47906", "13K"),
+    (19, "Turkey", "47907", "15K"),
+    (17, "Greece", "47907", "28K"),
+    (23, "Spain", "49703", "14K"),
+    (38, "Brazil", "49705", "18K"),
+    (33, "Peru", "49812", "35K"),
+    (41, "USA", "49001", "14K"),
+    (43, "Canada", "49001", "25K"),
+    (48, "Canada", "49001", "29K"),
+]
+BLOCS = {
+    "Greece": ("E.EU", "EU"),
+    "Turkey": ("E.EU", "EU"),
+    "Spain": ("W.EU", "EU"),
+    "Brazil": ("S.AM", "AM"),
+    "Peru": ("S.AM", "AM"),
+    "USA": ("N.AM", "AM"),
+    "Canada": ("N.AM", "AM"),
+}
+
+
+def ages(age):
+    ten = (age - 1) // 10 * 10 + 1
+    twenty = "11-30" if age <= 30 else "31-50"
+    return [str(age), f"{ten}-{ten + 9}", twenty, "*"]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("example")
+    data = pl.DataFrame(EXAMPLE, schema=["age", "nation", "zip", "sal"], orient="row")
+
+    def written(name, rows):
+        path = folder / f"{name}.csv"
+        path.write_text("\n".join(";".join(row) for row in rows) + "\n")
+        return path
+
+    zips = sorted({row[2] for row in EXAMPLE})
+    files = {
+        # The domain of the example: ages 11 to 50, so that every band is full.
+        "age": written("age", [ages(age) for age in range(11, 51)]),
+        "nation": written("nation", [[name, *bloc, "*"] for name, bloc in BLOCS.items()]),
+        "zip": written("zip", [[z, *(z[: 5 - i] + "*" * i for i in range(1, 5)), "*"] for z in zips]),
+    }
+    plans = [ColumnPlan(name, "quasi", path) for name, path in files.items()]
+    return encode(data, [*plans, ColumnPlan("sal", "sensitive")])
+
+
+def test_without_relocation_the_example_needs_2_2_4(example):
+    assert FullDomain().anonymize(example, plain(3), Run.start(1)).levels == (2, 2, 4)
+    release = Hybrid(budget=0.0).anonymize(example, plain(3), Run.start(1))
+    assert release.levels == (2, 2, 4)
+    assert release.facts["changed_cells"] == 0
+    assert sorted(np.bincount(release.region_of)) == [4, 5]
+
+
+def test_with_a_tenth_of_the_cells_q4_moves_to_q5_and_q6(example):
+    release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
+    assert release.levels == (1, 1, 3)
+    region = release.region_of.tolist()
+    assert region[3] == region[4] == region[5]
+    assert len(set(region)) == 3
+    assert untrue(example, release) == [(3, 0), (3, 1)]
+    facts = release.facts
+    assert facts["relocated_rows"] == 1
+    assert facts["changed_by_column"] == {"age": 1, "nation": 1, "zip": 0}
+    assert facts["changed_share"] == pytest.approx(2 / 27)
+    # Group sizes 3, 1, 2, 3 become 3, 0, 3, 3.
+    assert facts["chi_squared"] == pytest.approx(1 / 1 + 1 / 2)
+    assert facts["p_value"] == pytest.approx(chi2.sf(1.5, 3))
+    rows = render(example, release).rows
+    assert rows.row(3)[:3] == ("31-40", "S.AM", "49***")
+    assert published_by(example, release).sizes.tolist() == [3, 3, 3]
+
+
+# --- createHybrid -----------------------------------------------------------------------------------------------
+
+
+@st.composite
+def group_cases(draw):
+    groups = draw(st.integers(1, 9))
+    columns = draw(st.integers(1, 4))
+    values = draw(
+        st.lists(st.tuples(*[st.integers(0, 3)] * columns), min_size=groups, max_size=groups, unique=True)
+        if 4**columns >= groups
+        else st.just(list(itertools.product(range(4), repeat=columns))[:groups])
+    )
+    two_words = draw(st.booleans())
+    word = np.array([j % 2 if two_words else 0 for j in range(columns)], np.int64)
+    shift = np.array([2 * j for j in range(columns)], np.uint64)
+    mask = np.uint64(3) << shift
+    keys = np.zeros((2 if two_words else 1, len(values)), np.uint64)
+    for g, cells in enumerate(values):
+        for j, value in enumerate(cells):
+            keys[word[j], g] |= np.uint64(value) << shift[j]
+    before = np.array(draw(st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values))), np.int64)
+    draws = np.empty(0)
+    if draw(st.booleans()):
+        share = st.floats(0, 1, exclude_max=True)
+        draws = np.array(draw(st.lists(share, min_size=2 * len(values), max_size=2 * len(values))))
+    return (
+        keys, word, mask, before, draw(st.integers(1, 8)), draw(st.integers(0, 40)),
+        draw(st.sampled_from([np.inf, 0.0, 1.0, 4.3, 12.1])), draw(st.sampled_from([0, 0, 1, 5])), draws,
+    )  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(group_cases())
+def test_relocation_agrees_with_its_twin(case):
+    groups = len(case[3])
+    ours = np.zeros(groups, np.int64), np.zeros((groups, 3), np.int32)
+    theirs = np.zeros(groups, np.int64), np.zeros((groups, 3), np.int32)
+    holds, made, used, chi = kernels.relocate_groups(*case, *ours)
+    plainly = naive.relocate_groups(*case, *theirs)
+    assert holds == plainly[0]
+    if holds:
+        assert (made, used) == plainly[1:3]
+        assert chi == pytest.approx(plainly[3])
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        np.testing.assert_array_equal(ours[1][:made], theirs[1][:made])
+
+
+@given(group_cases())
+def test_relocation_keeps_its_promises(case):
+    keys, word, mask, before, k, cells, limit, most, _ = case
+    after, moves = np.zeros(len(before), np.int64), np.zeros((len(before), 3), np.int32)
+    holds, made, used, chi = kernels.relocate_groups(*case, after, moves)
+    change = np.zeros(len(before), np.int64)
+    for source, target, rows in moves[:made]:
+        assert rows > 0
+        change[source] -= rows
+        change[target] += rows
+    if holds:
+        np.testing.assert_array_equal(before + change, after)
+        assert after[after < k].sum() <= most
+    assert after.sum() == before.sum()
+    assert used <= cells
+    assert chi == pytest.approx(((after - before) ** 2 / before).sum())
+    assert chi <= limit + 1e-9
+
+
+def test_moved_rows_are_own_rows_and_as_many_as_asked():
+    group_of = np.array([0, 1, 2, 2, 2, 2, 1], np.int32)
+    moves = np.array([[0, 1, 1], [2, 1, 2], [2, 0, 1]])
+    after = moved_rows(group_of, moves, np.random.default_rng(3))
+    assert after[0] == 1
+    assert (after[[1, 6]] == 1).all()
+    assert sorted(after[2:6]) == [0, 1, 1, 2]
+
+
+# --- the search -------------------------------------------------------------------------------------------------
+
+
+def walked(table, requirements, cells, limit_of=lambda groups: np.inf):
+    """The walk of the paper: level by level from the top, deleting what fails with all its specializations."""
+    k, most = requirements.k, requirements.suppressible(table.rows)
+    measure = MEASURES[requirements.measure]()
+    weights = [a.weight for a in table.attributes]
+    heights = [a.hierarchy.height for a in table.attributes]
+    every = sorted(itertools.product(*(range(h + 1) for h in heights)), key=lambda m: -sum(m))
+    deleted, found = set(), []
+    for levels in every:
+        if levels in deleted:
+            continue
+        shown = [
+            tuple(int(a.hierarchy.low[lv, c]) for a, lv, c in zip(table.attributes, levels, row, strict=True))
+            for row in table.codes.tolist()
+        ]
+        nodes = list(dict.fromkeys(shown))
+        keys = np.array([[node[j] for node in nodes] for j in range(len(levels))], np.uint64)
+        before = np.array([shown.count(node) for node in nodes], np.int64)
+        after, moves = np.zeros(len(nodes), np.int64), np.zeros((len(nodes), 3), np.int64)
+        mask = np.full(len(levels), 255, np.uint64)
+        holds = naive.relocate_groups(
+            keys,
+            range(len(levels)),
+            mask,
+            before,
+            k,
+            cells,
+            limit_of(len(nodes)),
+            most,
+            np.empty(0),
+            after,
+            moves,
+        )[0]
+        if not holds:
+            deleted |= {m for m in every if all(a <= b for a, b in zip(m, levels, strict=True))}
+            continue
+        dropped = int(after[after < k].sum())
+        if isinstance(measure, CellMeasure):
+            total = 0.0
+            for g, node in enumerate(nodes):
+                for j, a in enumerate(table.attributes):
+                    counts = table.value_counts[j]
+                    low = np.array([node[j] if after[g] >= k else 0], np.int32)
+                    high = a.hierarchy.high[levels[j], low] if after[g] >= k else low + a.hierarchy.size - 1
+                    total += weights[j] * after[g] * float(measure.loss(a, counts, low, high)[0])
+            value = total / (sum(weights) * table.rows)
+        else:
+            value = measure.of_sizes(after[after >= k], dropped, k)
+        found.append((round(value, 12), dropped, sum(levels), levels))
+    return min(found, default=None)
+
+
+@settings(max_examples=250)
+@given(
+    tables(columns=st.integers(1, 3)),
+    st.integers(2, 5),
+    st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.5, 1.0]),
+    st.sampled_from(["lm", "entropy", "precision", "dm", "avg"]),
+    st.sampled_from([None, 0.05, 0.5]),
+)
+def test_the_search_finds_what_the_walk_from_the_top_finds(table, k, budget, measure, alpha):
+    requirements = plain(k, 0.0, measure)
+    cells = int(np.floor(budget * table.rows * len(table.attributes) + 1e-9))
+
+    def limit(groups):
+        return np.inf if alpha is None else chi2.isf(alpha, groups - 1) if groups > 1 else 0.0
+
+    expected = walked(table, requirements, cells, limit)
+    method = Hybrid(
+        variant="statistical" if alpha else "deterministic",
+        budget=budget,
+        alpha=alpha or 0.05,
+        measure=measure,
+    )
+    if expected is None:
+        with pytest.raises(InfeasibleError, match="rows"):
+            method.anonymize(table, plain(k), Run.start(1))
+        return
+    release = method.anonymize(table, plain(k), Run.start(1))
+    assert release.levels == expected[3]
+    assert release.facts["relocations_tried"] >= 1
+
+
+@settings(max_examples=200)
+@given(
+    tables(columns=st.integers(1, 3)),
+    st.integers(2, 5),
+    st.sampled_from([0.0, 0.0, 0.2, 0.5]),
+    st.sampled_from(["lm", "gcp", "entropy", "precision", "ag", "il", "dm", "avg"]),
+    st.sampled_from(VARIANTS),
+)
+def test_without_a_budget_it_is_the_optimum_of_full_domain(table, k, suppression, measure, variant):
+    requirements = plain(k, suppression, measure)
+    try:
+        expected = FullDomain().anonymize(table, requirements, Run.start(1))
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            Hybrid(variant=variant, budget=0.0).anonymize(table, requirements, Run.start(1))
+        return
+    release = Hybrid(variant=variant, budget=0.0).anonymize(table, requirements, Run.start(1))
+    assert release.levels == expected.levels
+    np.testing.assert_array_equal(release.region_of, expected.region_of)
+    np.testing.assert_array_equal(release.low, expected.low)
+    np.testing.assert_array_equal(release.high, expected.high)
+
+
+@settings(max_examples=200)
+@given(
+    tables(columns=st.integers(1, 4)),
+    st.integers(2, 5),
+    st.sampled_from([0.0, 0.05, 0.1, 0.3]),
+    st.sampled_from([0.0, 0.0, 0.3]),
+    st.sampled_from(VARIANTS),
+    st.integers(0, 99),
+)
+def test_every_variant_keeps_k_the_budget_and_its_own_account(table, k, budget, suppression, variant, seed):
+    requirements = plain(k, suppression)
+    try:
+        release = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
+    except InfeasibleError:
+        return
+    sizes = np.bincount(release.region_of[release.region_of >= 0], minlength=len(release.low))
+    assert (sizes >= k).all()
+    assert (release.region_of < 0).sum() <= requirements.suppressible(table.rows)
+    wrong = untrue(table, release)
+    assert len(wrong) <= budget * table.rows * len(table.attributes) + 1e-9
+    facts = release.facts
+    assert facts["changed_cells"] == len(wrong)
+    assert facts["relocated_rows"] == len({row for row, _ in wrong})
+    assert list(facts["changed_by_column"].values()) == [
+        sum(j == column for _, column in wrong) for j in range(len(table.attributes))
+    ]
+    if variant in ("statistical", "rstat"):
+        assert facts["p_value"] >= 0.05 - 1e-9
+    published = published_by(table, release)
+    assert KAnonymity(k=k).verify(published, table).holds
+    again = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
+    np.testing.assert_array_equal(again.region_of, release.region_of)
+
+
+def test_the_facts_name_no_rows(example):
+    facts = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)).facts
+    numbers = [value for value in facts.values() if not isinstance(value, int | float)]
+    assert numbers == [facts["changed_by_column"]]
+
+
+def test_randomized_targets_differ_between_runs():
+    """Two small groups and six full ones that are all equally far: over 20 runs, more than one is chosen."""
+    names = [f"n{i}" for i in range(8)]
+    data = pl.DataFrame({"q": ["n0", "n1", *(name for name in names[2:] for _ in range(4))]})
+    table = encode(data, [ColumnPlan("q", "quasi")])
+    chosen = {
+        Hybrid(variant="randomized", budget=0.2).anonymize(table, plain(4), Run.start(seed)).region_of[0]
+        for seed in range(20)
+    }
+    assert len(chosen) > 1
+    fixed = {Hybrid(budget=0.2).anonymize(table, plain(4), Run.start(seed)).region_of[0] for seed in range(5)}
+    assert len(fixed) == 1
+
+
+# --- options ----------------------------------------------------------------------------------------------------
+
+
+def test_the_method_is_registered():
+    assert METHODS["hybrid"] is Hybrid
+
+
+def test_all_wrong_options_are_named_at_once():
+    with pytest.raises(PolicyError) as caught:
+        Hybrid(variant="random", budget=1.5, alpha=0.0)
+    assert [problem.path for problem in caught.value.problems] == [
+        "method.variant",
+        "method.budget",
+        "method.alpha",
+    ]
+    assert "randomized" in str(caught.value)
+
+
+@given(st.integers(1, 400), st.floats(0.001, 0.999), st.floats(0, 500))
+def test_the_test_agrees_with_scipy(degrees, alpha, chi):
+    assert critical(degrees, alpha) == pytest.approx(chi2.isf(alpha, degrees), rel=1e-9, abs=1e-12)
+    assert tail(degrees, chi) == pytest.approx(chi2.sf(chi, degrees), abs=1e-12)
+
+
+def test_without_freedom_nothing_may_move():
+    assert Allowance(10, 0.05, False).limit(1) == 0.0
+    assert tail(0, 0.0) == 1.0
