@@ -193,14 +193,30 @@ def _fill(codes, words, begin, middle, end, shape, node, loss, k):
 
 @njit(cache=True, nogil=True)
 def cut_by_size(
-    codes, words, ids, blocks, shape, node, loss, k, strict, by_width, region_of, low, high, desk, patience
+    codes,
+    words,
+    ids,
+    blocks,
+    shape,
+    node,
+    reach,
+    loss,
+    k,
+    strict,
+    by_width,
+    region_of,
+    low,
+    high,
+    desk,
+    patience,
 ):
     """Cut blocks of rows down to regions of at least k rows; the descent of plain k-anonymity.
 
     Block `b` is ``blocks[b]..blocks[b+1]`` and must hold at least k rows. Writes `region_of` by table row, and
-    the bounds `low`, `high` of regions. Returns after about `patience` row visits; a further call with the
-    same `desk` carries on. A cut visits all rows of its node to move them, but only those of its smaller
-    side to count them: O(rows x (depth + columns x log rows) + regions x cells).
+    the ranges `low`, `high` that regions show (`reach` is the last code of each node). Returns after about
+    `patience` row visits; a further call with the same `desk` carries on. A cut visits all rows of its node
+    to move them, but only those of its smaller side to count them:
+    O(rows x (depth + columns x log rows) + regions x cells).
     """
     state, stack, histogram, least, most = desk.state, desk.stack, desk.histogram, desk.least, desk.most
     active, actives = desk.active, desk.actives
@@ -229,7 +245,8 @@ def cut_by_size(
         rows = end - begin
         visits += rows
         at_column, at_cell = top * width, top * cells
-        column, first, last = -1, 0, 0
+        # Typed constants: with a literal in one of their types, the functions below would be compiled twice.
+        column, first, last = np.int64(-1), np.int64(0), np.int64(0)
         if rows >= 2 * k:
             widest, widest_loss = -1, -1.0
             kept = 0
@@ -257,7 +274,7 @@ def cut_by_size(
                     continue
                 a, z = least[at_column + j], most[at_column + j]
                 at = at_cell + shape[j, 3]
-                found = 0
+                found = np.int64(0)
                 for code in range(a, z + 1):
                     values[found], counts[found] = code, histogram[at + code]
                     found += 1 if histogram[at + code] > 0 else 0
@@ -276,10 +293,16 @@ def cut_by_size(
                 low[region, j] = high[region, j] = codes[begin, j]
             for i in range(actives[top]):
                 j = active[at_column + i]
-                a, z = low[region, j], high[region, j]
+                a = z = np.int64(codes[begin, j])
                 for row in range(begin + 1, end):
-                    a, z = min(a, np.int32(codes[row, j])), max(z, np.int32(codes[row, j]))
-                low[region, j], high[region, j] = a, z
+                    a, z = min(a, np.int64(codes[row, j])), max(z, np.int64(codes[row, j]))
+                if shape[j, 1] < 0:
+                    level = _level(node, shape[j, 0], a, z, shape[j, 2])
+                    low[region, j], high[region, j] = node[level + a], reach[level + a]
+                elif a < z and z >= shape[j, 1]:
+                    low[region, j], high[region, j] = 0, shape[j, 0] - 1
+                else:
+                    low[region, j], high[region, j] = a, z
             for row in range(begin, end):
                 region_of[ids[row, id_at]] = region
             state[0] -= 1
@@ -435,12 +458,12 @@ def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, 
     sides = np.empty(total, np.int32)
     at = 0
     for i in range(len(begins)):
-        begin, end, j = begins[i], ends[i], column[i]
+        begin, end, j, a, z = begins[i], ends[i], np.int64(column[i]), np.int64(first[i]), np.int64(last[i])
         inside = 0
         for row in range(begin, end):
-            inside += 1 if codes[row, j] >= first[i] and codes[row, j] <= last[i] else 0
+            inside += 1 if codes[row, j] >= a and codes[row, j] <= z else 0
         to = begin - half if begin >= half else begin + half
-        _divide(codes, words, begin, end, j, first[i], last[i], to, to + inside)
+        _divide(codes, words, begin, end, j, a, z, to, to + inside)
         begins[i], ends[i], middles[i] = to, to + end - begin, to + inside
         if not strict:
             middles[i] = _fill(codes, words, to, to + inside, to + end - begin, shape, node, loss, k)

@@ -70,8 +70,6 @@ class Mondrian(Method):
             region_of, low, high = boxes.cut_by_size(run)
         else:
             region_of, low, high = boxes.cut_by_models(requirements, run)
-        for j, attribute in enumerate(table.attributes):
-            low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
         facts = {"cuts": len(low) - (len(blocks) - 1), "blocks": len(blocks) - 1, "suppressed": dropped}
         return Release(region_of, low, high, facts=facts)
 
@@ -160,11 +158,19 @@ class _Boxes:
             self.codes[: len(ids), j] = table.codes[:, j] if in_order else table.codes[ids, j]
         self.ids[: len(ids), -1] = ids
 
+    def reach(self) -> IntVector:
+        """Last code of the node of each code, beside `node` of the kernels."""
+        trees = (attribute.hierarchy for attribute in self.table.attributes)
+        return np.concatenate(
+            [np.zeros(tree.size + 1, np.int32) if tree.free else tree.high.ravel() for tree in trees]
+        )
+
     def cut_by_size(self, run: Run) -> Regions:
         """Cut down to boxes of at least k rows, in one kernel that looks up now and then."""
         from shoal.kernels.mondrian import Desk, cut_by_size
 
-        width = len(self.losses[0])
+        shape, node, loss = self.losses
+        width = len(shape)
         low = np.empty((self.rows // self.k + 1, width), np.int32)
         high = np.empty_like(low)
         region_of = np.full(self.table.rows, -1, np.int32)
@@ -186,8 +192,8 @@ class _Boxes:
         while desk.state[3] < self.rows:
             run.progress("cut", float(desk.state[3]) / self.rows)
             cut_by_size(
-                self.codes, self.words, self.ids, self.blocks, *self.losses, *self.rules,
-                region_of, low, high, desk, PATIENCE,
+                self.codes, self.words, self.ids, self.blocks,
+                shape, node, self.reach(), loss, *self.rules, region_of, low, high, desk, PATIENCE,
             )  # fmt: skip
         regions = int(desk.state[2])
         return region_of, low[:regions].copy(), high[:regions].copy()
@@ -241,7 +247,7 @@ class _Boxes:
         return self._regions(np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done]))
 
     def _regions(self, begins: LongVector, ends: LongVector) -> Regions:
-        """Gather the finished boxes, number them by where they lie, and find their bounds."""
+        """Gather the finished boxes, number them by where they lie, and find what they show."""
         order = np.argsort(begins % self.rows)
         begins, sizes = begins[order], (ends - begins)[order]
         starts = np.cumsum(sizes) - sizes
@@ -251,4 +257,6 @@ class _Boxes:
         codes = self.codes[at, : len(self.losses[0])]
         low = np.minimum.reduceat(codes, starts, axis=0).astype(np.int32)
         high = np.maximum.reduceat(codes, starts, axis=0).astype(np.int32)
+        for j, attribute in enumerate(self.table.attributes):
+            low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
         return region_of, low, high
