@@ -423,3 +423,22 @@ def test_the_optimum_of_adult_is_that_of_grouping_by_all_mappings(adult, suppres
         best = own if best is None or own < best else best
     release = FullDomain().anonymize(table, requirements, Run.start(1))
     assert release.levels == best[3]
+
+
+def test_without_quasi_identifiers_there_is_nothing_to_search():
+    table = dataclasses.replace(travellers(), attributes=(), codes=np.empty((9, 0), np.int32, order="F"))
+    with pytest.raises(PolicyError, match="nothing to generalize"):
+        FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=2),)), Run.start(1))
+
+
+def test_columns_of_one_value_and_one_row_per_group():
+    """k = n leaves only the top; a column of a single value has a single level."""
+    one = column("one", ["x"])
+    two = column("two", ["a", "b", "c"], ["*", "*", "*"])
+    codes = np.asfortranarray(np.array([[0, 0], [0, 1], [0, 2]], np.int32))
+    none = np.empty((3, 0), np.int32, order="F")
+    table = CodedTable((one, two), codes, (), none, pl.DataFrame(), ("one", "two"))
+    release = FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=3),)), Run.start(1))
+    assert release.levels == (0, 1)
+    assert release.region_of.tolist() == [0, 0, 0]
+    assert (release.low.tolist(), release.high.tolist()) == ([[0, 0]], [[0, 2]])

@@ -46,6 +46,10 @@ class Lattice:
 
     def __init__(self, table: CodedTable) -> None:
         self.top: LongVector = np.array([a.hierarchy.height for a in table.attributes], np.int64)
+        if not table.attributes:
+            raise PolicyError(
+                [Problem("columns", "no column is quasi-identifying: there is nothing to generalize")]
+            )
         dims = [int(height) + 1 for height in self.top]
         self.dims = tuple(dims)
         self.size = int(np.prod(np.array(dims, object)))
