@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from shoal.results import Audit, Result
     from shoal.suggest import Suggestion
 
-SHOWN_MEASURES = ("lm", "gcp", "entropy", "dm", "avg", "risk-prosecutor-max", "risk-prosecutor-mean")
+SHOWN_MEASURES = ("gcp", "entropy", "dm", "avg")
+
+
+def _name(text: str) -> str:
+    """A column's name on one line, and without signs that would steer the terminal."""
+    return escape("".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text))
 
 
 def _console() -> Console:
@@ -49,11 +54,12 @@ def result(made: Result, output: Path) -> None:
     console = _console()
     kept = made.rows - made.suppressed
     console.print(
-        f"[bold]{escape(str(output))}[/]: {kept:,} of {made.rows:,} rows in {made.classes:,} classes, by [bold]{made.method}[/]"
+        f"[bold]{escape(str(output))}[/]: {kept:,} of {made.rows:,} rows in {made.classes:,} classes, "
+        f"by [bold]{made.method}[/]"
     )
     if made.release.levels is not None:
         levels = ", ".join(
-            f"{escape(name)} {level}" for name, level in zip(made.losses, made.release.levels, strict=True)
+            f"{_name(name)} {level}" for name, level in zip(made.losses, made.release.levels, strict=True)
         )
         console.print(f"levels: {levels} ({made.release.facts.get('checked', 0):,} mappings checked)")
     _body(console, made)
@@ -81,16 +87,31 @@ def _body(console: Console, report: Audit) -> None:
             escape(verdict.detail),
         )
     console.print(verdicts)
-    shown = {name: report.measures[name] for name in SHOWN_MEASURES if name in report.measures}
-    if shown:
-        console.print("cost:  " + "   ".join(f"{name} {number(value)}" for name, value in shown.items()))
-    if report.losses:
-        losses = "   ".join(f"{escape(name)} {value:.1%}" for name, value in report.losses.items())
-        console.print(f"lost:  {losses}")
+    for line in costs(report):
+        console.print(escape(line))
     for note in report.notes:
         console.print(f"[yellow]note:[/] {escape(note)}")
     seconds = "   ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items())
     console.print(f"[dim]seconds: {seconds}[/]")
+
+
+def costs(report: Audit) -> list[str]:
+    """Say in words what was lost and what risk is left."""
+    known = {name: value for name, value in report.measures.items() if value == value}
+    lines = []
+    if "lm" in known:
+        columns = "   ".join(f"{name} {value:.1%}" for name, value in report.losses.items())
+        lines.append(f"lost   {known['lm']:.1%} of the information (LM):   {columns}")
+    if "risk-prosecutor-max" in known:
+        before = (
+            f"; {known['unique-before']:.1%} of rows were unique before" if "unique-before" in known else ""
+        )
+        lines.append(
+            f"risk   a known person's row is found with at most {known['risk-prosecutor-max']:.1%}, "
+            f"on average {known['risk-prosecutor-mean']:.1%}{before}"
+        )
+    rest = "   ".join(f"{name} {number(known[name])}" for name in SHOWN_MEASURES if name in known)
+    return [*lines, f"also   {rest}"] if rest else lines
 
 
 def number(value: object) -> str:
@@ -109,7 +130,7 @@ def suggestion(found: Suggestion, data: Path, output: Path) -> None:
     for column in ("column", "role", "because"):
         table.add_column(column)
     for guess in found.columns:
-        table.add_row(escape(guess.name), guess.role, escape(guess.reason))
+        table.add_row(_name(guess.name), guess.role, escape(guess.reason))
     console.print(table)
     for line in found.identifying_lines():
         console.print(escape(line))
