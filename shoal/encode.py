@@ -37,7 +37,8 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
         _raise(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
     columns = [name for name in table.columns if _role(by_name, name) not in (None, "identifier")]
-    shown = pl.DataFrame([table.column(name) for name in kept])
+    # By name: in a list a column without one, as index columns often are, would be given another.
+    shown = pl.DataFrame({name: table.column(name) for name in kept})
     return CodedTable(attributes, codes, secrets, sensitive_codes, shown, tuple(columns))
 
 

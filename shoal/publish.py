@@ -46,7 +46,7 @@ def render(table: CodedTable, release: Release) -> Rendered:
     if release.shown_from is not None:
         for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
             shown[attribute.name] = table.kept[attribute.name].gather(release.shown_from[owner, j])
-    rows = pl.DataFrame([shown[name].alias(name) for name in table.columns])
+    rows = pl.DataFrame({name: shown[name] for name in table.columns})
     bucket = None
     if release.bucket_of is not None:
         bucket = BUCKET

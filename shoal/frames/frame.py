@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
 from shoal.errors import DataError, did_you_mean, some_values
 from shoal.frames.delimited import read_delimited, refuse_duplicates
@@ -70,7 +71,8 @@ class Frame:
         """Return one column, read now if it is still on disk."""
         if name not in self.schema:
             raise DataError(f"there is no column '{name}'; {did_you_mean(name, self.schema)}")
-        return self._collect(self.query.select(name)).to_series()
+        # By its very name: one such as * or ^a.*$ would otherwise mean many columns.
+        return self._collect(self.query.select(selectors.by_name(name))).to_series()
 
     @cached_property
     def data(self) -> pl.DataFrame:
@@ -130,7 +132,7 @@ def only_used_categories(data: pl.DataFrame) -> pl.DataFrame:
     A type travels with the data, in the metadata of a file too: a category that no row shows any more would
     tell readers that somebody had it.
     """
-    return pl.DataFrame([_with_used_categories(column) for column in data])
+    return pl.DataFrame({column.name: _with_used_categories(column) for column in data})
 
 
 def _with_used_categories(column: pl.Series) -> pl.Series:
@@ -175,7 +177,7 @@ def _frame(
         query = query.with_columns(pl.col(pl.String).replace(dict.fromkeys(options.null_values)))
     untyped = [name for name, dtype in schema.items() if dtype == pl.Null]
     if untyped:
-        query = query.with_columns(pl.col(untyped).cast(pl.String))
+        query = query.with_columns(selectors.by_name(*untyped).cast(pl.String))
         schema = pl.Schema({**schema, **dict.fromkeys(untyped, pl.String())})
     return Frame(kind, schema, rows, options, digest, path, query, version)
 
@@ -314,10 +316,11 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
             f"the pandas frame has {frame.columns.nlevels} levels of column names; flatten them first"
         )
     names = refuse_duplicates([str(name) for name in frame.columns], "the pandas frame")
-    columns, mixed = [], []
+    columns: dict[str, pl.Series] = {}
+    mixed = []
     for position, name in enumerate(names):
         try:
-            columns.append(pl.from_pandas(frame.iloc[:, position]).alias(name))
+            columns[name] = pl.from_pandas(frame.iloc[:, position])
         except Exception:  # pyarrow, pandas and polars each raise their own kinds
             mixed.append(name)
     if mixed:

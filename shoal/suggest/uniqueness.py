@@ -31,10 +31,10 @@ def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[C
     All single columns, all pairs of the ten columns with the most values, and the extensions of the five
     worst pairs: at most 200 + 45 + 40 groupings. A null is a value like any other.
     """
-    rows = table.select(names)
+    rows = pl.DataFrame({name: table.get_column(name) for name in names})
     if rows.height > MOST_ROWS:
         rows = rows.sample(MOST_ROWS, seed=0)
-    codes = rows.select(pl.col(name).rank("dense").cast(pl.Int64).fill_null(0) for name in names)
+    codes = pl.DataFrame({column.name: column.rank("dense").cast(pl.Int64).fill_null(0) for column in rows})
     sizes = {name: int(codes[name].max() or 0) + 1 for name in names}  # type: ignore[arg-type]
 
     singles = _counted(codes, sizes, [(name,) for name in names])
