@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal import __version__
-from shoal.errors import PolicyError, Problem, ShoalBug, ShoalError
+from shoal.errors import OutputError, PolicyError, Problem, ShoalBug, ShoalError
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
@@ -37,9 +37,13 @@ class Group(click.Group):
             self._fail(str(error), type(error).__name__, error.exit_code)
         except KeyboardInterrupt:
             self._fail("interrupted; nothing was written", "Interrupted", 130)
-        except (ShoalBug, Exception) as error:
-            if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
-                raise
+        except click.ClickException as error:
+            if "--json" in sys.argv:
+                self._print_json(error.format_message(), type(error).__name__, error.exit_code)
+            raise
+        except (click.exceptions.Exit, click.Abort, SystemExit):
+            raise
+        except BaseException as error:  # a panic in a library is no Exception
             if os.environ.get("SHOAL_DEBUG"):
                 raise
             # A traceback may show values of the data, so it is printed only on request.
@@ -54,10 +58,14 @@ class Group(click.Group):
     @staticmethod
     def _fail(message: str, kind: str, code: int) -> None:
         if "--json" in sys.argv:
-            click.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": code}}, indent=2))
+            Group._print_json(message, kind, code)
         click.secho("error: ", fg="red", bold=True, nl=False, err=True)
         click.echo(message, err=True)
         raise click.exceptions.Exit(code)
+
+    @staticmethod
+    def _print_json(message: str, kind: str, code: int) -> None:
+        click.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": code}}, indent=2))
 
 
 @click.group(cls=Group, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -101,16 +109,21 @@ def _registry(kind: str) -> Any:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Where the policy goes [DATA's name.toml]."
 )
+@click.option("--set", "settings", multiple=True, metavar="PATH=VALUE",
+              help="How to read DATA: data.encoding=latin-1.")  # fmt: skip
 @force
 @as_json
-def init(data: Path, output: Path | None, force: bool, as_json: bool) -> None:
+def init(data: Path, output: Path | None, settings: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Look at DATA and write a starter policy, with the reason for each guess beside it."""
     from shoal import frames, show
+    from shoal.policy import reading_options
     from shoal.suggest import suggest
 
     output = output or data.with_suffix(".toml")
     frames.check_writable(output, force=force, table=False)
-    suggestion = suggest(frames.read(data))
+    if os.path.realpath(output) == os.path.realpath(data):
+        raise OutputError(f"{output} would replace the data; choose another name")
+    suggestion = suggest(frames.read(data, reading_options(settings)))
     frames.write_text(output, suggestion.to_toml(), force=force)
     if as_json:
         click.echo(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
@@ -147,7 +160,9 @@ def _listed(_context: click.Context, _parameter: click.Parameter, text: str | No
 @click.option("--card", "cards", multiple=True, type=click.Path(path_type=Path),
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
 @click.option(
-    "--seed", type=int, help="Make the random choices repeatable. Such a release is not for publication."
+    "--seed",
+    type=click.IntRange(0),
+    help="Make the random choices repeatable. Such a release is not for publication.",
 )
 @force
 @as_json
@@ -289,7 +304,7 @@ for _kind in ("methods", "models", "measures"):
 @click.argument("name", type=click.Choice(["census", "patients"]))
 @click.option("--rows", type=click.IntRange(1), default=1000, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the table goes.")
-@click.option("--seed", type=int, help="Another seed gives other people.")
+@click.option("--seed", type=click.IntRange(0), help="Another seed gives other people.")
 @force
 @as_json
 def sample(name: str, rows: int, output: Path, seed: int | None, force: bool, as_json: bool) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 from shoal import frames
 from shoal.auditing import as_policy, measure, verify
 from shoal.encode import encode
-from shoal.errors import InfeasibleError, OutputError, ViolationError
+from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.feasibility import explain
 from shoal.frames import Frame
 from shoal.models.base import Verdict
@@ -111,6 +111,8 @@ class _Made:
 
 
 def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock) -> _Made:
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
     run = Run.start(seed, progress)
     method = policy.build_method()
     progress("read", 0.0)

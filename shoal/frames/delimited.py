@@ -111,7 +111,8 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, ReadOptions]:
 
 def _not_decodable(path: Path, encoding: str, before: bytes, byte: int) -> DataError:
     line = before.count(b"\n") + 1
-    hint = '[data] encoding = "latin-1"' if encoding != "latin-1" else '[data] encoding = "utf-8"'
+    other = "latin-1" if encoding != "latin-1" else "utf-8"
+    hint = f'[data] encoding = "{other}" in the policy, or --set data.encoding={other}'
     return DataError(
         f"{path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
         f"name the encoding of the file, for example {hint}"

@@ -2,6 +2,7 @@
 
 from shoal.policy.hierarchies import Cuts, Dates, HierarchySpec, Mask, Tree, Widths
 from shoal.policy.model import Policy
+from shoal.policy.overrides import reading_options
 from shoal.policy.parts import Column, Data, MethodChoice, Utility
 from shoal.policy.privacy import Closeness, Diversity, Privacy
 from shoal.policy.schema import json_schema
@@ -22,4 +23,5 @@ __all__ = [
     "Utility",
     "Widths",
     "json_schema",
+    "reading_options",
 ]

@@ -230,8 +230,9 @@ class Policy(BaseModel):
         Raises PolicyError where the table lacks a column of the policy, or has columns that nobody decided on.
         A release need not have the identifiers, and its other columns are plain.
         """
+        missing = f"the {'release' if of_release else 'table'} has no such column"
         problems = [
-            Problem(dotted("columns", name), "the table has no such column", did_you_mean(name, names))
+            Problem(dotted("columns", name), missing, did_you_mean(name, names))
             for name, column in self.columns.items()
             if name not in names and not (of_release and column.role in ("identifier", "plain"))
         ]
@@ -295,7 +296,7 @@ def _by_role(roles: Mapping[str, Iterable[str]]) -> tuple[dict[str, dict[str, An
     columns: dict[str, dict[str, Any]] = {}
     problems = []
     for role, names in roles.items():
-        for name in [names] if isinstance(names, str) else names:
+        for name in [names] if isinstance(names, str) else names or ():
             former = columns.setdefault(name, {"role": role})["role"]
             if former != role:
                 message = f"has two roles, {former} and {role}"

@@ -5,12 +5,17 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import Problem, did_you_mean
+from pydantic import ValidationError
+
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.checks import SECTIONS
-from shoal.policy.parts import Column
-from shoal.policy.problems import dotted
+from shoal.policy.parts import Column, Data
+from shoal.policy.problems import dotted, explained
+
+if TYPE_CHECKING:
+    from shoal.frames import ReadOptions
 
 
 def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
@@ -37,6 +42,22 @@ def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any
     for path, value in parsed:
         _put(out, path, value)
     return out, problems
+
+
+def reading_options(settings: Iterable[str]) -> ReadOptions:
+    """Return how to read a table that has no policy yet, from settings such as ``data.encoding=latin-1``."""
+    from shoal.frames import ReadOptions
+
+    raw, problems = changed({"columns": {}}, settings)
+    hint = "only data.* can be set here; change the rest in the policy afterwards"
+    problems += [Problem(name, "is not about reading", hint) for name in raw if name != "data" and raw[name]]
+    try:
+        data = Data.model_validate(raw.get("data", {}))
+    except ValidationError as error:
+        problems += explained(error, Data, "data")
+    if problems:
+        raise PolicyError(problems)
+    return ReadOptions(**data.model_dump(exclude={"other_columns"}))
 
 
 def _keys(text: str) -> list[str]:
