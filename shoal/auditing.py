@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,13 @@ def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -
         notes.append(f"{starred.sum():,} rows that show * in every quasi-identifier count as suppressed")
         rows, codes = rows.filter(~starred), codes[~starred]
     if len(rows) > whole:
-        raise DataError(f"the release has {len(rows):,} rows, more than the {whole:,} of its original")
+        raise DataError(
+            f"the release has {len(rows):,} rows, more than the {whole:,} of its original: is it the right one?"
+        )
     published, unknown = read_published(rows, attributes, sensitive, codes, suppressed=whole - len(rows))
+    if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
+        # Without its domain no cell has a loss, not even one that shows *.
+        published = replace(published, low=None, high=None)
     if unknown and table is not None:
         notes.append(
             f"cells of {', '.join(unknown)} are no names of the policy's hierarchies, so losses cannot be "
@@ -139,11 +145,16 @@ def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -
     return published, notes
 
 
-def _attribute(plan: ColumnPlan) -> Attribute:
-    """What the policy alone knows of a quasi-identifier: files and trees; other domains come from the original."""
+def _has_domain(plan: ColumnPlan) -> bool:
+    """Whether the policy alone knows the domain of a column: files and trees do, others need the original."""
     spec = plan.hierarchy
-    if isinstance(spec, Path) or (isinstance(spec, Mapping) and "tree" in spec):
-        return Attribute(plan.name, build(pl.Series([], dtype=pl.String), spec), plan.weight)
+    return isinstance(spec, Path) or (isinstance(spec, Mapping) and "tree" in spec)
+
+
+def _attribute(plan: ColumnPlan) -> Attribute:
+    """What the policy alone knows of a quasi-identifier."""
+    if _has_domain(plan):
+        return Attribute(plan.name, build(pl.Series([], dtype=pl.String), plan.hierarchy), plan.weight)
     names = pl.Series([ROOT])
     return Attribute(plan.name, Hierarchy(names, (Level(np.zeros(1, np.int32), names),)), plan.weight)
 
@@ -157,7 +168,8 @@ def _codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
         if (found < 0).any():
             odd = values.filter(found < 0).to_list()
             raise DataError(
-                f"'{attribute.name}' is sensitive and published as it is, but the original has no {some_values(odd)}"
+                f"'{attribute.name}' is sensitive and published as it is, but the original has no "
+                f"{some_values(odd)}: is it the right one?"
             )
         codes[:, j] = found[places]
     return codes
@@ -165,6 +177,7 @@ def _codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
 
 def _starred(rows: pl.DataFrame, attributes: tuple[Attribute, ...]) -> pl.Series:
     """Rows that show nothing: * in every quasi-identifier."""
-    names = [attribute.name for attribute in attributes]
-    texts = [pl.col(name).cast(pl.String).eq_missing("*") for name in names]
-    return rows.select(pl.all_horizontal(texts)).to_series()
+    starred = pl.Series([True]).new_from_index(0, len(rows))
+    for attribute in attributes:
+        starred &= rows[attribute.name].cast(pl.String).eq_missing(ROOT)
+    return starred
