@@ -8,16 +8,18 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.groups import group
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import mondrian as kernels
 from shoal.methods import METHODS
 from shoal.methods import mondrian as module
 from shoal.methods.mondrian import Mondrian
+from shoal.models import MODELS
 from shoal.models.base import GroupModel
 from shoal.models.k_anonymity import KAnonymity
 from shoal.requirements import Requirements
@@ -171,6 +173,36 @@ def test_every_region_satisfies_the_models(table, k, method, model):
     release = cut(table, k, method, [model])
     assert all(satisfied(rows) for rows in members(release.region_of))
     assert (release.region_of >= 0).all()
+
+
+OPTIONS = {
+    "distinct-l": {"l": 2},
+    "probabilistic-l": {"l": 2},
+    "entropy-l": {"l": 1.5},
+    "recursive-cl": {"c": 2.0, "l": 2},
+    "t-equal": {"t": 0.3},
+    "t-ordered": {"t": 0.3},
+    "t-hierarchical": {"t": 0.3},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@given(table=tables(), method=METHOD)
+@settings(max_examples=30)
+def test_the_models_of_the_registry_steer_it(name, table, method):
+    model = MODELS[name](column=0, column_name="s0", **OPTIONS[name])
+
+    def judged(group_of):
+        count = int(group_of.max()) + 1
+        return model.satisfied(
+            group(group_of, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+        )
+
+    if table.rows < 2 or not judged(np.zeros(table.rows, np.int32))[0]:
+        return
+    release = cut(table, 2, method, [model])
+    assert judged(release.region_of).all()
+    assert np.bincount(release.region_of).min() >= 2
 
 
 @given(tables(), st.integers(2, 4), METHOD)

@@ -331,9 +331,18 @@ def cut_by_size(
             active[at_column + width + i] = j
             a, z = least[at_column + j], most[at_column + j]
             least[at_column + width + j], most[at_column + width + j] = a, z
-            for cell in range(at_cell + cells + shape[j, 3] + a, at_cell + cells + shape[j, 3] + z + 1):
-                histogram[cell] = 0
+            if small_end - small >= 2 * k:
+                at = at_cell + cells + shape[j, 3]
+                for cell in range(at + a, at + z + 1):
+                    histogram[cell] = 0
         if large < 2 * k:
+            continue
+        if small_end - small < 2 * k:
+            # This side will not be cut: its few rows only leave their parent's histogram.
+            for row in range(small, small_end):
+                for i in range(actives[top]):
+                    j = active[at_column + i]
+                    histogram[at_cell + shape[j, 3] + codes[row, j]] -= 1
             continue
         for row in range(small, small_end):
             for i in range(actives[top]):
