@@ -439,8 +439,9 @@ class Judge:
         if isinstance(cost.measure, ClassMeasure):
             value = cost.measure.of_sizes(rolled.weights[good], dropped, cost.k)
         else:
-            lost = np.where(good, 0, rolled.weights)
-            penalty = self._drop(rolled, lost, cost.gain)[1] if dropped else 0.0
+            penalty = floor
+            if self.others or not cost.exact:
+                penalty = self._drop(rolled, np.where(good, 0, rolled.weights), cost.gain)[1]
             value = cost.additive(rolled.levels[: self.rollups.quasi]) + penalty
         return Check(value, dropped, floor, above)
 
