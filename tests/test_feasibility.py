@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal.feasibility import SensitivityBound, explain, most_sensitive_classes
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
-from shoal.models import MODELS, GroupModel
+from shoal.models import GroupModel
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import one_class
 from shoal.models.k_anonymity import KAnonymity
@@ -31,7 +31,7 @@ from tests.rules import OPTIONS, PLACE, models, satisfies, simple_table
 from tests.strategies import tables
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OPTIONS)
 @settings(max_examples=50)
 @given(table=tables(rows=st.integers(1, 7), columns=st.just(1)), drop=st.integers(0, 3), data=st.data())
 def test_infeasible_is_a_proof(name, table, drop, data):
