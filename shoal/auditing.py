@@ -166,6 +166,10 @@ def _codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
         places, values = frames.factorize(rows[attribute.name])
         found = attribute.hierarchy.locate(values)
         if (found < 0).any():
+            # Another tool, or another format, may spell numbers and times in another way.
+            low, high, known = attribute.hierarchy.read(values)
+            found = np.where((found < 0) & known & (low == high), low, found).astype(np.int32)
+        if (found < 0).any():
             odd = values.filter(found < 0).to_list()
             raise DataError(
                 f"'{attribute.name}' is sensitive and published as it is, but the original has no "

@@ -244,7 +244,9 @@ def _read_excel(path: Path, options: ReadOptions) -> pl.DataFrame:
             raise_if_empty=False,
         )
     except (pl.exceptions.PolarsError, fastexcel.FastExcelError) as error:
-        raise DataError(f"{path}: is not a readable Excel file: {_first_line(error)}") from None
+        # What the reader says of a column may end in a list of its values.
+        reason = _first_line(error).partition(": [")[0]
+        raise DataError(f"{path}: is not a readable Excel file: {reason}") from None
     return data
 
 

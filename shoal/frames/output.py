@@ -21,6 +21,7 @@ from shoal.frames.frame import KIND_OF_EXTENSION, known_extension, only_used_cat
 from shoal.frames.options import ReadOptions
 
 _EXCEL_ROWS = 1_048_576
+_EXCEL_DIGITS = 15
 
 
 class Outbox:
@@ -217,6 +218,12 @@ def _plain(data: pl.DataFrame, kind: str) -> pl.DataFrame:
     return data.with_columns([_plain_column(column, kind) for column in data])
 
 
+def _beyond_excel(integers: pl.Series) -> bool:
+    """Excel keeps 15 digits of a number, and puts zeros for the rest."""
+    low, high = integers.min(), integers.max()
+    return isinstance(low, int) and isinstance(high, int) and max(-low, high) >= 10**_EXCEL_DIGITS
+
+
 def _plain_column(column: pl.Series, kind: str) -> pl.Series:
     dtype = column.dtype
     if isinstance(dtype, pl.Enum | pl.Categorical):
@@ -227,10 +234,12 @@ def _plain_column(column: pl.Series, kind: str) -> pl.Series:
         return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
     if dtype in (pl.Binary, pl.Object):
         raise OutputError(f"column '{column.name}' holds {dtype}, which {kind} cannot; write Parquet instead")
-    if kind == "jsonl":
-        return column
     if isinstance(dtype, pl.Duration):
         return column.dt.to_string("iso")
+    if kind == "jsonl":
+        return column
+    if kind == "excel" and (dtype == pl.Time or (dtype.is_integer() and _beyond_excel(column))):
+        return column.cast(pl.String)  # a time of day would become one of the year 1899
     if isinstance(dtype, pl.List):
         # Value sets: {15, 20, 48}.
         return (

@@ -181,12 +181,17 @@ def parse(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _parse_times(text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Read times and date-times. Durations and zoned times are left to be compared as text."""
+    """Read times and date-times. Durations are left to be compared as text."""
     if isinstance(dtype, pl.Time):
         return text.str.to_time("%H:%M:%S%.f", strict=False)
-    if not isinstance(dtype, pl.Datetime) or dtype.time_zone is not None:
+    if not isinstance(dtype, pl.Datetime):
         return pl.Series("leaves", [None] * len(text), dtype=dtype)
     spaced = text.str.replace("T", " ", literal=True)
+    if dtype.time_zone is not None:
+        zoned = spaced.str.replace("Z$", "+00:00").str.to_datetime(
+            "%Y-%m-%d %H:%M:%S%.f%:z", time_unit=dtype.time_unit, time_zone="UTC", strict=False
+        )
+        return zoned.dt.convert_time_zone(dtype.time_zone)
     read = spaced.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit=dtype.time_unit, strict=False)
     days = spaced.str.to_date("%Y-%m-%d", strict=False).cast(dtype)
     return pl.DataFrame({"read": read, "days": days}).select(pl.coalesce("read", "days")).to_series()
