@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.arrays import LongVector
-from shoal.groups import group
+from shoal.arrays import BoolVector, LongVector
+from shoal.groups import Groups, group
 from shoal.requirements import Requirements
-from shoal.table import CodedTable
+from shoal.table import Attribute, CodedTable
 
 _BLOCKS_NAMED = 5
 
@@ -33,11 +33,10 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     A block whose rows all share one class fails a monotone model only if every way to split it does, so some
     of its rows must go; all of them, where no part of it satisfies the model either.
     """
-    block_of = table.block_of
-    blocks = int(block_of.max(initial=0)) + 1
+    groups = _block_groups(table)
+    blocks = len(groups)
     if blocks == 1:
         return []
-    groups = group(block_of, blocks, table.sensitive_codes, table.sensitive, table.sensitive_counts)
     lost = np.zeros(blocks, np.int64)
     titles = []
     for model in requirements.group_models:
@@ -51,18 +50,58 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
         return []
     worst = np.flatnonzero(lost)
     worst = worst[np.argsort(-lost[worst], kind="stable")]
-    first_row = np.unique(block_of, return_index=True)[1]
-    shown = [
-        f"{_block_name(table, int(first_row[block]))} ({groups.size[block]:,} rows)"
-        for block in worst[:_BLOCKS_NAMED]
-    ]
-    more = f" and {len(worst) - _BLOCKS_NAMED:,} more" if len(worst) > _BLOCKS_NAMED else ""
     return [
         f"generalization limits part the table into {blocks:,} blocks that can share no class, and "
-        f"{len(worst):,} of them cannot satisfy {' and '.join(titles)} alone: {'; '.join(shown)}{more}. "
+        f"{len(worst):,} of them cannot satisfy {' and '.join(titles)} alone: "
+        f"{_listed(_named(table, groups, worst[:_BLOCKS_NAMED]), len(worst))}. "
         f"At least {needed:,} rows would have to be suppressed, {suppressible:,} may be: loosen the limits, or "
         f"permit more suppression"
     ]
+
+
+def unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str], int]:
+    """Return which blocks satisfy the requirements as one class, the others by name and size, largest first, and
+    how many rows those have. O(rows).
+    """
+    groups = _block_groups(table)
+    good = requirements.satisfied(groups)
+    bad = np.flatnonzero(~good)
+    bad = bad[np.argsort(-groups.size[bad], kind="stable")]
+    return good, _named(table, groups, bad), int(groups.size[bad].sum())
+
+
+def refusal(table: CodedTable, requirements: Requirements, names: Sequence[str], dropped: int) -> str:
+    """Say why blocks that fall short as one class cannot all be left out; `names` and `dropped` as of `unserved`."""
+    asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
+    if not any(_parts(attribute) for attribute in table.attributes):
+        return f"even one class of all {table.rows:,} rows does not reach {asked}: ask for less, or bring more rows"
+    return (
+        f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not reach {asked} alone: "
+        f"{_listed(names[:_BLOCKS_NAMED], len(names))}. {requirements.suppressible(table.rows):,} rows may be "
+        "suppressed: loosen the limits, or permit more suppression"
+    )
+
+
+def _block_groups(table: CodedTable) -> Groups:
+    block_of = table.block_of
+    blocks = int(block_of.max(initial=0)) + 1
+    return group(block_of, blocks, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+
+
+def _named(table: CodedTable, groups: Groups, blocks: LongVector) -> list[str]:
+    """Name blocks, with their sizes."""
+    first_row = np.unique(table.block_of, return_index=True)[1]
+    return [f"{_block_name(table, int(first_row[block]))} ({groups.size[block]:,} rows)" for block in blocks]
+
+
+def _listed(names: Sequence[str], count: int) -> str:
+    more = f" and {count - _BLOCKS_NAMED:,} more" if count > _BLOCKS_NAMED else ""
+    return "; ".join(names) + more
+
+
+def _parts(attribute: Attribute) -> bool:
+    """Whether a limit on this column parts the table."""
+    return len(attribute.hierarchy.levels[-1].starts) > 1
 
 
 def _block_name(table: CodedTable, row: int) -> str:
@@ -70,7 +109,7 @@ def _block_name(table: CodedTable, row: int) -> str:
     names = []
     for index, attribute in enumerate(table.attributes):
         hierarchy = attribute.hierarchy
-        if len(hierarchy.levels[-1].starts) > 1:
+        if _parts(attribute):
             code = table.codes[row : row + 1, index]
             node = hierarchy.names(hierarchy.low[-1, code], hierarchy.high[-1, code], hierarchy.height)[0]
             names.append(f"{attribute.name} = {'null' if node is None else node}")

@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from shoal.groups import Groups, Histograms
 from shoal.hierarchy import Hierarchy, Level
 from shoal.models.alpha_k import AlphaK
+from shoal.models.extended_p import ExtendedPSensitive
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import (
     DistinctDiversity,
@@ -50,6 +51,7 @@ OPTIONS = {
     "t-hierarchical": st.builds(partial(HierarchicalCloseness, **PLACE), t=shares),
     "alpha-k": st.builds(partial(AlphaK, **PLACE), alpha=shares, k=st.integers(1, 3)),
     "p-sensitive": st.builds(PSensitive, p=wholes) | st.builds(partial(PSensitive, **PLACE), p=wholes),
+    "extended-p-sensitive": st.builds(partial(ExtendedPSensitive, **PLACE), p=wholes),
 }
 models = st.one_of(list(OPTIONS.values()))
 LOOSEST = {
@@ -63,6 +65,7 @@ LOOSEST = {
     "t-hierarchical": HierarchicalCloseness(t=1, **PLACE),
     "alpha-k": AlphaK(alpha=1, **PLACE),
     "p-sensitive": PSensitive(p=2, **PLACE),
+    "extended-p-sensitive": ExtendedPSensitive(p=2, **PLACE),
 }
 
 
@@ -89,6 +92,8 @@ def plain_rule(model, rows, table, codes_of):
         return size >= model.k
     if isinstance(model, DistinctDiversity):
         return len(counts) >= model.l
+    if isinstance(model, ExtendedPSensitive):
+        return len(counts) >= model.p
     if isinstance(model, ProbabilisticDiversity):
         return all(count / size <= 1 / model.l + 1e-12 for count in counts)
     if isinstance(model, EntropyDiversity):

@@ -9,6 +9,16 @@ METHODS: Registry[Method] = Registry(
         "mondrian": "shoal.methods.mondrian:Mondrian",
         "full-domain": "shoal.methods.full_domain:FullDomain",
         "incognito": "shoal.methods.incognito:Incognito",
+        "hybrid": "shoal.methods.hybrid:Hybrid",
+        "hybrid-mondrian": "shoal.methods.hybrid_mondrian:HybridMondrian",
+        "relocate": "shoal.methods.hybrid_mondrian:Relocate",
+        "p-k": "shoal.methods.p_k:PK",
+        "greedy-p-k": "shoal.methods.greedy_p_k:GreedyPK",
+        "enhanced-p-k": "shoal.methods.enhanced_p_k:EnhancedPK",
+        "nearest": "shoal.methods.k_one:Nearest",
+        "expansion": "shoal.methods.k_one:Expansion",
+        "k-k": "shoal.methods.k_k:KK",
+        "global-1-k": "shoal.methods.global_one_k:GlobalOneK",
     },
 )
 

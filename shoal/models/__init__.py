@@ -16,6 +16,13 @@ MODELS: Registry[Model] = Registry(
         "t-hierarchical": "shoal.models.t_closeness:HierarchicalCloseness",
         "alpha-k": "shoal.models.alpha_k:AlphaK",
         "p-sensitive": "shoal.models.p_sensitive:PSensitive",
+        "hybrid-k": "shoal.models.hybrid:HybridK",
+        "alpha-hybrid": "shoal.models.hybrid:AlphaHybrid",
+        "extended-p-sensitive": "shoal.models.extended_p:ExtendedPSensitive",
+        "1-k": "shoal.models.k_type:OneK",
+        "k-1": "shoal.models.k_type:KOne",
+        "k-k": "shoal.models.k_type:KK",
+        "global-1-k": "shoal.models.k_type:GlobalOneK",
     },
 )
 

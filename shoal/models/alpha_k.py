@@ -75,11 +75,18 @@ class AlphaK(SensitiveModel):
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """A group that is too small, or that has too few values for all of them to have small shares."""
-        few = np.diff(self.histograms(groups).start) < self._values_needed
-        return np.asarray((groups.size < self.k) | (few & (not self.values)))
+        few = np.diff(self.histograms(groups).start) < self.values_needed
+        return np.asarray((groups.size < self.k) | few)
+
+    def protected(self, hierarchy: Hierarchy) -> BoolVector:
+        """Return which codes of the column alpha applies to."""
+        return _protected(hierarchy, self.values) if self.values else np.ones(hierarchy.size, np.bool_)
 
     @property
-    def _values_needed(self) -> int:
+    def values_needed(self) -> int:
+        """How many values a class needs at the very least; 1 where only some values are protected."""
+        if self.values:
+            return 1
         return int(np.ceil(1 / self.alpha - 1e-9))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
@@ -88,9 +95,9 @@ class AlphaK(SensitiveModel):
             return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
         counts = table.sensitive_counts[self.column]
         values = int((counts > 0).sum())
-        if not self.values and values < self._values_needed:
+        if values < self.values_needed:
             return (
-                f"no release can satisfy {self.title}: it takes {self._values_needed:,} values, "
+                f"no release can satisfy {self.title}: it takes {self.values_needed:,} values, "
                 f"`{self.column_name}` has {values:,}"
             )
         protected = counts

@@ -134,6 +134,11 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
     if draft.broken_columns:
         return []
     sensitive = draft.names("sensitive")
+    for name in sensitive:
+        if draft.columns[name].protected and not _asks_for_p(privacy, name):
+            message = "has no effect: nothing asks for p in this column"
+            hint = "add for example privacy.p = 2"
+            found.append(Problem(dotted("columns", name, "protected"), message, hint))
     for key in SENSITIVE_KEYS:
         value = privacy.asked.get(key)
         if value is None:
@@ -153,6 +158,11 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
             if isinstance(rule, Closeness) and rule.hierarchical is not None and column is not None:
                 found += _check_distance(name, column)
     return found
+
+
+def _asks_for_p(privacy: Privacy, column: str) -> bool:
+    p = privacy.p
+    return p is not None and (not isinstance(p, dict) or column in p)
 
 
 def _check_distance(name: str, column: Column) -> list[Problem]:

@@ -113,6 +113,7 @@ class Policy(BaseModel):
         identifier: Iterable[str] = (),
         plain: Iterable[str] = (),
         k: int | None = None,
+        notion: str | None = None,
         l: Any = None,  # noqa: E741
         t: Any = None,
         alpha: Any = None,
@@ -120,6 +121,7 @@ class Policy(BaseModel):
         hierarchies: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
+        protected: Mapping[str, Sequence[str]] | None = None,
         method: str | Mapping[str, Any] = "mondrian",
         measure: str = "lm",
         suppression: float = 0.0,
@@ -135,6 +137,7 @@ class Policy(BaseModel):
             known = [
                 *roles,
                 "k",
+                "notion",
                 "l",
                 "t",
                 "alpha",
@@ -142,19 +145,21 @@ class Policy(BaseModel):
                 "hierarchies",
                 "weights",
                 "limits",
+                "protected",
                 "method",
                 "measure",
             ]
             known += ["suppression", "other_columns", "data", "base"]
             problems.append(Problem(name, "is no keyword of a policy", did_you_mean(name, known)))
         extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
-        for key, word, values in (*extras, ("limit", "limits", limits)):
+        more = (("limit", "limits", limits), ("protected", "protected", protected))
+        for key, word, values in (*extras, *more):
             for name, value in (values or {}).items():
                 if name in columns:
                     columns[name][key] = value
                 else:
                     problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
-        asked = {"k": k, "l": l, "t": t, "alpha": alpha, "p": p}
+        asked = {"k": k, "notion": notion, "l": l, "t": t, "alpha": alpha, "p": p}
         raw = {
             "data": {"other_columns": other_columns, **(data or {})},
             "columns": columns,
@@ -262,7 +267,14 @@ class Policy(BaseModel):
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""
-        return self.privacy.models(self.names("sensitive") if sensitive is None else sensitive)
+        names = self.names("sensitive") if sensitive is None else sensitive
+        models = self.privacy.models(names)
+        protected = {name: self.columns[name].protected for name in names if name in self.columns}
+        if not any(protected.values()):
+            return models
+        from shoal.models.extended_p import extended
+
+        return tuple(extended(model, [protected.get(name) or () for name in names]) for model in models)
 
     def requirements(self, sensitive: Sequence[str] | None = None) -> Requirements:
         """Return what a release must satisfy and optimize."""

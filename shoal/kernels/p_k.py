@@ -1,0 +1,375 @@
+"""Growing classes for p-sensitive k-anonymity, one at a time from a seed: by diversity first, then by loss.
+
+Rows with equal quasi-identifiers lie at one *point*; rows with equal labels are of one *kind*; rows with both equal
+are one *atom*. Labels are what diversity counts: sensitive values, or what they are taken for. Those of all demands
+are numbered through, so that a label also tells its demand.
+
+What columns lose is in three arrays, in whole units so that ties are exact. ``shape[j]`` is the size of column
+`j`, the number of its ordered codes (-1 for a column with a tree), and where it starts in `node`, in `loss` and
+in a table over all codes of all columns. In a tree, level after level, ``node`` is the first code of the node of
+each code and ``loss`` the loss of showing it. In a free column ``loss`` is where each code lies, so that differences
+are losses, followed by the loss of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+
+MUST = 1 << 40
+"""Score of a label that must be taken now, or its share in what remains becomes too large."""
+FORBIDDEN = -(1 << 55)
+"""Score of a label that a class may not take."""
+RARE = 1 << 20
+"""Score of a rare value of the hardest demand while a class lacks those it has to take."""
+
+
+class Pool(NamedTuple):
+    """The rows that are in no class yet, as counts; changed in place."""
+
+    codes: IntMatrix
+    """``[points, columns]``"""
+    point: IntVector
+    """Atom -> point."""
+    kind: IntVector
+    """Atom -> kind."""
+    left: LongVector
+    """Atom -> rows left."""
+    start: LongVector
+    """Kind -> first place in `listed`; one more at the end."""
+    listed: IntVector
+    """Atoms, kind after kind; in each kind those with rows left come first."""
+    place: IntVector
+    """Atom -> its place in `listed`."""
+    live: LongVector
+    """Kind -> atoms with rows left."""
+    labels: IntMatrix
+    """``[kinds, demands]``"""
+    rows: LongVector
+    """Label -> rows left."""
+    point_rows: LongVector
+    """Point -> rows left."""
+
+
+class Rules(NamedTuple):
+    """What every class needs."""
+
+    k: int
+    """Rows."""
+    p: LongVector
+    """Demand -> different labels."""
+    most: LongVector
+    """Label -> most rows in a class of k rows."""
+    share: FloatVector
+    """Label -> largest permitted share; above 1 where any is."""
+    guarded: bool
+    """Leave enough labels for the classes that are still wanted."""
+    farthest: bool
+    """The next seed is the row farthest from the last one; otherwise the first atom that will do."""
+
+
+class Desk(NamedTuple):
+    """Working memory of `grow_classes`, where it also finds what it had begun."""
+
+    state: LongVector
+    """Rows drawn, classes made, classes still wanted, rows left, 1 when done."""
+    far: LongVector
+    """Point -> loss together with the latest seed."""
+    atom: IntVector
+    """The atoms that were drawn, in order."""
+    owner: IntVector
+    """The class of each."""
+
+
+@njit(cache=True, nogil=True)
+def _range_loss(shape, node, loss, j, low, high):
+    """What column j loses by showing the smallest permitted range over both codes."""
+    size, ordered = shape[j, 0], shape[j, 1]
+    at = shape[j, 3]
+    if ordered >= 0:
+        if low == high:
+            return np.int64(0)
+        return loss[at + size] if high >= ordered else loss[at + high] - loss[at + low]
+    up, end = shape[j, 2], shape[j, 2] + (shape[j, 4] - 1) * size
+    while up < end and node[up + low] != node[up + high]:
+        up += size
+    return loss[at + up - shape[j, 2] + low]
+
+
+@njit(cache=True, nogil=True)
+def _widen(shape, node, loss, j, low, high, grown):
+    """Tabulate what column j loses once each of its codes has joined ``low..high``."""
+    for code in range(shape[j, 0]):
+        grown[shape[j, 5] + code] = _range_loss(shape, node, loss, j, min(low, code), max(high, code))
+
+
+@njit(cache=True, nogil=True)
+def _draw(pool, atom, change):
+    """Take a row of an atom out of the pool (change = -1), or put it back (1)."""
+    kind = pool.kind[atom]
+    begin = pool.start[kind]
+    if change > 0 and pool.left[atom] == 0:
+        pool.live[kind] += 1
+    if pool.left[atom] + min(change, 0) == 0:
+        # The atom changes places with the last live one, or with the first that is not.
+        here, there = pool.place[atom], begin + pool.live[kind] - 1
+        other = pool.listed[there]
+        pool.listed[here], pool.listed[there] = other, atom
+        pool.place[other], pool.place[atom] = here, there
+        if change < 0:
+            pool.live[kind] -= 1
+    pool.left[atom] += change
+    pool.point_rows[pool.point[atom]] += change
+    for j in range(pool.labels.shape[1]):
+        pool.rows[pool.labels[kind, j]] += change
+
+
+@njit(cache=True, nogil=True)
+def grow_classes(pool, shape, node, loss, rules, desk, patience):
+    """Grow classes until no further one can be completed; return after about `patience` visits of points.
+
+    While a class is short of labels it takes the row that brings most of those missing, later the one that brings
+    least; among those the row that makes the class lose least. The next seed is the row that loses most together
+    with the last one (`Rules.farthest`). Equals are decided by the number of their atom. What a row loses with a
+    class only grows with the class, so former losses are bounds: all points are looked at once per class, later only
+    those whose bound does not rule them out. O(classes x points x columns + rows x (kinds + atoms)).
+
+    A guarded class leaves, for the v classes that are wanted after it, labels enough: v classes with p labels each
+    exist just if the labels, each counted at most v times, add up to p v. A class that cannot be completed so gives
+    its rows back, and one class fewer is wanted.
+    """
+    state, far = desk.state, desk.far
+    points, width = pool.codes.shape
+    kinds, demands = pool.labels.shape
+    bound = np.zeros(points, np.int64)
+    seen = np.zeros(points, np.int64)
+    worth = np.zeros(len(pool.rows), np.int64)
+    kinds_left = np.zeros(kinds, np.int32)
+    chosen_kinds = np.zeros(kinds, np.int32)
+    cells = 0
+    for j in range(width):
+        cells += shape[j, 0]
+    grown = np.zeros(cells, np.int64)
+    low = np.zeros(width, np.int64)
+    high = np.zeros(width, np.int64)
+    inside = np.zeros(len(pool.rows), np.int64)
+    demand_of = np.zeros(len(pool.rows), np.int64)
+    for kind in range(kinds):
+        for d in range(demands):
+            demand_of[pool.labels[kind, d]] = d
+    different = np.zeros(demands, np.int64)
+    spare = np.zeros(demands, np.int64)
+    standing = np.empty(points, np.int32)
+    standing_points = 0
+    for point in range(points):
+        if pool.point_rows[point] > 0:
+            standing[standing_points] = point
+            standing_points += 1
+    now = 0
+    visits = 0
+    while state[4] == 0 and visits < patience:
+        if state[3] < rules.k:
+            state[4] = 1
+            break
+        begin = state[0]
+        state[2] = min(state[2], state[3] // rules.k)
+        later = max(state[2] - 1, 0) if rules.guarded else 0
+        rest = state[3] - rules.k
+        for d in range(demands):
+            spare[d] = -rules.p[d] * later
+            different[d] = 0
+        frequent = 0
+        for label in range(len(pool.rows)):
+            inside[label] = 0
+            spare[demand_of[label]] += min(pool.rows[label], later)
+        hardest = 0
+        for d in range(demands):
+            if spare[d] * rules.p[hardest] < spare[hardest] * rules.p[d]:
+                hardest = d
+        for label in range(len(pool.rows)):
+            frequent += 1 if demand_of[label] == hardest and pool.rows[label] > later else 0
+        rare = rules.p[hardest] - frequent if later > 0 else 0
+        standing_kinds = 0
+        for kind in range(kinds):
+            if pool.live[kind] > 0:
+                kinds_left[standing_kinds] = kind
+                standing_kinds += 1
+        size = 0
+        complete = False
+        while True:
+            missing = False
+            for d in range(demands):
+                missing |= different[d] < rules.p[d]
+            if size >= rules.k and not missing:
+                complete = True
+                break
+            for label in range(len(pool.rows)):
+                d = demand_of[label]
+                lack = rules.p[d] - different[d]
+                scarce = pool.rows[label] <= later
+                if inside[label] >= rules.most[label] or (scarce and spare[d] < 1):
+                    worth[label] = FORBIDDEN
+                    continue
+                worth[label] = 0
+                if inside[label] == 0:
+                    worth[label] = -1 if not missing else lack * (demands + 1) if lack > 0 else 1
+                    if missing and d == hardest and scarce and rare > 0 and lack > 0:
+                        worth[label] += RARE
+                if rules.share[label] <= 1.0 and pool.rows[label] > rules.share[label] * rest + 1e-9:
+                    worth[label] += MUST
+            # In a class that is short, less is brought by a row with no missing label, whatever else it brings.
+            best = np.int64(demands + 1) if missing else np.int64(-demands)
+            equals = 0
+            for at in range(standing_kinds):
+                kind = kinds_left[at]
+                total = np.int64(0)
+                for d in range(demands):
+                    total += worth[pool.labels[kind, d]]
+                if total >= best and pool.live[kind] > 0:
+                    equals = 0 if total > best else equals
+                    best = total
+                    chosen_kinds[equals] = kind
+                    equals += 1
+            if equals == 0:
+                break
+            chosen = -1
+            least = np.int64(-1)
+            for turn in range(equals):
+                kind = chosen_kinds[turn]
+                for at in range(pool.start[kind], pool.start[kind] + pool.live[kind]):
+                    atom = pool.listed[at]
+                    point = pool.point[atom]
+                    if size == 0:
+                        if far[point] > least or (far[point] == least and atom < chosen):
+                            least, chosen = far[point], atom
+                        continue
+                    if chosen >= 0 and (bound[point] > least or (bound[point] == least and atom > chosen)):
+                        continue
+                    if seen[point] != now:
+                        total = np.int64(0)
+                        for j in range(width):
+                            total += grown[shape[j, 5] + pool.codes[point, j]]
+                        bound[point] = total
+                        seen[point] = now
+                        if chosen >= 0 and (total > least or (total == least and atom > chosen)):
+                            continue
+                    least, chosen = bound[point], atom
+            kind = pool.kind[chosen]
+            for d in range(demands):
+                label = pool.labels[kind, d]
+                if pool.rows[label] <= later:
+                    spare[d] -= 1
+                    if d == hardest and inside[label] == 0:
+                        rare -= 1
+                different[d] += 1 if inside[label] == 0 else 0
+                inside[label] += 1
+            _draw(pool, chosen, -1)
+            desk.atom[state[0]] = chosen
+            desk.owner[state[0]] = state[1]
+            state[0] += 1
+            state[3] -= 1
+            point = pool.point[chosen]
+            now += 1
+            for j in range(width):
+                code = pool.codes[point, j]
+                if size == 0:
+                    low[j] = high[j] = code
+                elif low[j] <= code <= high[j]:
+                    continue
+                low[j], high[j] = min(low[j], code), max(high[j], code)
+                _widen(shape, node, loss, j, low[j], high[j], grown)
+            if size == 0:
+                kept = 0
+                for at in range(standing_points):
+                    point = standing[at]
+                    if pool.point_rows[point] == 0 and point != pool.point[chosen]:
+                        continue
+                    standing[kept] = point
+                    kept += 1
+                    total = np.int64(0)
+                    for j in range(width):
+                        total += grown[shape[j, 5] + pool.codes[point, j]]
+                    bound[point] = total
+                    far[point] = total if rules.farthest else 0
+                    seen[point] = now
+                standing_points = kept
+                visits += kept
+            size += 1
+        if complete:
+            state[1] += 1
+            state[2] -= 1
+            continue
+        while state[0] > begin:
+            state[0] -= 1
+            state[3] += 1
+            _draw(pool, desk.atom[state[0]], 1)
+        standing_points = 0
+        for point in range(points):
+            if pool.point_rows[point] > 0:
+                standing[standing_points] = point
+                standing_points += 1
+        if later == 0:
+            state[4] = 1
+        state[2] -= 1
+
+
+@njit(cache=True, nogil=True)
+def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
+    """Give each row to the class whose total loss grows least by it, the first of equals; return the classes.
+
+    The ends `low` and `high`, the sizes and the counts of labels of each class are changed as it grows. Classes in
+    which a label would get more than its share are left out, unless all are. O(rows x classes x columns), but most
+    classes are ruled out by what they lose already.
+    """
+    rows, width = codes.shape
+    classes = len(size)
+    own = np.zeros((classes, width), np.int64)
+    whole = np.zeros(classes, np.int64)
+    for c in range(classes):
+        for j in range(width):
+            own[c, j] = _range_loss(shape, node, loss, j, low[c, j], high[c, j])
+            whole[c] += own[c, j]
+    given = np.zeros(rows, np.int32)
+    for row in range(rows):
+        best, least, strict = -1, np.int64(0), counts.shape[1] > 0
+        while best < 0:
+            for c in range(classes):
+                if best >= 0 and whole[c] >= least:
+                    continue
+                allowed = True
+                if strict:
+                    for d in range(labels.shape[1]):
+                        label = labels[row, d]
+                        if counts[c, label] + 1 > share[label] * (size[c] + 1) + 1e-9:
+                            allowed = False
+                            break
+                if not allowed:
+                    continue
+                growth = whole[c]
+                for j in range(width):
+                    code = codes[row, j]
+                    if code < low[c, j] or code > high[c, j]:
+                        wide = _range_loss(shape, node, loss, j, min(low[c, j], code), max(high[c, j], code))
+                        growth += (size[c] + 1) * (wide - own[c, j])
+                        if best >= 0 and growth >= least:
+                            break
+                if best < 0 or growth < least:
+                    best, least = c, growth
+            strict = False
+        given[row] = best
+        size[best] += 1
+        for j in range(width):
+            code = codes[row, j]
+            if code < low[best, j] or code > high[best, j]:
+                low[best, j], high[best, j] = min(low[best, j], code), max(high[best, j], code)
+                wide = _range_loss(shape, node, loss, j, low[best, j], high[best, j])
+                whole[best] += wide - own[best, j]
+                own[best, j] = wide
+        if counts.shape[1] > 0:
+            for d in range(labels.shape[1]):
+                counts[best, labels[row, d]] += 1
+    return given

@@ -1,0 +1,375 @@
+"""Clusterings for p-sensitive k-anonymity: against plain twins, brute force, and the worked examples."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import InfeasibleError, PolicyError
+from shoal.feasibility import explain, most_sensitive_classes
+from shoal.kernels import p_k as kernels
+from shoal.methods import METHODS
+from shoal.methods.demands import demands_of
+from shoal.methods.range_losses import range_losses
+from shoal.methods.sensitive_classes import _pool, _Problem, cluster, limited_by_values
+from shoal.models.alpha_k import AlphaK
+from shoal.models.extended_p import ExtendedPSensitive, strong_values
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity
+from shoal.models.p_sensitive import PSensitive
+from shoal.policy import Policy
+from shoal.requirements import Requirements
+from shoal.run import Run
+from tests import naive
+from tests.rules import PLACE, TREE, of_counts, simple_table
+from tests.strategies import tables
+
+CLUSTERINGS = ("greedy-p-k", "enhanced-p-k", "p-k")
+
+
+def asking(*models, **options):
+    return Requirements(models=models, **options)
+
+
+@st.composite
+def wishes(draw):
+    """Requirements that the clusterings are made for, and some that they are not."""
+    models = [KAnonymity(k=draw(st.integers(2, 4)))] if draw(st.booleans()) else []
+    choices = [
+        st.builds(PSensitive, p=st.integers(2, 3)),
+        st.builds(DistinctDiversity, l=st.integers(2, 3), column=st.just(0), column_name=st.just("s0")),
+        st.builds(
+            AlphaK,
+            alpha=st.sampled_from([0.3, 0.4, 0.5, 0.6, 0.75]),
+            k=st.integers(1, 3),
+            column=st.just(0),
+            column_name=st.just("s0"),
+        ),
+        st.builds(
+            ExtendedPSensitive,
+            p=st.integers(2, 3),
+            protected=st.sampled_from([(), ("v0",), ("v0", "v1")]),
+            column=st.just(0),
+            column_name=st.just("s0"),
+        ),
+        st.builds(
+            EntropyDiversity, l=st.sampled_from([1.5, 2.0]), column=st.just(0), column_name=st.just("s0")
+        ),
+    ]
+    models += draw(st.lists(st.one_of(choices), max_size=2))
+    measure = draw(st.sampled_from(["lm", "il", "gcp", "entropy", "avg"]))
+    return asking(*models, measure=measure)
+
+
+def by_the_book(model, table, rows):
+    """Do these rows satisfy the model as one class?"""
+    codes = [table.sensitive_codes[rows, j].tolist() for j in range(len(table.sensitive))]
+    if isinstance(model, KAnonymity):
+        return len(rows) >= model.k
+    if isinstance(model, PSensitive):
+        return all(len(set(own)) >= model.p for own in codes)
+    own = codes[0]
+    if isinstance(model, DistinctDiversity):
+        return len(set(own)) >= model.l
+    if isinstance(model, AlphaK):
+        return len(rows) >= model.k and max(own.count(v) for v in own) <= model.alpha * len(rows) + 1e-9
+    if isinstance(model, EntropyDiversity):
+        shares = [own.count(v) / len(own) for v in set(own)]
+        return -sum(s * np.log(s) for s in shares) >= np.log(model.l) - 1e-9
+    # Protected leaves are what they would be anyway: strong values of their own.
+    return len(set(own)) >= model.p
+
+
+# --- the kernels ------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(
+    table=tables(rows=st.integers(1, 12), columns=st.integers(1, 3)),
+    wish=wishes(),
+    guarded=st.booleans(),
+    farthest=st.booleans(),
+)
+def test_classes_grow_as_in_the_plain_twin(table, wish, guarded, farthest):
+    if any(
+        isinstance(m, ExtendedPSensitive) and len(table.sensitive[0].hierarchy.leaves) < 2
+        for m in wish.models
+    ):
+        return
+    losses = range_losses(table, wish.measure)
+    rows = np.arange(table.rows)
+    labels = _Problem(table, wish, Run.start(1)).labels(rows)
+    point_of, first = naive.distinct(np.ascontiguousarray(table.codes))
+    kind_of, kind_first = naive.distinct(labels.of)
+    atom_of, atom_first = naive.distinct(np.stack([kind_of, point_of], axis=1))
+    pool = _pool(
+        np.ascontiguousarray(table.codes)[first], point_of[atom_first], kind_of[atom_first],
+        np.bincount(atom_of), labels.of[kind_first], labels.rows,
+    )  # fmt: skip
+    most = np.where(labels.share > 1, table.rows, np.floor(labels.share * labels.size + 1e-9)).astype(
+        np.int64
+    )
+    p = np.array([demand.p for demand in demands_of(table, wish).each], np.int64)
+    rules = kernels.Rules(labels.size, p, most, labels.share, guarded, farthest)
+    desk = kernels.Desk(
+        np.array([0, 0, labels.most_classes, table.rows, 0]),
+        np.zeros(len(first), np.int64),
+        np.zeros(table.rows, np.int32),
+        np.zeros(table.rows, np.int32),
+    )
+    plain = copy.deepcopy(desk)
+    naive.grow_classes(pool, *losses, rules, plain, 0)
+    before = pool.left.copy()
+    while desk.state[4] == 0:
+        kernels.grow_classes(pool, *losses, rules, desk, 1)
+    drawn = int(desk.state[0])
+    assert desk.state[:2].tolist() == plain.state[:2].tolist()
+    assert desk.atom[:drawn].tolist() == plain.atom[:drawn].tolist()
+    assert desk.owner[:drawn].tolist() == plain.owner[:drawn].tolist()
+    # What was not drawn is still there, in every count.
+    assert (before - pool.left).tolist() == np.bincount(desk.atom[:drawn], minlength=len(before)).tolist()
+    assert pool.left.sum() == table.rows - drawn
+    for kind in range(len(pool.live)):
+        listed = pool.listed[pool.start[kind] : pool.start[kind + 1]]
+        assert all((pool.left[atom] > 0) == (i < pool.live[kind]) for i, atom in enumerate(listed))
+
+
+@settings(max_examples=80)
+@given(table=tables(rows=st.integers(2, 10), columns=st.integers(1, 3)), data=st.data())
+def test_rows_are_dealt_out_as_by_the_plain_twin(table, data):
+    losses = range_losses(table, data.draw(st.sampled_from(["lm", "il"])))
+    classes = data.draw(st.integers(1, table.rows - 1))
+    codes = np.ascontiguousarray(table.codes)
+    labels = np.ascontiguousarray(table.sensitive_codes[:, :1])
+    watch = data.draw(st.booleans())
+    counts = np.zeros((classes, 4 if watch else 0), np.int32)
+    if watch:
+        counts[np.arange(classes), labels[:classes, 0]] = 1
+    share = np.array(data.draw(st.lists(st.sampled_from([0.34, 0.5, 2.0]), min_size=4, max_size=4)))
+    start = (codes[:classes], codes[:classes], np.ones(classes, np.int64), counts)
+    ours, twins = ([part.copy() for part in start] for _ in range(2))
+    found = kernels.deal_out(codes[classes:], labels[classes:], *ours, share, *losses)
+    expected = naive.deal_out(codes[classes:], labels[classes:], *twins, share, *losses)
+    assert found.tolist() == expected.tolist()
+    for mine, twin in zip(ours, twins, strict=True):
+        assert np.array_equal(mine, twin)
+
+
+# --- releases ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLUSTERINGS)
+@settings(max_examples=120)
+@given(table=tables(rows=st.integers(1, 14)), wish=wishes(), seed=st.integers(0, 3))
+def test_no_class_violates_its_models(name, table, wish, seed):
+    leaves = len(table.sensitive[0].hierarchy.leaves)
+    if any(isinstance(m, ExtendedPSensitive) and len(m.protected) > leaves for m in wish.models):
+        return
+    whole = np.arange(table.rows)
+    possible = all(by_the_book(model, table, whole) for model in wish.models)
+    options = {"seeds": "random"} if name == "greedy-p-k" and seed else {}
+    try:
+        release = METHODS[name](**options).anonymize(table, wish, Run.start(seed))
+    except InfeasibleError:
+        assert not possible
+        return
+    assert possible
+    assert release.region_of.min() == 0
+    for region in range(release.region_of.max() + 1):
+        rows = np.flatnonzero(release.region_of == region)
+        assert all(by_the_book(model, table, rows) for model in wish.models)
+        for j, attribute in enumerate(table.attributes):
+            codes = table.codes[rows, j]
+            ends = attribute.hierarchy.lift(codes.min(keepdims=True), codes.max(keepdims=True))
+            assert (release.low[region, j], release.high[region, j]) == (ends[0][0], ends[1][0])
+
+
+def most_classes(table, models):
+    """The exact maximum over all partitions of the rows into satisfying classes."""
+    best = 0
+
+    def place(row, parts):
+        nonlocal best
+        if row == table.rows:
+            if all(by_the_book(model, table, part) for part in parts for model in models):
+                best = max(best, len(parts))
+            return
+        for part in parts:
+            part.append(row)
+            place(row + 1, parts)
+            part.pop()
+        parts.append([row])
+        place(row + 1, parts)
+        parts.pop()
+
+    place(0, [])
+    return best
+
+
+@settings(max_examples=40)
+@given(
+    table=tables(rows=st.integers(2, 7), columns=st.just(1)),
+    k=st.integers(2, 3),
+    p=st.integers(2, 3),
+)
+def test_number_of_classes_against_the_exact_maximum(table, k, p):
+    models = (KAnonymity(k=k), PSensitive(p=p))
+    wish = asking(*models)
+    exact = most_classes(table, models)
+    if exact == 0:
+        assert explain(table, wish)
+        with pytest.raises(InfeasibleError):
+            cluster(table, wish, Run.start(1), guarded=True)
+        return
+    found = cluster(table, wish, Run.start(1), guarded=True)
+    assert found.classes <= exact <= found.bound
+    assert METHODS["p-k"]().anonymize(table, wish, Run.start(1)).facts["classes"] >= found.classes
+    if len(table.sensitive) == 1:
+        assert found.classes == exact == found.bound
+
+
+@settings(max_examples=100)
+@given(
+    counts=st.lists(st.integers(1, 12), min_size=2, max_size=8),
+    k=st.integers(2, 6),
+    p=st.integers(2, 5),
+    seed=st.integers(0, 99),
+)
+def test_enhanced_reaches_the_bound_with_one_column(counts, k, p, seed):
+    codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+    names = pl.Series([f"v{i}" for i in range(8)])
+    from shoal.hierarchy import Hierarchy
+    from shoal.hierarchy.tree import tiled
+
+    flat = Hierarchy(names, tiled([names, pl.Series(["*"] * 8)]))
+    table = simple_table(codes.tolist(), hierarchy=flat)
+    bound = most_sensitive_classes([np.array(counts)], p, k).classes
+    wish = asking(KAnonymity(k=k), PSensitive(p=p))
+    if bound == 0:
+        assert explain(table, wish)
+    else:
+        assert cluster(table, wish, Run.start(1), guarded=True).classes == bound
+        assert limited_by_values(table, wish, Run.start(1)) == (bound < table.rows // k)
+
+
+def test_the_worked_example_is_1_sensitive_until_a_value_changes():
+    rows = pl.DataFrame(
+        {
+            "age": [20] * 3 + [30] * 4,
+            "zip": ["41099"] * 7,
+            "diagnosis": ["AIDS"] * 3 + ["Diabetes"] * 2 + ["Tuberculosis"] * 2,
+            "income": [60, 60, 40, 50, 40, 50, 40],
+        }
+    )
+    asked = {"quasi": ["age", "zip"], "sensitive": ["diagnosis", "income"], "k": 3, "p": 2}
+    before = shoal.audit(rows, **asked)
+    assert [v.reached for v in before.verdicts] == [3, 1, 2]
+    changed = rows.with_columns(pl.Series("diagnosis", ["Asthma", *rows["diagnosis"][1:]]))
+    after = shoal.audit(changed, **asked)
+    assert [v.reached for v in after.verdicts] == [3, 2, 2]
+    assert all(v.holds for v in after.verdicts)
+    for method in CLUSTERINGS:
+        made = shoal.anonymize(changed, method=method, **asked)
+        assert made.classes == 2
+        assert made.measures["lm"] == 0
+
+
+def test_the_largest_class_is_kept_small_by_alpha():
+    """Six flu among twelve rows: at alpha = 0.5 and k = 4 each of three classes has exactly two of them."""
+    table = simple_table([0] * 6 + [1, 2, 3] * 2)
+    wish = asking(KAnonymity(k=4), AlphaK(alpha=0.5, **PLACE))
+    for name in CLUSTERINGS:
+        release = METHODS[name]().anonymize(table, wish, Run.start(1))
+        flu = np.bincount(release.region_of[:6], minlength=3)
+        assert flu.tolist() == [2, 2, 2]
+
+
+def test_only_the_protected_values_are_kept_apart():
+    """Two rows of ulcer, which may be half of a class: k = 2 gives a class to each."""
+    table = simple_table([0, 0, 2, 2])
+    wish = asking(KAnonymity(k=2), AlphaK(alpha=0.5, values=("ulcer",), **PLACE))
+    for name in CLUSTERINGS:
+        release = METHODS[name]().anonymize(table, wish, Run.start(1))
+        assert sorted(release.region_of[2:].tolist()) == [0, 1]
+
+
+def test_seeds_must_be_known():
+    with pytest.raises(PolicyError, match="did you mean 'random'"):
+        METHODS["greedy-p-k"](seeds="randon")
+
+
+# --- extended p-sensitivity -------------------------------------------------------------------------------
+
+
+def test_a_protected_node_counts_once():
+    """Flu and cold are both diseases of the lung."""
+    model = ExtendedPSensitive(p=2, protected=("lung",), **PLACE)
+    groups = of_counts([1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1], [2, 3, 0, 1], [0, 0, 0, 0])
+    assert model.reached(groups).tolist() == [1, 2, 2, 2, 0]
+    assert model.satisfied(groups).tolist() == [False, True, True, True, False]
+    both = replace(model, protected=("lung", "stomach"))
+    assert both.reached(groups).tolist() == [1, 2, 1, 2, 0]
+
+
+def test_a_node_under_a_protected_one_is_not_strong():
+    assert strong_values(TREE, ("lung", "flu")).tolist() == [0, 0, 2, 3]
+    assert strong_values(TREE, ("flu", "lung")).tolist() == [0, 0, 2, 3]
+    assert strong_values(TREE, ("*", "stomach")).tolist() == [0, 0, 0, 0]
+    with pytest.raises(PolicyError, match="did you mean 'lung'"):
+        strong_values(TREE, ("lunge",))
+
+
+def test_extended_sensitivity_is_refused_with_its_reason():
+    table = simple_table([0, 0, 1, 1])
+    model = ExtendedPSensitive(p=2, protected=("lung",), **PLACE)
+    assert model.infeasible(table) == (
+        "no release can satisfy extended 2-sensitivity of disease: the column has 1 strong value"
+    )
+
+
+DISEASES = {"cancer": ["colon", "breast", "prostate"], "other": ["flu", "asthma"]}
+
+
+@pytest.mark.parametrize("method", [*CLUSTERINGS, "mondrian", "full-domain", "incognito"])
+def test_protected_nodes_of_a_policy_reach_every_method(method):
+    rows = pl.DataFrame(
+        {
+            "age": [20, 20, 20, 30, 30, 30],
+            "illness": ["colon", "breast", "flu", "prostate", "colon", "asthma"],
+        }
+    )
+    asked = {
+        "quasi": ["age"],
+        "sensitive": ["illness"],
+        "k": 2,
+        "p": 2,
+        "hierarchies": {"illness": {"tree": DISEASES}},
+        "protected": {"illness": ["cancer"]},
+        "method": method,
+    }
+    made = shoal.anonymize(rows, **asked)
+    assert [v.model for v in made.verdicts] == ["2-anonymity", "extended 2-sensitivity of illness"]
+    assert all(v.holds for v in made.verdicts)
+    assert made.classes == 2
+    # Four cancers, two others: at most two classes can hold something else.
+    for _, part in made.table.group_by("age"):
+        assert {"flu", "asthma"} & set(part["illness"])
+
+
+def test_protected_asks_for_p():
+    columns = {
+        "a": "quasi",
+        "b": {"role": "sensitive", "protected": ["x"], "hierarchy": {"tree": {"x": ["y"]}}},
+    }
+    with pytest.raises(PolicyError, match=r"columns\.b\.protected: has no effect"):
+        Policy.from_dict({"columns": columns, "privacy": {"k": 2}})
+    policy = Policy.from_dict({"columns": columns, "privacy": {"p": 2}})
+    assert policy.models() == (ExtendedPSensitive(p=2, protected=("x",), column=0, column_name="b"),)
+    assert Policy.from_toml(policy.to_toml()) == policy
