@@ -38,7 +38,7 @@ bench: $(VENV)-bench/bench
 	@.venv-bench/bin/python -m benchmarks
 
 docs: $(VENV)/docs
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
 
 clean:
