@@ -1,0 +1,280 @@
+"""Relocation inside boxes: a few cells are changed so that a box shows less, or parts in two that both have k rows.
+
+What columns lose is in three arrays. ``shape[j]`` is the size of column j, the number of its ordered codes (-1 for
+a column with a tree) and its start in `node` and `loss`. In a tree, level after level, ``node`` is the first code of
+the node over each code and ``loss`` the loss of showing it; in a column of free ranges, ``loss`` is where each code
+lies, so that differences are losses, followed by the loss of the whole domain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from shoal.arrays import FloatVector, IntMatrix, LongVector
+
+TRIM, PART = 0, 1
+
+
+class Desk(NamedTuple):
+    """Working memory of `relocate_cells`; nothing in it matters before or after."""
+
+    ratio: FloatVector
+    """Per box, as are the next three."""
+    chosen: NDArray[np.int64]
+    heap: LongVector
+    todo: LongVector
+    keys: LongVector
+    """Per row of the largest box, as are the next four, and one more."""
+    values: LongVector
+    upto: LongVector
+    fresh: LongVector
+    spare: IntMatrix
+    """Codes, true codes and number of each row."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _over(shape, node, loss, j, low, high):
+    """Return the loss of the smallest publishable range over ``[low, high]``, and where the level of its node
+    starts in `node`, -1 where it is no node but the range itself.
+    """
+    size, ordered, start = shape[j, 0], shape[j, 1], shape[j, 2]
+    if low == high:
+        return 0.0, -1
+    if ordered >= 0:
+        if high >= ordered:
+            return loss[start + size], -1
+        return loss[start + high] - loss[start + low], -1
+    level = start
+    while node[level + low] != node[level + high]:
+        level += size
+    return loss[level + low], level
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sort(codes, begin, end, j, keys):
+    """Sort a column of a box: ``keys`` receives code x rows + place, ascending. O(rows^1.3), few rows as a rule."""
+    rows = end - begin
+    for i in range(rows):
+        keys[i] = np.int64(codes[begin + i, j]) * rows + i
+    gap = 1
+    while gap < rows // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, rows):
+            key, at = keys[i], i
+            while at >= gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap //= 3
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _propose(codes, true, begin, end, k, most, noise, shape, node, loss, choice, desk):
+    """Find what one box gains most from, per changed cell; return that ratio, 0 where there is nothing.
+
+    `choice` receives the kind, the column, the first and last code that stay (or go to the first side), and the
+    number of changed cells. O(columns x (rows^1.3 + values^2)).
+    """
+    rows = end - begin
+    best = 0.0
+    keys, values, upto, fresh = desk.keys, desk.values, desk.upto, desk.fresh
+    upto[0] = fresh[0] = 0
+    for j in range(len(shape)):
+        _sort(codes, begin, end, j, keys)
+        if keys[0] // rows == keys[rows - 1] // rows:
+            continue
+        found = 0
+        for i in range(rows):
+            code = keys[i] // rows
+            if found == 0 or code != values[found - 1]:
+                values[found] = code
+                found += 1
+                fresh[found] = fresh[found - 1]
+            upto[found] = i + 1
+            fresh[found] += code == true[begin + keys[i] % rows, j]
+        whole = _over(shape, node, loss, j, values[0], values[found - 1])[0]
+        for a in range(found):
+            if 2 * (rows - upto[a]) < rows:
+                break
+            for z in range(found - 1, a - 1, -1):
+                if 2 * (upto[z + 1] - upto[a]) < rows:
+                    break
+                cost = fresh[found] - fresh[z + 1] + fresh[a]
+                if cost > most:
+                    break
+                part, level = _over(shape, node, loss, j, values[a], values[z])
+                # A node may hold more than what was asked for: then other ends give the same for less.
+                if level >= 0 and (
+                    (a > 0 and node[level + values[a - 1]] == node[level + values[a]])
+                    or (z + 1 < found and node[level + values[z + 1]] == node[level + values[a]])
+                ):
+                    continue
+                ratio = rows * (whole - part) / max(cost, 1) * noise[j]
+                if ratio > best * (1 + 1e-12):
+                    best = ratio
+                    choice[0], choice[1], choice[2], choice[3], choice[4] = (
+                        TRIM,
+                        j,
+                        values[a],
+                        values[z],
+                        cost,
+                    )
+        if k == 0 or rows < 2 * k:
+            continue
+        for z in range(found - 1):
+            left = upto[z + 1]
+            lack = k - min(left, rows - left)
+            if lack <= 0 or lack > most:
+                continue
+            in_left = left + lack if 2 * left < rows else left - lack
+            gain = in_left * (whole - _over(shape, node, loss, j, values[0], values[z])[0])
+            gain += (rows - in_left) * (
+                whole - _over(shape, node, loss, j, values[z + 1], values[found - 1])[0]
+            )
+            ratio = gain / lack * noise[j]
+            if ratio > best * (1 + 1e-12):
+                best = ratio
+                choice[0], choice[1], choice[2], choice[3], choice[4] = PART, j, values[0], values[z], lack
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _push(heap, count, ratio, box):
+    """Add a box to a heap by ratio, the lower number first among equals."""
+    at = count
+    while at > 0:
+        above = heap[(at - 1) // 2]
+        if ratio[above] > ratio[box] or (ratio[above] == ratio[box] and above < box):
+            break
+        heap[at] = above
+        at = (at - 1) // 2
+    heap[at] = box
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pop(heap, count, ratio):
+    """Take the first box out of a heap of so many."""
+    first, last = heap[0], heap[count - 1]
+    at = 0
+    while 2 * at + 1 < count - 1:
+        child = 2 * at + 1
+        if child + 1 < count - 1:
+            a, b = heap[child], heap[child + 1]
+            if ratio[b] > ratio[a] or (ratio[b] == ratio[a] and b < a):
+                child += 1
+        c = heap[child]
+        if ratio[last] > ratio[c] or (ratio[last] == ratio[c] and last < c):
+            break
+        heap[at] = c
+        at = child
+    heap[at] = last
+    return first
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, shape, node, loss, desk):
+    """Change cells inside boxes, always what lowers the loss most per cell, while at most `cells` change.
+
+    Box b is the rows ``begins[b]..ends[b]`` of `codes`, which are changed in place; `true` are the values before, and
+    `ids` rows of the table: both move with their rows. Either a box gives up the values outside a narrower
+    range, which become the nearest value inside; or, with k > 0, a box of at least 2k rows parts in two where
+    one side lacks rows, which come from the edge of the other. Ratios are multiplied by ``noise[b]``, one number per
+    column. With u untrue rows a box of n rows adds u + u^2 / (n - u) to the chi-squared statistic, which stays
+    within `limit`; some row of each box stays true. Returns the number of boxes, of changed cells, and the
+    statistic. O((boxes + changes) x (columns x (rows^1.3 + values^2) + log boxes)), rows and values of one box.
+    """
+    width = len(shape)
+    ratio, chosen, heap, todo = desk.ratio, desk.chosen, desk.heap, desk.todo
+    keys, spare = desk.keys, desk.spare
+    waiting, used, chi = 0, 0, 0.0
+    # Boxes to be looked at, again: at first all of them. One place that proposes compiles in half the time.
+    for b in range(boxes):
+        todo[b] = b
+    todos = boxes
+    while todos > 0 or waiting > 0:
+        for i in range(todos):
+            b = todo[i]
+            ratio[b] = _propose(
+                codes, true, begins[b], ends[b], k, cells - used, noise[b], shape, node, loss, chosen[b], desk
+            )
+            if ratio[b] > 0:
+                _push(heap, waiting, ratio, b)
+                waiting += 1
+        todos = 0
+        if waiting == 0:
+            break
+        b = _pop(heap, waiting, ratio)
+        waiting -= 1
+        kind, j, cost = chosen[b, 0], chosen[b, 1], chosen[b, 4]
+        first, last = chosen[b, 2], chosen[b, 3]
+        begin, end = begins[b], ends[b]
+        if used + cost <= cells:
+            untrue_then = untrue = 0
+            for row in range(begin, end):
+                odd = False
+                for c in range(width):
+                    odd |= codes[row, c] != true[row, c]
+                untrue += odd
+                untrue_then += odd or codes[row, j] < first or codes[row, j] > last
+            rows = end - begin
+            now = untrue + untrue * untrue / (rows - untrue)
+            if kind == TRIM:
+                if untrue_then >= rows:
+                    continue
+                then = untrue_then + untrue_then * untrue_then / (rows - untrue_then)
+                if chi - now + then > limit:
+                    continue
+                chi += then - now
+                for row in range(begin, end):
+                    codes[row, j] = min(max(codes[row, j], first), last)
+                used += cost
+            else:
+                # Rows of the first side to the front, and next to the cut those that will change sides.
+                _sort(codes, begin, end, j, keys)
+                for i in range(rows):
+                    at = begin + keys[i] % rows
+                    for c in range(width):
+                        spare[i, c], spare[i, width + c] = codes[at, c], true[at, c]
+                    spare[i, 2 * width] = ids[at]
+                for i in range(rows):
+                    for c in range(width):
+                        codes[begin + i, c], true[begin + i, c] = spare[i, c], spare[i, width + c]
+                    ids[begin + i] = spare[i, 2 * width]
+                middle = begin
+                while middle < end and codes[middle, j] <= last:
+                    middle += 1
+                small_first = 2 * (middle - begin) < rows
+                a, z = (middle, middle + cost) if small_first else (middle - cost, middle)
+                value = codes[middle - 1, j] if small_first else codes[middle, j]
+                new = z if small_first else a
+                near = far = 0
+                changed = 0
+                for row in range(begin, end):
+                    odd = a <= row < z and true[row, j] != value
+                    changed += a <= row < z and true[row, j] == codes[row, j]
+                    for c in range(width):
+                        odd |= codes[row, c] != true[row, c] and not (c == j and a <= row < z)
+                    near += odd and row < new
+                    far += odd and row >= new
+                if near >= new - begin or far >= end - new:
+                    continue
+                then = near + near * near / (new - begin - near)
+                then += far + far * far / (end - new - far)
+                if chi - now + then > limit:
+                    continue
+                chi += then - now
+                used += changed
+                for row in range(a, z):
+                    codes[row, j] = value
+                ends[b], begins[boxes], ends[boxes] = new, new, end
+                todo[0] = boxes
+                todos = 1
+                boxes += 1
+        todo[todos] = b
+        todos += 1
+    return boxes, used, chi

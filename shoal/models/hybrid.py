@@ -1,0 +1,237 @@
+"""Hybrid k-anonymity: how much of a release is untrue, and would the true distribution give it away?
+
+(Nergiz, Gök and Özkanlı 2013.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.errors import PolicyError, Problem
+from shoal.models.base import Model, Verdict
+from shoal.models.k_anonymity import KAnonymity
+from shoal.published import Published
+from shoal.table import CodedTable
+
+CELLS_AT_ONCE = 1 << 22
+"""Comparisons of rows with classes that are held in memory at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridK(Model):
+    """Every class has at least k rows, and at most a share of all quasi-identifier cells is untrue."""
+
+    name: ClassVar[str] = "hybrid-k"
+    summary: ClassVar[str] = (
+        "whoever knows a person's quasi-identifiers finds at least k rows, of which few cells are untrue"
+    )
+    needs_original: ClassVar[bool] = True
+
+    k: int
+    """Smallest permitted class."""
+    budget: float
+    """Largest permitted share of published cells that do not hold their owner's value."""
+
+    def __post_init__(self) -> None:
+        KAnonymity(k=self.k)
+        if not 0 <= self.budget <= 1:
+            raise PolicyError(
+                [
+                    Problem(
+                        "privacy.budget",
+                        f"must be a share from 0 to 1, not {self.budget}",
+                        "for example 0.01",
+                    )
+                ]
+            )
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"hybrid {self.k}-anonymity, {self.budget:.4g} of cells relocated"
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Count the cells that do not hold their owner's value. O(rows x quasi-identifiers)."""
+        reason = _unknown(published, original)
+        if reason is not None or original is None:
+            return Verdict(self.title, self.budget, None, False, f"cannot be known: {reason}")
+        changed = int(untrue_cells(published, original).sum())
+        share = changed / max(original.rows * len(original.attributes), 1)
+        sizes = KAnonymity(k=self.k).verify(published, original)
+        holds = sizes.holds and share <= self.budget + 1e-9
+        detail = f"{changed:,} cells are untrue"
+        if not sizes.holds:
+            detail += f"; the smallest class has {sizes.reached:,} rows, {self.k:,} are required"
+        return Verdict(self.title, self.budget, share, holds, detail)
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """No class can have more rows than the table."""
+        return KAnonymity(k=self.k).infeasible(table, suppressible)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaHybrid(Model):
+    """Pearson's chi-squared test does not reject that the class sizes come from the true distribution."""
+
+    name: ClassVar[str] = "alpha-hybrid"
+    summary: ClassVar[str] = (
+        "to whoever knows the true distribution, the sizes of the classes look as if chance had made them"
+    )
+    needs_original: ClassVar[bool] = True
+
+    alpha: float = 0.05
+    """Significance level of the test."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise PolicyError(
+                [
+                    Problem(
+                        "privacy.alpha_hybrid",
+                        f"must lie between 0 and 1, not {self.alpha}",
+                        "for example 0.05",
+                    )
+                ]
+            )
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"{self.alpha:.4g}-hybrid"
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Test the sizes of the classes against the rows that they truly cover."""
+        reason = _unknown(published, original)
+        if reason is not None or original is None:
+            return Verdict(self.title, self.alpha, None, False, f"cannot be known: {reason}")
+        test = chi_squared(published, original)
+        detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
+        return Verdict(self.title, self.alpha, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
+
+
+def _unknown(published: Published, original: CodedTable | None) -> str | None:
+    if original is None:
+        return "the original table is needed"
+    if published.low is None or published.high is None:
+        return "some cells are no names of their hierarchy"
+    if published.owner is None:
+        return "which row of the original each published row comes from is known only to whoever made the release"
+    return None
+
+
+def untrue_cells(published: Published, original: CodedTable) -> LongVector:
+    """Count, per quasi-identifier, the published cells that do not hold their owner's value.
+
+    Needs ranges and owners. O(rows x quasi-identifiers).
+    """
+    outside = _outside(published, original)
+    return np.array([np.count_nonzero(column) for column in outside], np.int64)
+
+
+def _outside(published: Published, original: CodedTable) -> list[BoolVector]:
+    """Per quasi-identifier, which published rows show a range without their owner's value."""
+    assert published.low is not None
+    assert published.high is not None
+    assert published.owner is not None
+    found = []
+    for j in range(len(published.attributes)):
+        own = original.codes[published.owner, j]
+        low, high = published.low[:, j], published.high[:, j]
+        found.append((own < low[published.class_of]) | (own > high[published.class_of]))
+    return found
+
+
+def untrue_rows(published: Published, original: CodedTable) -> BoolVector:
+    """Return which published rows have a cell that does not hold their owner's value: a secret."""
+    rows = np.zeros(published.rows, np.bool_)
+    for column in _outside(published, original):
+        rows |= column
+    return rows
+
+
+class Expected(NamedTuple):
+    """How the rows behind a release truly spread over what it shows."""
+
+    classes: LongVector
+    """Per class, the rows whose own values it covers; a row that several cover counts in its own or the first."""
+    elsewhere: LongVector
+    """The sizes of groups that no class covers: they were dissolved."""
+
+
+def expected(published: Published, original: CodedTable) -> Expected:
+    """Return how many rows each class should have, by the true values of the rows that are published.
+
+    Where all ranges of each column are nodes of one level, dissolved groups are those of that mapping; otherwise
+    the rows that no class covers count as one group. O(rows x quasi-identifiers), plus a comparison of all
+    relocated rows with all classes.
+    """
+    assert published.low is not None
+    assert published.high is not None
+    assert published.owner is not None
+    away = np.flatnonzero(untrue_rows(published, original))
+    stayed = np.ones(published.rows, np.bool_)
+    stayed[away] = False
+    sizes = np.bincount(published.class_of[stayed], minlength=published.classes)
+    codes = original.codes[published.owner[away]]
+    step = max(1, CELLS_AT_ONCE // max(published.classes * len(published.attributes), 1))
+    covered_by = np.full(len(away), -1, np.int64)
+    for begin in range(0, len(away), step):
+        rows = codes[begin : begin + step, None, :]
+        inside = np.all((rows >= published.low) & (rows <= published.high), axis=2)
+        covered_by[begin : begin + step] = np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
+    sizes += np.bincount(covered_by[covered_by >= 0], minlength=published.classes)
+    lost = codes[covered_by < 0]
+    levels = _levels(published)
+    if levels is None or not len(lost):
+        return Expected(sizes, np.array([len(lost)] if len(lost) else [], np.int64))
+    nodes = np.stack(
+        [a.hierarchy.low[levels[j], lost[:, j]] for j, a in enumerate(published.attributes)], axis=1
+    )
+    return Expected(sizes, np.unique(nodes, axis=0, return_counts=True)[1].astype(np.int64))
+
+
+def _levels(published: Published) -> list[int] | None:
+    """The lowest level of each column that has all its ranges as nodes; None where a column mixes levels."""
+    assert published.ranges is not None
+    found = []
+    for attribute, (low, high, _) in zip(published.attributes, published.ranges, strict=True):
+        tree = attribute.hierarchy
+        fits = ((tree.low[:, low] == low) & (tree.high[:, low] == high)).all(axis=1)
+        if not fits.any():
+            return None
+        found.append(int(fits.argmax()))
+    return found
+
+
+class ChiSquared(NamedTuple):
+    """Pearson's test of class sizes."""
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+def chi_squared(published: Published, original: CodedTable) -> ChiSquared:
+    """Test the sizes of the classes against the true distribution."""
+    from scipy.special import chdtrc
+
+    truth = expected(published, original)
+    # A class that covers nobody's true values cannot come from the true distribution at all.
+    with np.errstate(divide="ignore"):
+        off = (published.sizes - truth.classes).astype(np.float64) ** 2
+        parts = np.divide(off, truth.classes, out=np.where(off > 0, np.inf, 0.0), where=truth.classes > 0)
+    statistic = float(parts.sum() + truth.elsewhere.sum())
+    degrees = len(truth.classes) + len(truth.elsewhere) - 1
+    if degrees <= 0 or not np.isfinite(statistic):
+        return ChiSquared(statistic, max(degrees, 0), 1.0 if statistic == 0 else 0.0)
+    return ChiSquared(statistic, degrees, float(chdtrc(degrees, statistic)))
+
+
+def residuals(published: Published, original: CodedTable) -> tuple[LongVector, IntVector]:
+    """Return the true size of each class and what it has too many (or, negative, too few)."""
+    truth = expected(published, original).classes
+    return truth, (published.sizes - truth).astype(np.int32)
