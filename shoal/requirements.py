@@ -21,8 +21,9 @@ class Requirements:
 
     @property
     def group_models(self) -> tuple[GroupModel, ...]:
-        """The models that are rules over single classes."""
-        return tuple(model for model in self.models if isinstance(model, GroupModel))
+        """The models as rules over single classes, those left out that have none."""
+        rules = (model.by_classes for model in self.models)
+        return tuple(rule for rule in rules if rule is not None)
 
     @property
     def k(self) -> int:
@@ -34,7 +35,7 @@ class Requirements:
     @property
     def plain_k(self) -> bool:
         """Class size is all that is asked for, so a method may take a faster way than `satisfied`."""
-        return all(model.name == "k-anonymity" for model in self.models)
+        return all(rule is not None and rule.name == "k-anonymity" for rule in (m.by_classes for m in self.models))
 
     @property
     def monotone(self) -> bool:

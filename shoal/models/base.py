@@ -36,6 +36,11 @@ class Model(ABC):
     """One line: the adversary it stops."""
     needs_original: ClassVar[bool] = False
 
+    @property
+    def by_classes(self) -> GroupModel | None:
+        """A rule over single classes that is enough for the model, so that searches by classes can serve it."""
+        return None
+
     @abstractmethod
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Judge what is published."""
@@ -53,6 +58,11 @@ class GroupModel(Model):
     monotone: ClassVar[bool]
     """Merging two groups that satisfy the rule always gives a group that satisfies it."""
     higher_is_safer: ClassVar[bool] = True
+
+    @property
+    def by_classes(self) -> GroupModel:
+        """The model itself."""
+        return self
 
     @property
     @abstractmethod

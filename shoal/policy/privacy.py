@@ -115,6 +115,10 @@ class Privacy(Part):
 
     k: Annotated[Whole, Field(ge=2)] | None = None
     """k-anonymity: every class has at least so many rows."""
+    notion: Literal["k-anonymity", "1-k", "k-1", "k-k", "global-1-k"] | None = None
+    """What k is about, if not classes: `k-k`, at least k rows fit each person, and k people each row; or
+    `global-1-k`, the same for whoever knows exactly who is in the table. `1-k` and `k-1` alone protect against
+    nobody and are for study."""
     l: (  # noqa: E741
         Annotated[
             Annotated[_L, Tag("<one l>")] | Annotated[dict[str, _L], Tag("<each l>")],
@@ -148,10 +152,16 @@ class Privacy(Part):
     ) = None
     """p-sensitivity: at least so many different sensitive values in every class."""
 
+    @model_validator(mode="after")
+    def _notion_of_k(self) -> Privacy:
+        if self.notion is not None and self.k is None:
+            raise wrong(f"asks for {self.notion}, but for no k", f'for example k = 5, notion = "{self.notion}"')
+        return self
+
     @property
     def asked(self) -> dict[str, Any]:
         """The requirements that are given, by key."""
-        return {key: value for key, value in self if value is not None}
+        return {key: value for key, value in self if value is not None and key != "notion"}
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -160,7 +170,14 @@ class Privacy(Part):
 
     def models(self, sensitive: Sequence[str]) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""
-        return tuple(model for key, value in self.asked.items() for model in _BUILDERS[key](value, sensitive))
+        asked = self.asked
+        first: tuple[Model, ...] = ()
+        if self.notion is not None:
+            from shoal.models import MODELS
+
+            notion: Any = MODELS[self.notion]
+            first = (notion(k=asked.pop("k")),)
+        return first + tuple(model for key, value in asked.items() for model in _BUILDERS[key](value, sensitive))
 
 
 SENSITIVE_KEYS = ("l", "t", "alpha", "p")

@@ -1,0 +1,311 @@
+"""Cells that grow until every row is covered often enough, and until components of matches are large enough.
+
+Rows are distinct and stand in the order of their tree (see consistency.py); row u owns the cells
+``slots[u]:slots[u + 1]``, one for each of the equal rows it stands for. The first ``changed[u]`` of them have
+ranges of their own, the others are still alike. `prices` is a tuple of arrays, described at
+`shoal.methods.prices.Prices`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEVER = 1 << 60
+
+
+@njit(cache=True, nogil=True)
+def _price(j, low, high, bound, prices):
+    """Price of the smallest cell over ``[low, high]``, NEVER if there is none; or a bound for all cells over it."""
+    if prices.shape[j, 1] < 0:
+        size = prices.shape[j, 0]
+        at = prices.shape[j, 3] + low
+        end = prices.shape[j, 3] + size * prices.shape[j, 2]
+        while at < end:
+            if prices.high[at] >= high:
+                return prices.floor[at] if bound else prices.price[at]
+            at += size
+        return NEVER
+    if low == high:
+        return np.int64(0)
+    if high >= prices.shape[j, 1]:
+        return prices.shape[j, 5]
+    free = prices.shape[j, 4]
+    if prices.shape[j, 6] == 0:
+        return prices.place[free + high] - prices.place[free + low]
+    f = prices.rows[free + high + 1] - prices.rows[free + low]
+    if f == 0:
+        return np.int64(0)
+    bits = max(np.log2(f) - (prices.logs[free + high + 1] - prices.logs[free + low]) / f, 0.0)
+    if bound:
+        # Whatever is added, a share f / n of the rows is as uncertain as before.
+        return np.int64(bits * f / prices.rows[free + prices.shape[j, 0]] * prices.shape[j, 7])
+    return np.int64(np.rint(bits * prices.shape[j, 7]))
+
+
+@njit(cache=True, nogil=True)
+def _growth(code, low, high, prices):
+    """Return what a row adds to the price of a cell; -1 for its being inside (True) or not (False)."""
+    total = np.int64(0)
+    outside = False
+    for j in range(len(low)):
+        if code[j] < low[j] or code[j] > high[j]:
+            outside = True
+            total += _price(j, min(low[j], code[j]), max(high[j], code[j]), False, prices)
+            total -= _price(j, low[j], high[j], False, prices)
+            if total >= NEVER // 2:
+                break
+    return total, outside
+
+
+@njit(cache=True, nogil=True)
+def _grow(code, low, high, prices):
+    """Let a cell take in a row, in place."""
+    for j in range(len(low)):
+        first, last = min(low[j], code[j]), max(high[j], code[j])
+        if prices.shape[j, 1] < 0:
+            at = prices.shape[j, 3] + first
+            while prices.high[at] < last:
+                at += prices.shape[j, 0]
+            first, last = prices.low[at], prices.high[at]
+        elif first != last and last >= prices.shape[j, 1]:
+            first, last = 0, prices.shape[j, 0] - 1
+        low[j], high[j] = first, last
+
+
+@njit(cache=True, nogil=True)
+def hulls(slots, low, high, first, last, skip, prices):
+    """Return, per node of the tree, the hull of the cells of its rows, and the highest price among them per column.
+
+    O(cells x columns).
+    """
+    nodes, columns = len(skip), low.shape[1]
+    hull = np.empty((nodes, 2 * columns), np.int32)
+    dear = np.zeros((nodes, columns), np.int64)
+    for node in range(nodes - 1, -1, -1):
+        if skip[node] == node + 1:
+            begin, end = slots[first[node]], slots[last[node]]
+            for j in range(columns):
+                hull[node, j], hull[node, columns + j] = low[begin, j], high[begin, j]
+            for slot in range(begin, end):
+                for j in range(columns):
+                    hull[node, j] = min(hull[node, j], low[slot, j])
+                    hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
+                    dear[node, j] = max(dear[node, j], _price(j, low[slot, j], high[slot, j], False, prices))
+        else:
+            a = node + 1
+            b = skip[a]
+            for j in range(columns):
+                hull[node, j] = min(hull[a, j], hull[b, j])
+                hull[node, columns + j] = max(hull[a, columns + j], hull[b, columns + j])
+                dear[node, j] = max(dear[a, j], dear[b, j])
+    return hull, dear
+
+
+@njit(cache=True, nogil=True)
+def _least(node, code, hull, dear, prices):
+    """Return at most what a row adds to the price of any cell of a node that does not cover it."""
+    columns = len(code)
+    total = np.int64(0)
+    for j in range(columns):
+        c = code[j]
+        rising = prices.shape[j, 6] == 0
+        if c < hull[node, j]:
+            added = _price(j, c, hull[node, j], True, prices) - dear[node, j]
+        elif c > hull[node, columns + j]:
+            added = _price(j, hull[node, columns + j], c, True, prices) - dear[node, j]
+        elif rising:
+            continue
+        else:
+            added = -dear[node, j]
+        total += max(added, 0) if rising else added
+        if total >= NEVER // 2:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def cover_each(
+    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, prices, k, begin, end
+):
+    """Let every row from `begin` to `end` be covered by at least k cells, growing those cells that grow least for it.
+
+    `covered` counts the cells over each row; it, the cells and their hulls are kept up to date.
+    """
+    columns = codes.shape[1]
+    stack = np.empty(len(skip) + 1, np.int32)
+    bounds = np.empty(len(skip) + 1, np.int64)
+    costs = np.empty(k + 1, np.int64)
+    chosen = np.empty(k + 1, np.int64)
+    owners = np.empty(k + 1, np.int32)
+    old_low = np.empty(columns, np.int32)
+    old_high = np.empty(columns, np.int32)
+    grown = 0
+    for u in range(begin, end):
+        need = k - covered[u]
+        if need <= 0:
+            continue
+        code = codes[u]
+        found = 0
+        worst = np.int64(NEVER) // 2
+        stack[0], bounds[0], depth = 0, -NEVER, 1
+        while depth:
+            depth -= 1
+            node = stack[depth]
+            if bounds[depth] >= worst:
+                continue
+            if skip[node] != node + 1:
+                left = node + 1
+                right = skip[left]
+                a = _least(left, code, hull, dear, prices)
+                b = _least(right, code, hull, dear, prices)
+                if a > b or (a == b and not first[left] <= u < last[left]):
+                    left, right, a, b = right, left, b, a
+                if b < worst:
+                    stack[depth], bounds[depth] = right, b
+                    depth += 1
+                if a < worst:
+                    stack[depth], bounds[depth] = left, a
+                    depth += 1
+                continue
+            for v in range(first[node], last[node]):
+                # All cells that are still alike come after the changed ones, and are looked at once.
+                for slot in range(slots[v], min(slots[v] + changed[v] + 1, slots[v + 1])):
+                    cost, outside = _growth(code, low[slot], high[slot], prices)
+                    if not outside or cost >= worst:
+                        continue
+                    alike = slots[v + 1] - slot if slot == slots[v] + changed[v] else 1
+                    for copy in range(min(alike, need)):
+                        place = min(found, need)
+                        if found >= need and cost >= costs[need - 1]:
+                            break
+                        if found >= need:
+                            place = need - 1
+                        while place > 0 and costs[place - 1] > cost:
+                            costs[place] = costs[place - 1]
+                            chosen[place] = chosen[place - 1]
+                            owners[place] = owners[place - 1]
+                            place -= 1
+                        costs[place], chosen[place], owners[place] = cost, slot + copy, v
+                        found = min(found + 1, need)
+                    if found == need:
+                        worst = costs[need - 1]
+        grown += found
+        for place in range(found):
+            slot, v = chosen[place], owners[place]
+            # Cells that are alike were listed in their order, but one of a pair may have been pushed out again.
+            changed[v] = max(changed[v], slot - slots[v] + 1)
+            old_low[:] = low[slot]
+            old_high[:] = high[slot]
+            _grow(code, low[slot], high[slot], prices)
+            _cover_more(old_low, old_high, low[slot], high[slot], codes, covered, first, last, skip, box)
+            node = 0
+            while True:
+                for j in range(columns):
+                    hull[node, j] = min(hull[node, j], low[slot, j])
+                    hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
+                    dear[node, j] = max(dear[node, j], _price(j, low[slot, j], high[slot, j], False, prices))
+                if skip[node] == node + 1:
+                    break
+                node += 1
+                if v >= last[node]:
+                    node = skip[node]
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _cover_more(old_low, old_high, low, high, codes, covered, first, last, skip, box):
+    """Count one more cell over every row that a cell has come to cover."""
+    columns = len(low)
+    node = 0
+    while node < len(skip):
+        outside = False
+        for j in range(columns):
+            if box[node, j] > high[j] or box[node, columns + j] < low[j]:
+                outside = True
+                break
+        if outside:
+            node = skip[node]
+            continue
+        if skip[node] != node + 1:
+            node += 1
+            continue
+        for row in range(first[node], last[node]):
+            fits, before = True, True
+            for j in range(columns):
+                c = codes[row, j]
+                fits &= low[j] <= c <= high[j]
+                before &= old_low[j] <= c <= old_high[j]
+            if fits and not before:
+                covered[row] += 1
+        node = skip[node]
+
+
+@njit(cache=True, nogil=True)
+def join_components(
+    codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
+    prices, k, look, turn, turns,
+):  # fmt: skip
+    """Let every row u with u % turns == turn have at least k matches, by cells that grow, the cheapest per match first.
+
+    Row u lies in the cells ``over[over_start[u]:over_start[u + 1]]``; those of rows in its component are its
+    matches. Cell s covers the rows ``within[within_start[region_of[s]]:..]``. Two steps put u and another row v
+    on a cycle, which makes their components one: a cell of u takes in v, some cell of which covers u; or a
+    cell of v takes in u, some cell of which covers v (no more than `look` such rows are tried).
+    What else becomes covered or one with them on the way is not noticed, so rows may have more matches than
+    counted here, never fewer. Returns how many cells have grown.
+    """
+    rows = len(codes)
+    parent = np.arange(component.max() + 1)
+    met = np.zeros(len(parent), np.int64)
+    gained = np.zeros(rows, np.int64)
+    grown = 0
+    for u in range(turn, rows, turns):
+        while True:
+            mine = _root(parent, component[u])
+            for link in range(over_start[u], over_start[u + 1]):
+                met[_root(parent, component[owner[over[link]]])] += 1
+            need = k - gained[u] - met[mine]
+            met[mine] = 0
+            best, gain, cell, taken = np.int64(NEVER) // (4 * k), np.int64(1), np.int64(-1), np.int64(-1)
+            if need > 0:
+                last = min(slots[u] + changed[u] + 1, slots[u + 1])
+                previous = -1
+                for link in range(over_start[u], over_start[u + 1]):
+                    v = owner[over[link]]
+                    more = min(met[_root(parent, component[v])], need)
+                    if v == previous or more == 0:
+                        continue
+                    previous = v
+                    for slot in range(slots[u], last):
+                        cost, _ = _growth(codes[v], low[slot], high[slot], prices)
+                        if cost * gain < best * more:
+                            best, gain, cell, taken = cost, more, slot, v
+                for slot in range(slots[u], last):
+                    begin = within_start[region_of[slot]]
+                    for link in range(begin, min(within_start[region_of[slot] + 1], begin + look)):
+                        v = within[link]
+                        more = min(met[_root(parent, component[v])] + 1, need)
+                        for other in range(slots[v], min(slots[v] + changed[v] + 1, slots[v + 1])):
+                            cost, outside = _growth(codes[u], low[other], high[other], prices)
+                            if outside and cost * gain < best * more:
+                                best, gain, cell, taken = cost, more, other, u
+            for link in range(over_start[u], over_start[u + 1]):
+                met[_root(parent, component[owner[over[link]]])] = 0
+            if cell < 0:
+                break
+            v = owner[cell]
+            changed[v] = max(changed[v], cell - slots[v] + 1)
+            _grow(codes[taken], low[cell], high[cell], prices)
+            gained[taken] += 1
+            parent[_root(parent, component[taken if v == u else v])] = mine
+            grown += 1
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, number):
+    while parent[number] != number:
+        parent[number] = parent[parent[number]]
+        number = parent[number]
+    return number

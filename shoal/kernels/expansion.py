@@ -1,0 +1,307 @@
+"""Closures of each row with others that cost least: grown one row at a time, or with the nearest rows.
+
+Rows are distinct, weighted, and stand in the order of their tree (see consistency.py). `prices` is a tuple of
+arrays, described at `shoal.methods.prices.Prices`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEVER = 1 << 60
+
+
+@njit(cache=True, nogil=True)
+def _join(j, at, low, high, code, bound, prices):
+    """Price of the smallest cell over ``[low, high]`` and a code outside it, NEVER if there is none.
+
+    `at` is the node ``[low, high]`` in a tree. With `bound`, a lower bound for the prices of all cells over both.
+    """
+    if prices.shape[j, 1] < 0:
+        size = prices.shape[j, 0]
+        end = prices.shape[j, 3] + size * prices.shape[j, 2]
+        while at < end:
+            if prices.low[at] <= code <= prices.high[at]:
+                return prices.floor[at] if bound else prices.price[at]
+            at += size
+        return NEVER
+    first, last = min(low, code), max(high, code)
+    free = prices.shape[j, 4]
+    if first == last and not bound:
+        return np.int64(0)
+    if first < last and last >= prices.shape[j, 1]:
+        return prices.shape[j, 5]
+    if prices.shape[j, 6] == 0:
+        return prices.place[free + last] - prices.place[free + first]
+    f = prices.rows[free + last + 1] - prices.rows[free + first]
+    if f == 0:
+        return np.int64(0)
+    bits = max(np.log2(f) - (prices.logs[free + last + 1] - prices.logs[free + first]) / f, 0.0)
+    if bound:
+        # Whatever is added, a share f / n of the rows is as uncertain as before.
+        return np.int64(bits * f / prices.rows[free + prices.shape[j, 0]] * prices.shape[j, 7])
+    return np.int64(np.rint(bits * prices.shape[j, 7]))
+
+
+@njit(cache=True, nogil=True)
+def _settle(low, high, at, own, inner, prices):
+    """Lift a range to the smallest cells over it; note their nodes, prices, and what any larger cell costs less."""
+    for j in range(len(low)):
+        if prices.shape[j, 1] < 0:
+            node = prices.shape[j, 3] + low[j]
+            while prices.high[node] < high[j]:
+                node += prices.shape[j, 0]
+            low[j], high[j], at[j] = prices.low[node], prices.high[node], node
+        elif low[j] != high[j] and high[j] >= prices.shape[j, 1]:
+            low[j], high[j] = 0, prices.shape[j, 0] - 1
+        own[j] = _join(j, at[j], low[j], high[j], low[j], False, prices)
+        inner[j] = min(_join(j, at[j], low[j], high[j], low[j], True, prices) - own[j], 0)
+
+
+@njit(cache=True, nogil=True)
+def _count(low, high, enough, codes, weight, first, last, skip, box):
+    """Count the rows inside a range, but no further than to `enough`."""
+    columns = len(low)
+    found = np.int64(0)
+    node = 0
+    while node < len(skip):
+        outside = False
+        for j in range(columns):
+            if box[node, j] > high[j] or box[node, columns + j] < low[j]:
+                outside = True
+                break
+        if outside:
+            node = skip[node]
+            continue
+        if skip[node] != node + 1:
+            node += 1
+            continue
+        for row in range(first[node], last[node]):
+            fits = True
+            for j in range(columns):
+                if codes[row, j] < low[j] or codes[row, j] > high[j]:
+                    fits = False
+                    break
+            if fits:
+                found += weight[row]
+                if found >= enough:
+                    return found
+        node = skip[node]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _bound(node, low, high, at, own, inner, best, box, prices):
+    """Return at most what any row of a node adds to the price of a cell; stops once that reaches `best`."""
+    columns = len(low)
+    total = np.int64(0)
+    for j in range(columns):
+        total += inner[j]
+    for j in range(columns):
+        near = low[j]
+        if box[node, j] > high[j]:
+            near = box[node, j]
+        elif box[node, columns + j] < low[j]:
+            near = box[node, columns + j]
+        else:
+            continue
+        total += _join(j, at[j], low[j], high[j], near, True, prices) - own[j] - inner[j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _added(row, low, high, at, own, codes, prices):
+    """Return what a row adds to the price of a cell, and whether it lies outside."""
+    total = np.int64(0)
+    outside = False
+    for j in range(len(low)):
+        code = codes[row, j]
+        if code < low[j] or code > high[j]:
+            outside = True
+            total += _join(j, at[j], low[j], high[j], code, False, prices) - own[j]
+    return total, outside
+
+
+@njit(cache=True, nogil=True)
+def _cheapest(low, high, at, own, inner, codes, first, last, skip, box, prices, stack, bounds):
+    """Return the row outside a cell that adds least to its price; -1 where none can be added."""
+    best, chosen = np.int64(NEVER) // 2, -1
+    stack[0], bounds[0], depth = 0, -NEVER, 1
+    while depth:
+        depth -= 1
+        node = stack[depth]
+        if bounds[depth] >= best:
+            continue
+        if skip[node] == node + 1:
+            for row in range(first[node], last[node]):
+                added, outside = _added(row, low, high, at, own, codes, prices)
+                if outside and added < best:
+                    best, chosen = added, row
+            continue
+        left = node + 1
+        right = skip[left]
+        a = _bound(left, low, high, at, own, inner, best, box, prices)
+        b = _bound(right, low, high, at, own, inner, best, box, prices)
+        if a > b:
+            left, right, a, b = right, left, b, a
+        if b < best:
+            stack[depth], bounds[depth] = right, b
+            depth += 1
+        if a < best:
+            stack[depth], bounds[depth] = left, a
+            depth += 1
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+    """Grow each row from `begin` to `end` into a cell with at least k rows: always take in the row that adds least.
+
+    Writes the cells into `low` and `high`. Rows inside a cell add nothing, so what happens next depends on the
+    cell alone, and each cell that is met is worked out once. Every row must have k rows within its limits.
+    """
+    columns = codes.shape[1]
+    own = np.empty(columns, np.int64)
+    inner = np.empty(columns, np.int64)
+    at = np.zeros(columns, np.int64)
+    stack = np.empty(len(skip) + 1, np.int32)
+    bounds = np.empty(len(skip) + 1, np.int64)
+    known = 0
+    cells = np.empty((1024, 2 * columns), np.int32)
+    after = np.empty(1024, np.int32)
+    slots = np.full(4096, -1, np.int32)
+    for row in range(begin, end):
+        mine_low, mine_high = low[row], high[row]
+        mine_low[:] = codes[row]
+        mine_high[:] = codes[row]
+        previous = -1
+        while True:
+            if 2 * known >= len(after):
+                wider = np.empty((2 * len(after), 2 * columns), np.int32)
+                wider[:known] = cells[:known]
+                longer = np.empty(2 * len(after), np.int32)
+                longer[:known] = after[:known]
+                cells, after = wider, longer
+                slots = np.full(4 * len(after), -1, np.int32)
+                for number in range(known):
+                    mixed = np.uint64(0)
+                    for j in range(2 * columns):
+                        mixed = (mixed ^ np.uint64(cells[number, j])) * np.uint64(0x9E3779B97F4A7C15)
+                        mixed ^= mixed >> np.uint64(29)
+                    place = mixed & np.uint64(len(slots) - 1)
+                    while slots[place] >= 0:
+                        place = (place + np.uint64(1)) & np.uint64(len(slots) - 1)
+                    slots[place] = number
+            _settle(mine_low, mine_high, at, own, inner, prices)
+            mixed = np.uint64(0)
+            for j in range(columns):
+                mixed = (mixed ^ np.uint64(mine_low[j])) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+            for j in range(columns):
+                mixed = (mixed ^ np.uint64(mine_high[j])) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+            place = mixed & np.uint64(len(slots) - 1)
+            number = -1
+            while slots[place] >= 0:
+                number = slots[place]
+                same = True
+                for j in range(columns):
+                    if cells[number, j] != mine_low[j] or cells[number, columns + j] != mine_high[j]:
+                        same = False
+                        break
+                if same:
+                    break
+                number = -1
+                place = (place + np.uint64(1)) & np.uint64(len(slots) - 1)
+            if number >= 0:
+                if previous >= 0:
+                    after[previous] = number
+                while after[number] != number:
+                    number = after[number]
+                mine_low[:] = cells[number, :columns]
+                mine_high[:] = cells[number, columns:]
+                break
+            number = known
+            known += 1
+            slots[place] = number
+            cells[number, :columns] = mine_low
+            cells[number, columns:] = mine_high
+            if previous >= 0:
+                after[previous] = number
+            previous = number
+            after[number] = number
+            if _count(mine_low, mine_high, k, codes, weight, first, last, skip, box) >= k:
+                break
+            taken = _cheapest(
+                mine_low, mine_high, at, own, inner, codes, first, last, skip, box, prices, stack, bounds
+            )
+            for j in range(columns):
+                mine_low[j] = min(mine_low[j], codes[taken, j])
+                mine_high[j] = max(mine_high[j], codes[taken, j])
+    return known
+
+
+@njit(cache=True, nogil=True)
+def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+    """Join each row from `begin` to `end` with the nearest others until they are k, and write the cells over them.
+
+    Near is whatever costs little when joined with the row alone. Every row must have k rows within its limits.
+    """
+    columns = codes.shape[1]
+    own = np.empty(columns, np.int64)
+    inner = np.empty(columns, np.int64)
+    at = np.zeros(columns, np.int64)
+    stack = np.empty(len(skip) + 1, np.int32)
+    bounds = np.empty(len(skip) + 1, np.int64)
+    costs = np.empty(k + 1, np.int64)
+    chosen = np.empty(k + 1, np.int32)
+    for row in range(begin, end):
+        mine_low, mine_high = low[row], high[row]
+        mine_low[:] = codes[row]
+        mine_high[:] = codes[row]
+        if weight[row] >= k:
+            continue
+        _settle(mine_low, mine_high, at, own, inner, prices)
+        found, together, worst = 0, weight[row], np.int64(NEVER) // 2
+        stack[0], bounds[0], depth = 0, -NEVER, 1
+        while depth:
+            depth -= 1
+            node = stack[depth]
+            if bounds[depth] >= worst:
+                continue
+            if skip[node] != node + 1:
+                left = node + 1
+                right = skip[left]
+                a = _bound(left, mine_low, mine_high, at, own, inner, worst, box, prices)
+                b = _bound(right, mine_low, mine_high, at, own, inner, worst, box, prices)
+                if a > b:
+                    left, right, a, b = right, left, b, a
+                if b < worst:
+                    stack[depth], bounds[depth] = right, b
+                    depth += 1
+                if a < worst:
+                    stack[depth], bounds[depth] = left, a
+                    depth += 1
+                continue
+            for other in range(first[node], last[node]):
+                cost, outside = _added(other, mine_low, mine_high, at, own, codes, prices)
+                if not outside or cost >= worst:
+                    continue
+                place = found
+                while place > 0 and costs[place - 1] > cost:
+                    costs[place], chosen[place] = costs[place - 1], chosen[place - 1]
+                    place -= 1
+                costs[place], chosen[place] = cost, other
+                found += 1
+                together += weight[other]
+                while together - weight[chosen[found - 1]] >= k:
+                    found -= 1
+                    together -= weight[chosen[found]]
+                if together >= k:
+                    worst = costs[found - 1]
+        for place in range(found):
+            for j in range(columns):
+                mine_low[j] = min(mine_low[j], codes[chosen[place], j])
+                mine_high[j] = max(mine_high[j], codes[chosen[place], j])
+        _settle(mine_low, mine_high, at, own, inner, prices)

@@ -1,0 +1,183 @@
+"""`Cells`: one generalized cell range per row, each free to differ from all others, and ways to let them grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.consistency import Consistency, People
+from shoal.errors import InfeasibleError, PolicyError, Problem, ShoalBug
+from shoal.methods.prices import Prices, price_list
+from shoal.models.k_type import KType
+from shoal.release import Release
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.table import CodedTable
+
+PIECE = 2000
+"""Rows between two looks at progress and interrupts."""
+TURNS = 8
+"""People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
+LOOK = 1000
+"""How many of the people in a cell are tried at most as partners of its owner."""
+
+
+@dataclass(eq=False)
+class Cells:
+    """The cells of all rows, those of equal rows side by side. The first ``changed[u]`` of row u differ at will."""
+
+    table: CodedTable
+    kept: BoolVector
+    """The rows of the table that are published."""
+    k: int
+    people: People
+    prices: Prices
+    slots: LongVector
+    """Distinct row u owns the cells ``slots[u]:slots[u + 1]``."""
+    changed: IntVector
+    low: IntMatrix
+    high: IntMatrix
+
+    @classmethod
+    def start(
+        cls, table: CodedTable, requirements: Requirements, method: str, gives: tuple[str, ...]
+    ) -> Cells:
+        """Begin with every row's own values. Rows that limits keep in blocks of fewer than k are left out.
+
+        `gives` names the models that the method satisfies; others are refused.
+        """
+        k = _asked(requirements, method, gives)
+        sizes = np.bincount(table.block_of)
+        kept = sizes[table.block_of] >= k
+        dropped = int(table.rows - kept.sum())
+        if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
+            raise InfeasibleError(
+                f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks of fewer than {k:,}, and "
+                f"{requirements.suppressible(table.rows):,} rows may be suppressed: loosen the limits, or permit "
+                "more suppression"
+            )
+        people = People.of(table.attributes, table.codes if dropped == 0 else table.codes[kept])
+        slots = np.concatenate(([0], np.cumsum(people.weight)))
+        low = np.repeat(people.codes, people.weight, axis=0)
+        changed = np.zeros(len(people.weight), np.int32)
+        return cls(
+            table, kept, k, people, price_list(table, requirements.measure), slots, changed, low, low.copy()
+        )
+
+    @property
+    def owner(self) -> IntVector:
+        """Cell -> distinct row."""
+        return np.repeat(np.arange(len(self.people.weight), dtype=np.int32), self.people.weight)
+
+    def widen(self, kernel: Any, stage: str, run: Run) -> None:
+        """Replace every row's cell by one that covers k people, by a kernel of `shoal.kernels.expansion`."""
+        people = self.people
+        low, high = np.empty_like(people.codes), np.empty_like(people.codes)
+        for begin in self._pieces(stage, run):
+            end = min(begin + PIECE, len(low))
+            kernel(people.codes, people.weight, *people.tree, self.prices, self.k, begin, end, low, high)
+        self.low, self.high = np.repeat(low, people.weight, axis=0), np.repeat(high, people.weight, axis=0)
+        self.changed[:] = 0
+
+    def cover(self, run: Run) -> int:
+        """Let every person be covered by k cells (Gionis, Mazza, Tassa 2008, algorithm 5). Returns how many grew."""
+        from shoal.kernels.covering import cover_each, hulls
+
+        people, tree = self.people, self.people.tree
+        covered = self.graph().candidates
+        hull, dear = hulls(self.slots, self.low, self.high, *tree[:3], self.prices)
+        grown = 0
+        for begin in self._pieces("cover", run):
+            end = min(begin + PIECE, len(covered))
+            grown += cover_each(
+                people.codes, self.slots, self.changed, self.low, self.high, covered, *tree, hull, dear,
+                self.prices, self.k, begin, end,
+            )  # fmt: skip
+        return grown
+
+    def join(self, run: Run) -> tuple[int, int]:
+        """Let every person have k matches (in the spirit of algorithm 6). Returns how many cells grew, and the rounds.
+
+        Each round finds all components anew in one pass, and lets some of those people who lack matches, at first
+        one in `TURNS`, close cycles with others.
+        """
+        from shoal.kernels.covering import join_components
+
+        people, owner = self.people, self.owner
+        grown, rounds, idle = 0, 0, 0
+        while True:
+            run.progress("join", rounds / (rounds + TURNS))
+            region_of, first = self._regions()
+            graph = self._graph(region_of, first)
+            if graph.matches.min(initial=self.k) >= self.k:
+                return grown, rounds
+            over_start, over = self._over(graph, region_of)
+            more = join_components(
+                people.codes, self.slots, owner, self.changed, self.low, self.high, over, over_start, region_of,
+                graph.links, graph.start, graph.components[1], self.prices, self.k, max(LOOK, self.k),
+                rounds % TURNS, TURNS,
+            )  # fmt: skip
+            grown, rounds, idle = grown + more, rounds + 1, 0 if more else idle + 1
+            if idle > TURNS:
+                raise ShoalBug("people lack matches, and no cell can grow")
+
+    def graph(self) -> Consistency:
+        """Return whom the cells fit, and who owns them."""
+        return self._graph(*self._regions())
+
+    def _graph(self, region_of: IntVector, first: LongVector) -> Consistency:
+        start, links = self.people.inside(self.low[first], self.high[first])
+        return Consistency(self.people, np.bincount(region_of), start, links, (self.owner, region_of))
+
+    def release(self, facts: dict[str, Any]) -> Release:
+        """Propose the cells as a release; equal rows get their cells in the order of the table."""
+        region_of, first = self._regions()
+        rows = np.flatnonzero(self.kept)
+        regions = np.full(self.table.rows, -1, np.int32)
+        regions[rows[np.argsort(self.people.row_of, kind="stable")]] = region_of
+        dropped = self.table.rows - len(rows)
+        return Release(regions, self.low[first], self.high[first], facts={**facts, "suppressed": dropped})
+
+    def _regions(self) -> tuple[IntVector, LongVector]:
+        from shoal.kernels.grouping import distinct
+
+        return distinct(np.concatenate([self.low, self.high], axis=1))
+
+    def _over(self, graph: Consistency, region_of: IntVector) -> tuple[LongVector, IntVector]:
+        """Turn the graph round: the cells over each person."""
+        by_region = np.argsort(region_of, kind="stable").astype(np.int32)
+        counts = np.repeat(graph.size, np.diff(graph.start))
+        who = np.repeat(graph.links, counts)
+        ends = np.repeat(np.cumsum(graph.size), np.diff(graph.start))
+        at = np.repeat(ends - np.cumsum(counts), counts) + np.arange(len(who))
+        start = np.concatenate(([0], np.cumsum(np.bincount(who, minlength=len(self.people.weight)))))
+        return start.astype(np.int64), by_region[at[np.argsort(who, kind="stable")]]
+
+    def _pieces(self, stage: str, run: Run) -> Any:
+        rows = len(self.people.weight)
+        for begin in range(0, rows, PIECE):
+            run.progress(stage, begin / rows)
+            yield begin
+
+
+def _asked(requirements: Requirements, method: str, gives: tuple[str, ...]) -> int:
+    """Return k, or refuse what a method cannot give."""
+    problems = []
+    for model in requirements.models:
+        if isinstance(model, KType):
+            if model.name not in gives:
+                message = f"{method} gives {' and '.join(gives)}, but {model.name} is asked for"
+                problems.append(Problem("method.name", message, "take k-k or global-1-k"))
+        elif model.name == "k-anonymity":
+            message = f"{method} gives every row cells of its own, so its releases are not k-anonymous"
+            hint = f'ask for privacy.notion = "{gives[-1]}", or take mondrian or agglomerative'
+            problems.append(Problem("method.name", message, hint))
+        else:
+            message = f"{method} makes no classes of rows, and {model.name} is a rule about classes"
+            problems.append(Problem("method.name", message, "take mondrian or agglomerative for it"))
+    if problems:
+        raise PolicyError(problems)
+    return max((model.k for model in requirements.models if isinstance(model, KType)), default=1)

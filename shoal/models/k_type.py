@@ -1,0 +1,145 @@
+"""(1,k), (k,1), (k,k) and global (1,k): how many published rows fit a person? (Gionis, Mazza, Tassa 2008.)"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import LongVector
+from shoal.consistency import Consistency, consistency
+from shoal.errors import DataError, PolicyError, Problem
+from shoal.models.base import GroupModel, Model, Verdict
+from shoal.models.k_anonymity import KAnonymity
+from shoal.published import Published
+from shoal.table import CodedTable
+
+NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KType(Model):
+    """A rule about the graph between people and the published rows that fit them.
+
+    Classes of k rows satisfy all of these rules, so a k-anonymous release needs no look at the graph.
+    """
+
+    needs_original: ClassVar[bool] = True
+    notion: ClassVar[str]
+    """Its name with k as a letter."""
+    warning: ClassVar[str] = ""
+
+    k: int
+    """How many rows, or people, have to fit."""
+
+    def __post_init__(self) -> None:
+        if not self.k >= 2:
+            raise PolicyError(
+                [Problem("privacy.k", f"must be at least 2, not {self.k}", "k = 5 is a usual choice")]
+            )
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"{self.notion.replace('k', str(self.k))}-anonymity"
+
+    @property
+    def by_classes(self) -> GroupModel:
+        """Classes of k rows are enough."""
+        return KAnonymity(k=self.k)
+
+    @abstractmethod
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return how many rows fit each person or people each row; people who fit no row are left out."""
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Judge the person, or row, with the fewest that fit."""
+        smallest = int(published.sizes.min(initial=0)) if published.rows else None
+        if original is None:
+            if smallest is not None and smallest < self.k:
+                raise DataError(
+                    f"{self.title} is about whom the rows fit: give the original table too; from the rows alone "
+                    f"only k-anonymity can be told, and the smallest class has {smallest:,} rows"
+                )
+            detail = "nothing is published" if smallest is None else "every class has as many rows"
+            return Verdict(self.title, self.k, smallest, True, detail)
+        if smallest is None:
+            return Verdict(self.title, self.k, None, True, "nothing is published")
+        counts = self.reached(consistency(published, original))
+        failing = int((counts < self.k).sum())
+        said = [f"{failing:,} fall short"] * (failing > 0) + [self.warning] * bool(self.warning)
+        return Verdict(
+            self.title, self.k, int(counts.min(initial=published.rows)), failing == 0, "; ".join(said)
+        )
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """No more rows can fit than there are."""
+        if self.k <= table.rows:
+            return None
+        return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
+
+
+def _per_person(graph: Consistency, counts: LongVector) -> LongVector:
+    """Repeat counts for equal people; whoever fits no published row, because rows were suppressed, is safe."""
+    counts = np.repeat(counts, graph.people.weight)
+    return counts[counts > 0] if graph.hidden else counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneK(KType):
+    """Every person fits at least k published rows. For study only: k suppressed rows beside untouched ones pass."""
+
+    name: ClassVar[str] = "1-k"
+    notion: ClassVar[str] = "(1,k)"
+    summary: ClassVar[str] = "every person fits k published rows; alone it protects against nobody"
+    warning: ClassVar[str] = NOBODY
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the published rows that fit each person."""
+        return _per_person(graph, graph.candidates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KOne(KType):
+    """Every published row fits at least k people. For study only: a person may still fit a single row."""
+
+    name: ClassVar[str] = "k-1"
+    notion: ClassVar[str] = "(k,1)"
+    summary: ClassVar[str] = "every published row fits k people; alone it protects against nobody"
+    warning: ClassVar[str] = NOBODY
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the people that each published row fits."""
+        return np.repeat(graph.fits, graph.size[: len(graph.fits)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class KK(KType):
+    """Every person fits at least k published rows, and every row at least k people."""
+
+    name: ClassVar[str] = "k-k"
+    notion: ClassVar[str] = "(k,k)"
+    summary: ClassVar[str] = (
+        "whoever knows some people's quasi-identifiers finds at least k rows that fit each"
+    )
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the rows that fit each person, and the people that each row fits."""
+        return np.concatenate([OneK.reached(self, graph), KOne.reached(self, graph)])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalOneK(KType):
+    """Every person has at least k matches: rows that are theirs in some complete assignment of rows to people."""
+
+    name: ClassVar[str] = "global-1-k"
+    notion: ClassVar[str] = "global (1,k)"
+    summary: ClassVar[str] = (
+        "even whoever knows exactly who is in the table is left with k rows for each person"
+    )
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the matches of each person."""
+        return _per_person(graph, graph.matches)
