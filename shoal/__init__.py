@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from shoal.attacking import attack
+    from shoal.attacks import Exposure
     from shoal.auditing import audit
     from shoal.errors import (
         DataError,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "Audit": "shoal.results",
     "DataError": "shoal.errors",
+    "Exposure": "shoal.attacks",
     "HierarchyError": "shoal.errors",
     "InfeasibleError": "shoal.errors",
     "OutputError": "shoal.errors",
@@ -37,12 +40,14 @@ _PLACES = {
     "ShoalError": "shoal.errors",
     "ViolationError": "shoal.errors",
     "anonymize": "shoal.pipeline",
+    "attack": "shoal.attacking",
     "audit": "shoal.auditing",
 }
 
 __all__ = [
     "Audit",
     "DataError",
+    "Exposure",
     "HierarchyError",
     "InfeasibleError",
     "OutputError",
@@ -53,6 +58,7 @@ __all__ = [
     "ShoalError",
     "ViolationError",
     "anonymize",
+    "attack",
     "audit",
 ]
 

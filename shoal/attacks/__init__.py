@@ -1,1 +1,8 @@
 """Adversaries that try a release before it leaves. A new one is a file here and a line in `ATTACKS`."""
+
+from shoal.attacks.base import Attack, Exposure
+from shoal.registry import Registry
+
+ATTACKS: Registry[Attack] = Registry("attack", {"linkage": "shoal.attacks.linkage:Linkage"})
+
+__all__ = ["ATTACKS", "Attack", "Exposure"]

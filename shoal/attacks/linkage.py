@@ -1,0 +1,87 @@
+"""Linkage: which published rows could be this person's? (The two adversaries of Gionis, Mazza, Tassa 2008.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import LongVector
+from shoal.attacks.base import Attack, Exposure
+from shoal.consistency import consistency
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.published import Published
+from shoal.run import Run
+from shoal.table import CodedTable
+
+ADVERSARIES = {
+    "some": "knows the quasi-identifiers of some people in the table",
+    "members": "knows the quasi-identifiers of everyone, and exactly who is in the table",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linkage(Attack):
+    """Collects, for each person, the published rows whose every cell covers the person's value.
+
+    The adversary ``some`` can do no more. The adversary ``members`` knows that all rows belong to somebody,
+    so she drops every pair that no complete assignment of rows to people contains.
+    """
+
+    name: ClassVar[str] = "linkage"
+    summary: ClassVar[str] = (
+        "counts the rows that could be a person's, for whoever knows some people or all members"
+    )
+
+    adversary: str = "members"
+    """``some``, or ``members``."""
+    k: int = 2
+    """With fewer candidates a person is at risk."""
+
+    def __post_init__(self) -> None:
+        if self.adversary not in ADVERSARIES:
+            hint = did_you_mean(self.adversary, ADVERSARIES)
+            raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
+
+    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+        """Count candidates, and for ``members`` those that are left. O(rows + pairs that fit)."""
+        run.progress("link", 0.0)
+        # The adversary has the rows in any order, and nobody told her whose they are.
+        graph = consistency(replace(published, owner=None), original)
+        before = graph.candidates[graph.people.row_of]
+        after = before
+        if self.adversary == "members":
+            run.progress("prune", 0.5)
+            after = graph.matches[graph.people.row_of]
+        # Whoever fits no row was suppressed, and cannot be found.
+        chances = np.where(after > 0, 1.0 / np.maximum(after, 1), 0.0)
+        figures = {"k": self.k, "candidates": _counts(before, self.k)}
+        if self.adversary == "members":
+            figures["candidates_after_pruning"] = _counts(after, self.k)
+        rows = original.rows
+        return Exposure(
+            attack=self.name,
+            adversary=ADVERSARIES[self.adversary],
+            success=float(chances.mean()) if rows else 0.0,
+            baseline=1.0 / rows if rows else 0.0,
+            figures=figures,
+            chances=chances,
+            at_risk=int(((after > 0) & (after < self.k)).sum()),
+        )
+
+
+def _counts(candidates: LongVector, k: int) -> dict[str, float | int | None]:
+    """Describe candidate counts without naming anybody; people who fit no row are left out."""
+    found = candidates[candidates > 0]
+    if not len(found):
+        return {"least": None, "mean": None, "median": None, "single": 0, "below_k": 0, "share_below_k": 0.0}
+    below = int((found < k).sum())
+    return {
+        "least": int(found.min()),
+        "mean": float(found.mean()),
+        "median": float(np.median(found)),
+        "single": int((found == 1).sum()),
+        "below_k": below,
+        "share_below_k": below / len(candidates),
+    }
