@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal import __version__
+from shoal.cli_attack import attack
 from shoal.errors import OutputError, PolicyError, Problem, ShoalBug, ShoalError
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
+        for stream in (sys.stdout, sys.stderr):
+            # A terminal that cannot show a sign must not end the work.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
         try:
             return super().invoke(ctx)
         except ShoalError as error:
@@ -41,15 +47,15 @@ class Group(click.Group):
             if "--json" in sys.argv:
                 self._print_json(error.format_message(), type(error).__name__, error.exit_code)
             raise
-        except (click.exceptions.Exit, click.Abort, SystemExit):
-            raise
+        except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
+            raise  # click knows what to do; a pipe breaks when its reader has seen enough
         except BaseException as error:  # a panic in a library is no Exception
             if os.environ.get("SHOAL_DEBUG"):
                 raise
             # A traceback may show values of the data, so it is printed only on request.
             kind = type(error).__name__
             self._fail(
-                f"Shoal made a mistake of its own ({kind}); nothing was written. "
+                f"Shoal made a mistake of its own ({kind}); no file was left half written. "
                 "SHOAL_DEBUG=1 shows where, and may show values of your data.",
                 kind,
                 70,
@@ -99,6 +105,10 @@ def _registry(kind: str) -> Any:
         from shoal.models import MODELS
 
         return MODELS
+    if kind == "attacks":
+        from shoal.attacks import ATTACKS
+
+        return ATTACKS
     from shoal.measures import MEASURES
 
     return MEASURES
@@ -296,7 +306,7 @@ def _listing(kind: str) -> click.Command:
     return command
 
 
-for _kind in ("methods", "models", "measures"):
+for _kind in ("methods", "models", "measures", "attacks"):
     _listing(_kind)
 
 
@@ -341,6 +351,8 @@ def completion(shell: str, as_json: bool) -> None:
     script = found(main, {}, "shoal", "_SHOAL_COMPLETE").source()
     click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
 
+
+main.add_command(attack)
 
 if __name__ == "__main__":
     main()

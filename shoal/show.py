@@ -75,11 +75,12 @@ def audit(report: Audit, path: Path) -> None:
 
 
 def _body(console: Console, report: Audit) -> None:
+    yes, no = ("✓", "✗") if console.encoding.startswith("utf") else ("yes", "NO")
     verdicts = Table(box=None, pad_edge=False)
     for column in ("", "guarantee", "required", "reached", ""):
         verdicts.add_column(column)
     for verdict in report.verdicts:
-        mark = "[green]✓[/]" if verdict.holds else "[red]✗[/]"
+        mark = f"[green]{yes}[/]" if verdict.holds else f"[red]{no}[/]"
         verdicts.add_row(
             mark,
             escape(verdict.model),
