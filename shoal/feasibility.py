@@ -24,7 +24,17 @@ def explain(table: CodedTable, requirements: Requirements) -> list[str]:
     suppressible = requirements.suppressible(table.rows)
     reasons = [model.infeasible(table, suppressible) for model in requirements.models]
     found = [reason for reason in reasons if reason is not None]
-    return found or _blocks(table, requirements, suppressible)
+    found = found or _blocks(table, requirements, suppressible)
+    return found + _possible(table, requirements) if found else []
+
+
+def _possible(table: CodedTable, requirements: Requirements) -> list[str]:
+    """Say how far p can go, where too much of it is what was asked for."""
+    from shoal.sensitivity import outlook
+
+    asked = any(model.name in ("p-sensitive", "extended-p-sensitive") for model in requirements.models)
+    far = outlook(table, requirements) if asked else None
+    return [str(far)] if far is not None and far.classes == 0 and far.largest_p < far.p else []
 
 
 def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) -> list[str]:
@@ -68,6 +78,18 @@ def unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector,
     bad = np.flatnonzero(~good)
     bad = bad[np.argsort(-groups.size[bad], kind="stable")]
     return good, _named(table, groups, bad), int(groups.size[bad].sum())
+
+
+def left_out(table: CodedTable, requirements: Requirements) -> str:
+    """Name the blocks that will be suppressed because they cannot be served, for the record; empty if none."""
+    _, names, dropped = unserved(table, requirements)
+    if not names or not any(_parts(attribute) for attribute in table.attributes):
+        return ""
+    blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
+    return (
+        f"generalization limits leave {blocks} that cannot be served, their {dropped:,} rows are suppressed: "
+        f"{'; '.join(names)}"
+    )
 
 
 def refusal(table: CodedTable, requirements: Requirements, names: Sequence[str], dropped: int) -> str:

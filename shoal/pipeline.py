@@ -15,7 +15,7 @@ from shoal import frames
 from shoal.auditing import as_policy, measure, verify
 from shoal.encode import encode
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
-from shoal.feasibility import explain
+from shoal.feasibility import explain, left_out
 from shoal.frames import Frame
 from shoal.models.base import Verdict
 from shoal.policy import Policy
@@ -108,6 +108,8 @@ class _Made:
     requirements: Requirements
     verdicts: tuple[Verdict, ...]
     measured: dict[str, Any]
+    unserved: str
+    """The blocks that generalization limits leave without a release, in words."""
 
 
 def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock) -> _Made:
@@ -125,6 +127,7 @@ def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clo
     reasons = explain(table, requirements)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
+    unserved = left_out(table, requirements)
     progress("anonymize", 0.2)
     with clock("anonymize"):
         release = method.anonymize(table, requirements, run)
@@ -149,11 +152,12 @@ def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clo
         measured = measure(published, table, requirements)
     with clock("write"):
         rows = shuffled(rendered.rows, run.random)
-    return _Made(rows, frame, table, release, published, requirements, verdicts, measured)
+    return _Made(rows, frame, table, release, published, requirements, verdicts, measured, unserved)
 
 
 def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Clock) -> Result:
     notes = [] if seed is None else [NOT_FOR_PUBLICATION]
+    notes += [made.unserved] if made.unserved else []
     parts: dict[str, Any] = {
         "rows": made.table.rows,
         "suppressed": made.published.suppressed,

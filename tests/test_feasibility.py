@@ -26,6 +26,7 @@ from shoal.models.l_diversity import (
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.t_closeness import EqualCloseness
 from shoal.requirements import Requirements
+from shoal.sensitivity import Outlook, outlook
 from shoal.table import Attribute
 from tests.rules import OPTIONS, PLACE, models, satisfies, simple_table
 from tests.strategies import tables
@@ -109,13 +110,14 @@ def test_blocks_of_the_worked_example_are_fine_alone():
 
 def test_a_block_that_cannot_be_served_is_named():
     table = simple_table([0, 0, 1, 2, 1, 1], quasi=(Attribute("city", CITIES), [0, 1, 2, 3, 2, 3]))
-    [reason] = explain(table, asking(KAnonymity(k=2), PSensitive(p=2)))
+    reason, possible = explain(table, asking(KAnonymity(k=2), PSensitive(p=2)))
+    assert possible == "p = 2 is out of reach, the largest p possible is 1, with at most 3 classes"
     assert "1 of them cannot satisfy 2-sensitivity" in reason
     assert "city = California (2 rows)" in reason
     assert "Midwest" not in reason
     assert "At least 2 rows would have to be suppressed, 0 may be" in reason
     assert explain(table, asking(PSensitive(p=2), suppression=0.34)) == []
-    assert len(explain(table, asking(PSensitive(p=2), suppression=0.33))) == 1
+    assert len(explain(table, asking(PSensitive(p=2), suppression=0.33))) == 2
 
 
 def test_all_reasons_are_given_at_once():
@@ -201,3 +203,51 @@ def test_the_bound_by_hand():
     # Each class has at least p rows, whatever k says: (5 - 2)/1 = 3 classes would need 6.
     assert most_sensitive_classes([np.array([2, 2, 1])], 2).classes == 2
     assert most_sensitive_classes([easy], 1, k=3).classes == 3
+
+
+# How far p can go
+
+
+def test_the_outlook_in_words():
+    """Counts 6, 2, 1, 1: three values per class take one of the rarer two, so two classes; k = 3 alone permits 3."""
+    table = simple_table([0] * 6 + [1, 1, 2, 3])
+    far = outlook(table, asking(KAnonymity(k=3), PSensitive(p=3)))
+    assert far == Outlook(3, 3, 2, 3, "s0", 1, 4, 1)
+    assert str(far) == (
+        "p = 3 permits at most 2 classes; sensitive values limit it: k = 3 alone would permit 3. `s0` is the hardest "
+        "column to make sensitive: each class takes 1 of its values from the rarer ones. "
+        "The largest p possible is 4, with a single class"
+    )
+    easy = outlook(table, asking(KAnonymity(k=5), PSensitive(p=2)))
+    assert str(easy) == (
+        "p = 2 permits at most 2 classes; k = 5 limits it, not sensitive values. "
+        "The largest p possible is 4, with a single class"
+    )
+    assert outlook(table, asking(KAnonymity(k=3))) is None
+    reasons = explain(table, asking(KAnonymity(k=3), PSensitive(p=5)))
+    assert reasons == [
+        "no release can be 5-sensitive: `s0` has 4 values",
+        "p = 5 is out of reach, the largest p possible is 4, with a single class",
+    ]
+
+
+@settings(max_examples=60)
+@given(
+    table=tables(rows=st.integers(1, 6), columns=st.just(1), free=False),
+    p=st.integers(2, 4),
+    k=st.integers(2, 3),
+    data=st.data(),
+)
+def test_the_outlook_is_a_bound(table, p, k, data):
+    (quasi,) = table.attributes
+    limit = data.draw(st.integers(0, quasi.hierarchy.height))
+    table = replace(table, attributes=(replace(quasi, hierarchy=quasi.hierarchy.limited(limit)),))
+    far = outlook(table, asking(KAnonymity(k=k), PSensitive(p=p)))
+    assert far is not None
+    blocks = [np.flatnonzero(table.block_of == block) for block in range(table.block_of.max() + 1)]
+    exact = [most_classes(table.sensitive_codes[rows].T.tolist(), p, k) for rows in blocks]
+    assert sum(exact) <= far.classes if all(exact) else far.classes == 0
+    assert far.by_rows == sum(len(rows) // k for rows in blocks)
+    assert far.largest_p == min(
+        len(set(column)) for rows in blocks for column in table.sensitive_codes[rows].T.tolist()
+    )

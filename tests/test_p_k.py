@@ -16,7 +16,7 @@ from shoal.errors import InfeasibleError, PolicyError
 from shoal.feasibility import explain, most_sensitive_classes
 from shoal.kernels import p_k as kernels
 from shoal.methods import METHODS
-from shoal.methods.demands import demands_of
+from shoal.sensitivity import demands_of
 from shoal.methods.range_losses import range_losses
 from shoal.methods.sensitive_classes import _pool, _Problem, cluster, limited_by_values
 from shoal.models.alpha_k import AlphaK

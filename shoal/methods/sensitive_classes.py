@@ -11,11 +11,11 @@ from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError
 from shoal.feasibility import refusal, unserved
 from shoal.groups import group
-from shoal.methods.demands import Demands, demands_of
 from shoal.methods.range_losses import RangeLosses, range_losses
 from shoal.release import Release, closures
 from shoal.requirements import Requirements
 from shoal.run import Run
+from shoal.sensitivity import Demands, demands_of, outlook
 from shoal.table import CodedTable
 
 PATIENCE = 20_000_000
@@ -37,11 +37,15 @@ class Clustering:
     """No clustering has more classes."""
     suppressed: tuple[str, ...]
     """The blocks that cannot be served, by name and size."""
+    outlook: str
+    """What sensitive values permit, in words; empty where nothing is asked of them."""
 
     def release(self, table: CodedTable, **facts: Any) -> Release:
         """Return the release that shows the smallest permitted ranges over the classes."""
         low, high = closures(table, self.class_of, self.classes)
         facts |= {"classes": self.classes, "most_classes": self.bound}
+        if self.outlook:
+            facts["outlook"] = self.outlook
         if self.suppressed:
             facts["suppressed_blocks"] = list(self.suppressed)
         return Release(self.class_of, low, high, facts=facts)
@@ -69,7 +73,8 @@ def cluster(
         problem.done += len(rows)
     low, high = closures(table, class_of, classes)
     loss = int(problem.loss(low, high) @ np.bincount(class_of[class_of >= 0], minlength=classes))
-    return Clustering(class_of, classes, loss, bound, tuple(names))
+    far = outlook(table, requirements)
+    return Clustering(class_of, classes, loss, bound, tuple(names), str(far) if far else "")
 
 
 def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -> bool:
