@@ -183,6 +183,7 @@ def _column_names(text: _Text, path: Path, options: ReadOptions) -> list[str]:
         raise DataError(f"{path}: the first line is blank, but it has to name the columns")
     if "\ufffd" in "".join(first):
         _refuse_bad_bytes(text, path)
+    refuse_patterns(first, str(path))
     return refuse_duplicates(first, str(path))
 
 
@@ -194,6 +195,15 @@ def refuse_duplicates(names: list[str], where: str) -> list[str]:
             f"{where}: more than one column has the name {some_values(double)}; rename all but one"
         )
     return names
+
+
+def refuse_patterns(names: list[str], where: str) -> None:
+    """Names such as ^a.*$ mean every column that matches, wherever the dataframe library meets them."""
+    patterns = [name for name in names if name.startswith("^") and name.endswith("$")]
+    if patterns:
+        raise DataError(
+            f"{where}: column names cannot begin with ^ and end with $; rename {some_values(patterns)}"
+        )
 
 
 def _parse(text: _Text, path: Path, names: list[str], options: ReadOptions) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import polars as pl
 from polars import selectors
 
 from shoal.errors import DataError, did_you_mean, some_values
-from shoal.frames.delimited import read_delimited, refuse_duplicates
+from shoal.frames.delimited import read_delimited, refuse_duplicates, refuse_patterns
 from shoal.frames.inference import guess_dates
 from shoal.frames.options import ReadOptions
 
@@ -71,7 +71,7 @@ class Frame:
         """Return one column, read now if it is still on disk."""
         if name not in self.schema:
             raise DataError(f"there is no column '{name}'; {did_you_mean(name, self.schema)}")
-        # By its very name: one such as * or ^a.*$ would otherwise mean many columns.
+        # By its very name: one such as * would otherwise mean many columns.
         return self._collect(self.query.select(selectors.by_name(name))).to_series()
 
     @cached_property
@@ -173,6 +173,7 @@ def _frame(
         raise DataError(f"{where}: the table has no columns")
     if not rows:
         raise DataError(f"{where}: the table has {len(schema)} columns but no rows")
+    refuse_patterns(schema.names(), where)
     if options.null_values and kind not in ("csv", "tsv"):
         query = query.with_columns(pl.col(pl.String).replace(dict.fromkeys(options.null_values)))
     untyped = [name for name, dtype in schema.items() if dtype == pl.Null]
@@ -258,6 +259,7 @@ def _read_json_lines(path: Path, options: ReadOptions) -> pl.DataFrame:
         data = pl.read_ndjson(path.read_bytes()[3:] if marked else path, infer_schema_length=None)
     except pl.exceptions.PolarsError:
         raise _bad_json_line(path) from None
+    refuse_patterns(data.columns, str(path))
     if options.guess_types:
         data = data.with_columns([guess_dates(column) for column in data if column.dtype == pl.String])
     return data
