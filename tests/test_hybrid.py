@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -9,14 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from shoal.attacks import ATTACKS
+from shoal.attacks.statistical import accusations
 from shoal.encode import encode
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.kernels import hybrid as kernels
-from shoal.measures import MEASURES, CellMeasure
+from shoal.measures import MEASURES, CellMeasure, measure_all
 from shoal.methods import METHODS
 from shoal.methods.full_domain import FullDomain
 from shoal.methods.hybrid import Hybrid, moved_rows
 from shoal.methods.relocation import VARIANTS, Allowance, critical, tail
+from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, untrue_cells
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import ColumnPlan
 from shoal.publish import read_published, render
@@ -395,3 +399,103 @@ def test_the_test_agrees_with_scipy(degrees, alpha, chi):
 def test_without_freedom_nothing_may_move():
     assert Allowance(10, 0.05, False).limit(1) == 0.0
     assert tail(0, 0.0) == 1.0
+
+
+# --- models and the attack --------------------------------------------------------------------------------------
+
+
+def test_the_example_is_judged_from_what_is_published(example):
+    release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
+    published = published_by(example, release)
+    verdict = HybridK(k=3, budget=0.1).verify(published, example)
+    assert verdict.holds
+    assert verdict.reached == pytest.approx(2 / 27)
+    tight = HybridK(k=3, budget=0.07).verify(published, example)
+    assert not tight.holds
+    assert not HybridK(k=4, budget=0.1).verify(published, example).holds
+    assert untrue_cells(published, example).tolist() == [1, 1, 0]
+    # Sizes 3, 3, 3 where 3, 2, 3 are truly so, and one group of one is gone.
+    truth = expected(published, example)
+    assert sorted(truth.classes) == [2, 3, 3]
+    assert truth.elsewhere.tolist() == [1]
+    assert chi_squared(published, example) == pytest.approx((1.5, 3, chi2.sf(1.5, 3)))
+    assert AlphaHybrid(alpha=0.05).verify(published, example).holds
+    assert not AlphaHybrid(alpha=0.9).verify(published, example).holds
+
+
+def test_what_cannot_be_known_does_not_hold(example):
+    release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
+    published = published_by(example, release)
+    unpaired = dataclasses.replace(published, owner=None)
+    assert not HybridK(k=3, budget=1.0).verify(unpaired, example).holds
+    assert "known only" in HybridK(k=3, budget=1.0).verify(unpaired, example).detail
+    assert not HybridK(k=3, budget=1.0).verify(published, None).holds
+    # Sizes need no pairing.
+    assert AlphaHybrid(alpha=0.05).verify(unpaired, example).reached == pytest.approx(chi2.sf(1.5, 3))
+
+
+@settings(max_examples=150)
+@given(
+    tables(columns=st.integers(1, 3)),
+    st.integers(2, 4),
+    st.sampled_from([0.05, 0.2, 0.5]),
+    st.sampled_from(VARIANTS),
+    st.sampled_from([0.0, 0.0, 0.3]),
+    st.integers(0, 9),
+)
+def test_models_confirm_what_the_method_says(table, k, budget, variant, suppression, seed):
+    requirements = plain(k, suppression)
+    try:
+        release = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
+    except InfeasibleError:
+        return
+    published = published_by(table, release)
+    assert HybridK(k=k, budget=budget).verify(published, table).holds
+    test = chi_squared(published, table)
+    if not suppression:
+        assert test.statistic == pytest.approx(release.facts["chi_squared"])
+        assert test.degrees >= release.facts["degrees_of_freedom"]
+    if variant in ("statistical", "rstat"):
+        assert AlphaHybrid(alpha=0.05).verify(published, table).holds
+    truth = expected(published, table)
+    assert truth.classes.sum() + truth.elsewhere.sum() == published.rows
+    if not published.suppressed:
+        unpaired = expected(dataclasses.replace(published, owner=None), table)
+        np.testing.assert_array_equal(unpaired.classes, truth.classes)
+        assert sorted(unpaired.elsewhere) == sorted(truth.elsewhere)
+
+
+def test_the_attack_on_the_example(example):
+    release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
+    published = published_by(example, release)
+    exposure = ATTACKS["statistical"]().attempt(published, example, Run.start(1))
+    # One class has one row too many: she accuses one of its three rows, and one of them was relocated.
+    assert exposure.success == pytest.approx(1 / 3)
+    assert exposure.baseline == pytest.approx(1 / 9)
+    assert exposure.chances.tolist() == pytest.approx([0, 0, 0, 1 / 3, 0, 0, 0, 0, 0])
+    assert exposure.figures["accused"] == 1
+    assert exposure.figures["vanished_groups"] == 1
+    assert exposure.holds
+    plainly = published_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
+    nothing = ATTACKS["statistical"]().attempt(plainly, example, Run.start(1))
+    assert (nothing.success, nothing.baseline, nothing.figures["p_value"]) == (0.0, 0.0, 1.0)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=8))
+def test_accusations_take_whole_classes_by_suspicion(pairs):
+    sizes, truth = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
+    accused = accusations(sizes, truth)
+    surplus = np.maximum(sizes - truth, 0)
+    assert accused.sum() == surplus.sum()
+    share = surplus / sizes
+    for a, b in itertools.product(range(len(sizes)), repeat=2):
+        if share[a] > share[b] and accused[b]:
+            assert accused[a] == sizes[a]
+
+
+def test_measures_stand_cells_that_do_not_hold_their_owners_value(example):
+    release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
+    published = published_by(example, release)
+    values = measure_all(published, example, 3)
+    assert all(np.isfinite(value) for value in values.values())
+    assert measure_all(published, example, 3, ["entropy-nonuniform"])["entropy-nonuniform"] == np.inf

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.arrays import BoolVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.base import Model, Verdict
 from shoal.models.k_anonymity import KAnonymity
@@ -105,7 +105,7 @@ class AlphaHybrid(Model):
 
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Test the sizes of the classes against the rows that they truly cover."""
-        reason = _unknown(published, original)
+        reason = _unknown(published, original, published.suppressed > 0)
         if reason is not None or original is None:
             return Verdict(self.title, self.alpha, None, False, f"cannot be known: {reason}")
         test = chi_squared(published, original)
@@ -113,12 +113,12 @@ class AlphaHybrid(Model):
         return Verdict(self.title, self.alpha, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
 
 
-def _unknown(published: Published, original: CodedTable | None) -> str | None:
+def _unknown(published: Published, original: CodedTable | None, owners: bool = True) -> str | None:
     if original is None:
         return "the original table is needed"
     if published.low is None or published.high is None:
         return "some cells are no names of their hierarchy"
-    if published.owner is None:
+    if owners and published.owner is None:
         return "which row of the original each published row comes from is known only to whoever made the release"
     return None
 
@@ -166,32 +166,36 @@ def expected(published: Published, original: CodedTable) -> Expected:
     """Return how many rows each class should have, by the true values of the rows that are published.
 
     Where all ranges of each column are nodes of one level, dissolved groups are those of that mapping; otherwise
-    the rows that no class covers count as one group. O(rows x quasi-identifiers), plus a comparison of all
-    relocated rows with all classes.
+    the rows that no class covers count as one group. Where owners are unknown, all rows of the original count.
+    O(rows x quasi-identifiers), plus a comparison of all distinct rows that left their class with all classes.
     """
+    from shoal.kernels.grouping import distinct
+
     assert published.low is not None
     assert published.high is not None
-    assert published.owner is not None
-    away = np.flatnonzero(untrue_rows(published, original))
-    stayed = np.ones(published.rows, np.bool_)
-    stayed[away] = False
-    sizes = np.bincount(published.class_of[stayed], minlength=published.classes)
-    codes = original.codes[published.owner[away]]
+    sizes = np.zeros(published.classes, np.int64)
+    codes = original.codes
+    if published.owner is not None:
+        away = untrue_rows(published, original)
+        sizes += np.bincount(published.class_of[~away], minlength=published.classes)
+        codes = original.codes[published.owner[away]]
+    number_of, first = distinct(codes)
+    rows = np.bincount(number_of, minlength=len(first)).astype(np.int64)
+    codes = codes[first]
     step = max(1, CELLS_AT_ONCE // max(published.classes * len(published.attributes), 1))
-    covered_by = np.full(len(away), -1, np.int64)
-    for begin in range(0, len(away), step):
-        rows = codes[begin : begin + step, None, :]
-        inside = np.all((rows >= published.low) & (rows <= published.high), axis=2)
+    covered_by = np.full(len(codes), -1, np.int64)
+    for begin in range(0, len(codes), step):
+        some = codes[begin : begin + step, None, :]
+        inside = np.all((some >= published.low) & (some <= published.high), axis=2)
         covered_by[begin : begin + step] = np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
-    sizes += np.bincount(covered_by[covered_by >= 0], minlength=published.classes)
-    lost = codes[covered_by < 0]
+    np.add.at(sizes, covered_by[covered_by >= 0], rows[covered_by >= 0])
+    lost, lost_rows = codes[covered_by < 0], rows[covered_by < 0]
     levels = _levels(published)
     if levels is None or not len(lost):
-        return Expected(sizes, np.array([len(lost)] if len(lost) else [], np.int64))
-    nodes = np.stack(
-        [a.hierarchy.low[levels[j], lost[:, j]] for j, a in enumerate(published.attributes)], axis=1
-    )
-    return Expected(sizes, np.unique(nodes, axis=0, return_counts=True)[1].astype(np.int64))
+        return Expected(sizes, np.array([lost_rows.sum()] if len(lost) else [], np.int64))
+    nodes = [a.hierarchy.low[levels[j], lost[:, j]] for j, a in enumerate(published.attributes)]
+    group_of, groups = distinct(np.stack(nodes, axis=1))
+    return Expected(sizes, np.bincount(group_of, weights=lost_rows, minlength=len(groups)).astype(np.int64))
 
 
 def _levels(published: Published) -> list[int] | None:
@@ -229,9 +233,3 @@ def chi_squared(published: Published, original: CodedTable) -> ChiSquared:
     if degrees <= 0 or not np.isfinite(statistic):
         return ChiSquared(statistic, max(degrees, 0), 1.0 if statistic == 0 else 0.0)
     return ChiSquared(statistic, degrees, float(chdtrc(degrees, statistic)))
-
-
-def residuals(published: Published, original: CodedTable) -> tuple[LongVector, IntVector]:
-    """Return the true size of each class and what it has too many (or, negative, too few)."""
-    truth = expected(published, original).classes
-    return truth, (published.sizes - truth).astype(np.int32)

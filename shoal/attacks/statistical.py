@@ -1,0 +1,125 @@
+"""Statistical: which classes are larger than they can truly be? (The adversary of Nergiz, Gök and Özkanlı 2013.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatVector, LongVector
+from shoal.attacks.base import Attack, Exposure
+from shoal.errors import DataError, PolicyError, Problem
+from shoal.models.hybrid import chi_squared, expected, untrue_rows
+from shoal.published import Published
+from shoal.run import Run
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistical(Attack):
+    """Holds the size of each class against the number of people whose true values it covers.
+
+    She accuses as many rows as all classes together have too many, class after class from the most suspicious on:
+    the one of whose rows the largest share is too many. An accusation is right where the row was relocated.
+    """
+
+    name: ClassVar[str] = "statistical"
+    summary: ClassVar[str] = (
+        "knows the true distribution, and accuses rows of classes that are too large of being relocated"
+    )
+
+    k: int = 2
+    """Rows at risk are those of classes that truly cover fewer people, once the test has given them away."""
+    alpha: float = 0.05
+    """Significance level at which she takes sizes for more than chance."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise PolicyError(
+                [Problem("alpha", f"must lie between 0 and 1, not {self.alpha}", "for example 0.05")]
+            )
+
+    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+        """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""
+        if published.low is None or published.high is None:
+            raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
+        run.progress("test", 0.0)
+        truth = expected(published, original)
+        test = chi_squared(published, original)
+        accused = accusations(published.sizes, truth.classes)
+        rejected = test.p_value < self.alpha
+        thin = truth.classes < self.k if rejected else np.zeros(published.classes, np.bool_)
+        figures: dict[str, Any] = {
+            "k": self.k,
+            "chi_squared": test.statistic if np.isfinite(test.statistic) else None,
+            "degrees_of_freedom": test.degrees,
+            "p_value": test.p_value,
+            "rejected": rejected,
+            "classes": published.classes,
+            "classes_too_large": int((published.sizes > truth.classes).sum()),
+            "vanished_groups": len(truth.elsewhere),
+            "vanished_rows": int(truth.elsewhere.sum()),
+            "accused": int(accused.sum()),
+        }
+        chances = np.zeros(original.rows)
+        if published.owner is None:
+            note = "whose row is whose is unknown, so accusations cannot be judged"
+            return self._exposure(
+                float("nan"), float("nan"), figures, chances, int(published.sizes[thin].sum()), note
+            )
+        relocated = untrue_rows(published, original)
+        chances[published.owner] = np.where(relocated, (accused / published.sizes)[published.class_of], 0.0)
+        hits = float(chances.sum())
+        total = int(relocated.sum())
+        figures |= {
+            "relocated": total,
+            "hits": hits,
+            "found": hits / total if total else 0.0,
+            "hits_in_first_class": self._first(published, relocated, accused, truth.classes),
+        }
+        success = hits / accused.sum() if accused.sum() else 0.0
+        baseline = total / published.rows if published.rows else 0.0
+        return self._exposure(success, baseline, figures, chances, int(published.sizes[thin].sum()))
+
+    def _first(
+        self, published: Published, relocated: Any, accused: LongVector, truth: LongVector
+    ) -> float | None:
+        """The share of relocated rows in the class that is most suspicious."""
+        if not accused.any():
+            return None
+        worst = int(np.argmax((published.sizes - truth) / published.sizes))
+        return float(relocated[published.class_of == worst].mean())
+
+    def _exposure(
+        self,
+        success: float,
+        baseline: float,
+        figures: dict[str, Any],
+        chances: FloatVector,
+        at_risk: int,
+        *notes: str,
+    ) -> Exposure:
+        return Exposure(
+            attack=self.name,
+            adversary="knows how many people truly have which quasi-identifiers",
+            success=success,
+            baseline=baseline,
+            figures=figures,
+            chances=chances,
+            at_risk=at_risk,
+            notes=notes,
+        )
+
+
+def accusations(sizes: LongVector, truth: LongVector) -> LongVector:
+    """Return how many rows of each class are accused: whole classes by suspicion, as many rows as are too many in all.
+
+    Among equally suspicious classes the first comes first. O(classes log classes).
+    """
+    surplus = np.maximum(sizes - truth, 0)
+    order = np.argsort(-surplus / np.maximum(sizes, 1), kind="stable")
+    before = np.cumsum(sizes[order]) - sizes[order]
+    accused = np.zeros(len(sizes), np.int64)
+    accused[order] = np.clip(surplus.sum() - before, 0, sizes[order])
+    return accused
