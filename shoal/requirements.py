@@ -35,7 +35,9 @@ class Requirements:
     @property
     def plain_k(self) -> bool:
         """Class size is all that is asked for, so a method may take a faster way than `satisfied`."""
-        return all(rule is not None and rule.name == "k-anonymity" for rule in (m.by_classes for m in self.models))
+        return all(
+            rule is not None and rule.name == "k-anonymity" for rule in (m.by_classes for m in self.models)
+        )
 
     @property
     def monotone(self) -> bool:

@@ -652,3 +652,241 @@ def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise
 
 def _clamped(codes, j, first, last):
     return (*codes[:j], min(max(codes[j], first), last), *codes[j + 1 :])
+
+
+# (k,1), (k,k), global (1,k): rows and the cells over them
+
+NEVER = 1 << 60
+
+
+def plant_boxes(codes, scale, cuts, starts):
+    """A single leaf: every tree must give the same answers as this one."""
+    if len(codes) == 0:
+        nothing = np.zeros(0, np.int32)
+        return nothing, nothing, nothing, nothing, np.zeros((0, 2 * codes.shape[1]), np.int32)
+    box = np.concatenate([codes.min(axis=0), codes.max(axis=0)]).reshape(1, -1)
+    one = np.ones(1, np.int32)
+    return np.arange(len(codes), dtype=np.int32), 0 * one, len(codes) * one, one, box.astype(np.int32)
+
+
+def _covers(low, high, row):
+    return all(a <= code <= b for a, code, b in zip(low, row, high, strict=True))
+
+
+def rows_inside(codes, first, last, skip, box, low, high):
+    lists = [
+        [row for row in range(len(codes)) if _covers(a, b, codes[row])]
+        for a, b in zip(low, high, strict=True)
+    ]
+    start = np.cumsum([0, *map(len, lists)])
+    return start.astype(np.int64), np.array([row for found in lists for row in found], np.int32)
+
+
+def share_out(start, links, supply, demand):
+    """One unit after the other, each along any augmenting path."""
+    flow = np.zeros(len(links), np.int64)
+    source = np.repeat(np.arange(len(supply)), np.diff(start))
+
+    def augment(g, seen):
+        for edge in range(start[g], start[g + 1]):
+            row = links[edge]
+            if row in seen:
+                continue
+            seen.add(row)
+            if flow[links == row].sum() < demand[row]:
+                flow[edge] += 1
+                return True
+            for other in np.flatnonzero((links == row) & (flow > 0)):
+                if augment(source[other], seen):
+                    flow[other] -= 1
+                    flow[edge] += 1
+                    return True
+        return False
+
+    for g, units in enumerate(supply):
+        for _ in range(units):
+            augment(g, set())
+    return flow
+
+
+def _smallest_cell(prices, j, low, high):
+    """First code, last code and price of the smallest publishable cell over a range; None under a limit."""
+    size, ordered, levels, tree, free, whole, kind, unit = prices.shape[j].tolist()
+    if ordered < 0:
+        for level in range(levels):
+            at = tree + level * size + low
+            if prices.high[at] >= high:
+                return int(prices.low[at]), int(prices.high[at]), int(prices.price[at])
+        return None
+    if low == high:
+        return low, high, 0
+    if high >= ordered:
+        return 0, size - 1, whole
+    if kind == 0:
+        return low, high, int(prices.place[free + high] - prices.place[free + low])
+    counts = np.diff(prices.rows[free : free + size + 1])[low : high + 1]
+    shares = counts[counts > 0] / max(counts.sum(), 1)
+    return low, high, round(float(-(shares * np.log2(shares)).sum()) * unit)
+
+
+def _closure(prices, rows):
+    """Lows, highs and price of the smallest cells over some rows; None where a limit keeps them apart."""
+    cells = [
+        _smallest_cell(prices, j, int(min(c)), int(max(c))) for j, c in enumerate(zip(*rows, strict=True))
+    ]
+    if None in cells:
+        return None
+    low, high, price = zip(*cells, strict=True)
+    return low, high, sum(price)
+
+
+def _about(prices):
+    """Logarithms may be rounded differently: prices closer than this count as equal."""
+    return 64 if prices.shape[:, 6].any() else 0
+
+
+def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+    """All cells that each row may end with, since equally cheap steps are equally good."""
+    rows = [tuple(int(code) for code in row) for row in codes]
+    ends = []
+    for row in rows[begin:end]:
+        found, seen, waiting = set(), set(), [_closure(prices, [row])]
+        while waiting:
+            cell = waiting.pop()
+            if cell[:2] in seen:
+                continue
+            seen.add(cell[:2])
+            outside = [other for other in rows if not _covers(cell[0], cell[1], other)]
+            if sum(w for w, other in zip(weight, rows, strict=True) if other not in outside) >= k:
+                found.add(cell[:2])
+                continue
+            grown = [_closure(prices, [cell[0], cell[1], other]) for other in outside]
+            grown = [c for c in grown if c is not None]
+            best = min(c[2] for c in grown)
+            waiting += [c for c in grown if c[2] <= best + _about(prices)]
+        ends.append(found)
+    return ends
+
+
+def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+    """All cells that each row may end with, since equally near rows are equally good."""
+    rows = [tuple(int(code) for code in row) for row in codes]
+    ends = []
+    for row, own in list(zip(rows, weight, strict=True))[begin:end]:
+        if own >= k:
+            ends.append({(row, row)})
+            continue
+        pairs = [(_closure(prices, [row, other]), w, other) for other, w in zip(rows, weight, strict=True)]
+        near = sorted((c[2], w, other) for c, w, other in pairs if c is not None and other != row)
+        enough = next(i for i in range(len(near)) if own + sum(w for _, w, _ in near[: i + 1]) >= k)
+        reach = near[enough][0]
+        sure = [(w, other) for price, w, other in near if price < reach - _about(prices)]
+        ties = [(w, other) for price, w, other in near if abs(price - reach) <= _about(prices)]
+        found = set()
+        for size in range(1, len(ties) + 1):
+            for some in itertools.combinations(ties, size):
+                chosen = [*sure, *some]
+                total = own + sum(w for w, _ in chosen)
+                if total >= k > total - max(w for w, _ in some):
+                    found.add(_closure(prices, [row, *(other for _, other in chosen)])[:2])
+        ends.append(found)
+    return ends
+
+
+def hulls(slots, low, high, first, last, skip, prices):
+    hull, dear = [], []
+    for a, b in zip(first, last, strict=True):
+        own = slice(slots[a], slots[b])
+        hull.append([*low[own].min(axis=0), *high[own].max(axis=0)])
+        cells = zip(low[own].tolist(), high[own].tolist(), strict=True)
+        prices_of = [
+            [_smallest_cell(prices, j, *ends)[2] for j, ends in enumerate(zip(a, b, strict=True))]
+            for a, b in cells
+        ]
+        dear.append(np.max(prices_of, axis=0))
+    return np.array(hull, np.int32), np.array(dear, np.int64)
+
+
+def _added(prices, low, high, row):
+    grown = _closure(prices, [low.tolist(), high.tolist(), [int(code) for code in row]])
+    return None if grown is None else grown[2] - _closure(prices, [low.tolist(), high.tolist()])[2]
+
+
+def _take_in(prices, low, high, row):
+    low[:], high[:], _ = _closure(prices, [low.tolist(), high.tolist(), [int(code) for code in row]])
+
+
+def cover_each(
+    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, prices, k, begin, end
+):
+    grown = 0
+    for u in range(begin, end):
+        open_cells = [s for s in range(len(low)) if not _covers(low[s], high[s], codes[u])]
+        costs = [(_added(prices, low[s], high[s], codes[u]), s) for s in open_cells]
+        costs = sorted(cost for cost in costs if cost[0] is not None)
+        for _, s in costs[: max(k - covered[u], 0)]:
+            before = [_covers(low[s], high[s], row) for row in codes]
+            _take_in(prices, low[s], high[s], codes[u])
+            covered += np.array([_covers(low[s], high[s], row) for row in codes]) & ~np.array(before)
+            grown += 1
+    return grown
+
+
+def join_components(
+    codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
+    prices, k, look, turn, turns,
+):  # fmt: skip
+    grown = 0
+    component = component.copy()
+    gained = np.zeros(len(codes), int)
+    for u in range(turn, len(codes), turns):
+        while True:
+            mine = list(over[over_start[u] : over_start[u + 1]])
+            matches = gained[u] + sum(component[owner[s]] == component[u] for s in mine)
+            if matches >= k:
+                break
+            own = range(slots[u], slots[u + 1])
+            steps = []
+            for v in {int(owner[s]) for s in mine if component[owner[s]] != component[u]}:
+                gain = sum(component[owner[s]] == component[v] for s in mine)
+                steps += [(_added(prices, low[s], high[s], codes[v]), gain, s, v, v) for s in own]
+            for s in own:
+                inside = within[within_start[region_of[s]] : within_start[region_of[s] + 1]]
+                for v in inside.tolist():
+                    gain = 1 + (component[u] != component[v]) * sum(
+                        component[owner[c]] == component[v] for c in mine
+                    )
+                    for cell in range(slots[v], slots[v + 1]):
+                        if not _covers(low[cell], high[cell], codes[u]):
+                            steps.append((_added(prices, low[cell], high[cell], codes[u]), gain, cell, u, v))
+            steps = [
+                (Fraction(cost, min(gain, k - matches)), *rest)
+                for cost, gain, *rest in steps
+                if cost is not None
+            ]
+            if not steps:
+                break
+            _, cell, taken, v = min(steps)
+            _take_in(prices, low[cell], high[cell], codes[taken])
+            gained[taken] += 1
+            component[component == component[v]] = component[u]
+            grown += 1
+    return grown
+
+
+def beliefs(codes, low, high, set_start, set_codes, start, label, count, labels, own_start, own_label):
+    fitting, top, own = [], [], []
+    for i, point in enumerate(codes):
+        seen = [0] * labels
+        for c in range(len(low)):
+            fits = all(low[c] <= point) and all(point <= high[c])
+            if len(set_start):
+                cells = range(c * len(point), (c + 1) * len(point))
+                sets = [set(set_codes[set_start[cell] : set_start[cell + 1]].tolist()) for cell in cells]
+                fits &= all(code in shown for code, shown in zip(point, sets, strict=True))
+            for at in range(start[c], start[c + 1]) if fits else ():
+                seen[label[at]] += int(count[at])
+        fitting.append(sum(seen))
+        top.append(max(seen))
+        own += [seen[value] for value in own_label[own_start[i] : own_start[i + 1]]]
+    return np.array(fitting), np.array(top), np.array(own)

@@ -56,7 +56,7 @@ class KType(Model):
 
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Judge the person, or row, with the fewest that fit."""
-        smallest = int(published.sizes.min(initial=0)) if published.rows else None
+        smallest = int(published.sizes.min()) if published.rows else None
         if original is None:
             if smallest is not None and smallest < self.k:
                 raise DataError(

@@ -115,10 +115,11 @@ class Privacy(Part):
 
     k: Annotated[Whole, Field(ge=2)] | None = None
     """k-anonymity: every class has at least so many rows."""
-    notion: Literal["k-anonymity", "1-k", "k-1", "k-k", "global-1-k"] | None = None
+    notion: Literal["k-anonymity", "1-k", "k-1", "k-k", "global-1-k", "probabilistic-k"] | None = None
     """What k is about, if not classes: `k-k`, at least k rows fit each person, and k people each row; or
     `global-1-k`, the same for whoever knows exactly who is in the table. `1-k` and `k-1` alone protect against
-    nobody and are for study."""
+    nobody and are for study. `probabilistic-k`: nobody is tied to a row with more than 1/k; `l` is then about the
+    rows that could be a person's."""
     l: (  # noqa: E741
         Annotated[
             Annotated[_L, Tag("<one l>")] | Annotated[dict[str, _L], Tag("<each l>")],
@@ -155,7 +156,9 @@ class Privacy(Part):
     @model_validator(mode="after")
     def _notion_of_k(self) -> Privacy:
         if self.notion is not None and self.k is None:
-            raise wrong(f"asks for {self.notion}, but for no k", f'for example k = 5, notion = "{self.notion}"')
+            raise wrong(
+                f"asks for {self.notion}, but for no k", f'for example k = 5, notion = "{self.notion}"'
+            )
         return self
 
     @property
@@ -177,7 +180,11 @@ class Privacy(Part):
 
             notion: Any = MODELS[self.notion]
             first = (notion(k=asked.pop("k")),)
-        return first + tuple(model for key, value in asked.items() for model in _BUILDERS[key](value, sensitive))
+            if self.notion == "probabilistic-k" and "l" in asked:
+                first += tuple(_candidate_l(asked.pop("l"), sensitive))
+        return first + tuple(
+            model for key, value in asked.items() for model in _BUILDERS[key](value, sensitive)
+        )
 
 
 SENSITIVE_KEYS = ("l", "t", "alpha", "p")
@@ -212,6 +219,18 @@ def _l(value: Diversity | dict[str, Diversity], sensitive: Sequence[str]) -> Ite
         if rule.recursive is not None:
             c, l = rule.recursive  # noqa: E741
             yield rules.RecursiveDiversity(c=c, l=l, **place)
+
+
+def _candidate_l(value: Diversity | dict[str, Diversity], sensitive: Sequence[str]) -> Iterator[Model]:
+    """Rules about rows that could be a person's, where they can be said so; rules about classes otherwise."""
+    from shoal.models.probabilistic_k import CandidateDiversity
+
+    for place, rule in _per_column(value, sensitive):
+        for l in (rule.distinct, rule.probabilistic):  # noqa: E741
+            if l is not None:
+                yield CandidateDiversity(l=l, **place)
+        rest = rule.model_copy(update={"distinct": None, "probabilistic": None})
+        yield from _l({place["column_name"]: rest}, sensitive)
 
 
 def _t(value: Closeness | dict[str, Closeness], sensitive: Sequence[str]) -> Iterator[Model]:
