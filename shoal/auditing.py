@@ -181,7 +181,10 @@ def _codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
 
 def _starred(rows: pl.DataFrame, attributes: tuple[Attribute, ...]) -> pl.Series:
     """Rows that show nothing: * in every quasi-identifier."""
-    starred = pl.Series([True]).new_from_index(0, len(rows))
-    for attribute in attributes:
-        starred &= rows[attribute.name].cast(pl.String).eq_missing(ROOT)
+    columns = [rows[attribute.name] for attribute in attributes]
+    if not all(isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum) for column in columns):
+        return pl.repeat(False, len(rows), eager=True)
+    starred = pl.repeat(True, len(rows), eager=True)
+    for column in columns:
+        starred &= column.cast(pl.String).eq_missing(ROOT)
     return starred

@@ -463,6 +463,24 @@ def test_audit_without_original_knows_no_losses_of_unknown_domains():
     assert np.isnan(report.measures.get("lm", np.nan))
 
 
+def test_audit_of_quasi_identifiers_that_are_no_text():
+    hours = [dt.timedelta(hours=1)] * 4
+    report = shoal.audit(pl.DataFrame({"a": hours}), quasi=["a"], k=2, suppression=1.0)
+    assert report.suppressed == 0
+    starred = pl.DataFrame({"a": ["*", "*", "x", "x"]})
+    assert shoal.audit(starred, quasi=["a"], k=2, suppression=0.5).suppressed == 2
+    assert shoal.audit(starred, quasi=["a"], k=2, suppression=0.4).suppressed == 0
+
+
+def test_excel_keeps_what_its_numbers_cannot_hold(tmp_path, capfd):
+    table = pl.DataFrame({"f": [1.5, INF, NAN], "i": [10**17 + 1, 2, 3], "empty": [None] * 3})
+    frames.write(table, tmp_path / "x.xlsx")
+    read = frames.read(tmp_path / "x.xlsx").data
+    assert read["f"].to_list() == ["1.5", "inf", "NaN"]
+    assert read["i"].to_list() == ["100000000000000001", "2", "3"]
+    assert capfd.readouterr().err == ""
+
+
 def test_audit_reads_numbers_that_another_tool_spelled_differently():
     original = pl.DataFrame({"a": [1, 1, 2, 2], "s": [1.5, 2.0, 3.0, 2.0]})
     release = pl.DataFrame({"a": [2, 2], "s": [3, 2]})

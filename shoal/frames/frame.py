@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -225,6 +226,8 @@ def _read_excel(path: Path, options: ReadOptions) -> pl.DataFrame:
         import fastexcel
     except ImportError:
         raise DataError(f'{path}: reading Excel files needs an extra: pip install "shoal[excel]"') from None
+    # An empty column is no news: columns without values are dealt with where they matter.
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)
     try:
         book = fastexcel.read_excel(path)
         sheet = book.sheet_names[0] if options.sheet is None else options.sheet

@@ -218,9 +218,11 @@ def _plain(data: pl.DataFrame, kind: str) -> pl.DataFrame:
     return data.with_columns([_plain_column(column, kind) for column in data])
 
 
-def _beyond_excel(integers: pl.Series) -> bool:
-    """Excel keeps 15 digits of a number, and puts zeros for the rest."""
-    low, high = integers.min(), integers.max()
+def _beyond_excel(numbers: pl.Series) -> bool:
+    """Excel keeps 15 digits of a number, puts zeros for the rest, and knows neither NaN nor infinity."""
+    if numbers.dtype.is_float():
+        return not numbers.is_finite().all()
+    low, high = numbers.min(), numbers.max()
     return isinstance(low, int) and isinstance(high, int) and max(-low, high) >= 10**_EXCEL_DIGITS
 
 
@@ -238,7 +240,7 @@ def _plain_column(column: pl.Series, kind: str) -> pl.Series:
         return column.dt.to_string("iso")
     if kind == "jsonl":
         return column
-    if kind == "excel" and (dtype == pl.Time or (dtype.is_integer() and _beyond_excel(column))):
+    if kind == "excel" and (dtype == pl.Time or (dtype.is_numeric() and _beyond_excel(column))):
         return column.cast(pl.String)  # a time of day would become one of the year 1899
     if isinstance(dtype, pl.List):
         # Value sets: {15, 20, 48}.
