@@ -20,6 +20,7 @@ from shoal.methods import METHODS
 from shoal.methods.full_domain import FullDomain
 from shoal.methods.hybrid import Hybrid, moved_rows
 from shoal.methods.relocation import VARIANTS, Allowance, critical, tail
+from shoal.models import MODELS
 from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, untrue_cells
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import ColumnPlan
@@ -27,6 +28,7 @@ from shoal.publish import read_published, render
 from shoal.requirements import Requirements
 from shoal.run import Run
 from tests import naive
+from tests.lattice_reference import NotAMultiple, ShareOfFirst
 from tests.strategies import tables
 
 
@@ -203,7 +205,7 @@ def test_relocation_keeps_its_promises(case):
 def test_moved_rows_are_own_rows_and_as_many_as_asked():
     group_of = np.array([0, 1, 2, 2, 2, 2, 1], np.int32)
     moves = np.array([[0, 1, 1], [2, 1, 2], [2, 0, 1]])
-    after = moved_rows(group_of, moves, np.random.default_rng(3))
+    after = moved_rows(group_of, group_of, moves, np.random.default_rng(3))
     assert after[0] == 1
     assert (after[[1, 6]] == 1).all()
     assert sorted(after[2:6]) == [0, 1, 1, 2]
@@ -499,3 +501,75 @@ def test_measures_stand_cells_that_do_not_hold_their_owners_value(example):
     values = measure_all(published, example, 3)
     assert all(np.isfinite(value) for value in values.values())
     assert measure_all(published, example, 3, ["entropy-nonuniform"])["entropy-nonuniform"] == np.inf
+
+
+# --- rules on sensitive values ----------------------------------------------------------------------------------
+
+
+@st.composite
+def sensitive_rules(draw, table):
+    column = draw(st.integers(0, len(table.sensitive) - 1))
+    own = {"column": column, "column_name": table.sensitive[column].name}
+    kind = draw(st.integers(0, 4))
+    if kind == 0:
+        return (ShareOfFirst(share=draw(st.sampled_from([0.25, 0.5, 0.8]))),)
+    if kind == 1:
+        return (MODELS["distinct-l"](l=2, **own),)
+    if kind == 2:
+        return (MODELS["entropy-l"](l=1.5, **own),)
+    if kind == 3:
+        return (MODELS["t-equal"](t=0.3, **own),)
+    return (NotAMultiple(number=3),)
+
+
+@settings(max_examples=200)
+@given(
+    st.data(),
+    tables(columns=st.integers(1, 3)),
+    st.sampled_from([None, 2, 3]),
+    st.sampled_from([0.0, 0.1, 0.3]),
+    st.sampled_from([0.0, 0.0, 0.3]),
+    st.sampled_from(VARIANTS),
+)
+def test_any_group_model_holds_after_relocation(data, table, k, budget, suppression, variant):
+    models = data.draw(sensitive_rules(table)) + ((KAnonymity(k=k),) if k else ())
+    requirements = Requirements(models=models, suppression=suppression)
+    method = Hybrid(variant=variant, budget=budget)
+    try:
+        expected_ = FullDomain().anonymize(table, requirements, Run.start(1))
+    except InfeasibleError:
+        expected_ = None
+    try:
+        release = method.anonymize(table, requirements, Run.start(1))
+    except InfeasibleError:
+        assert expected_ is None
+        return
+    if budget == 0:
+        assert expected_ is not None
+        assert release.levels == expected_.levels
+        np.testing.assert_array_equal(release.region_of, expected_.region_of)
+    published = published_by(table, release)
+    assert all(model.verify(published, table).holds for model in models)
+    assert published.suppressed <= requirements.suppressible(table.rows)
+    wrong = untrue(table, release)
+    assert release.facts["changed_cells"] == len(wrong) <= budget * table.rows * len(table.attributes) + 1e-9
+    if variant in ("statistical", "rstat"):
+        assert release.facts["p_value"] >= 0.05 - 1e-9
+    test = chi_squared(published, table)
+    if not published.suppressed:
+        assert test.statistic == pytest.approx(release.facts["chi_squared"])
+
+
+def test_a_group_without_diversity_takes_one_row_from_its_neighbour():
+    """Town A has only flu; one row of cold from town B mends it, while the whole of A would be four cells."""
+    data = pl.DataFrame({"town": ["A"] * 4 + ["B"] * 6, "disease": ["flu"] * 4 + ["cold", "flu"] * 3})
+    table = encode(data, [ColumnPlan("town", "quasi"), ColumnPlan("disease", "sensitive")])
+    diverse = MODELS["distinct-l"](l=2, column=0, column_name="disease")
+    requirements = plain(3, 0.0, "lm", diverse)
+    assert FullDomain().anonymize(table, requirements, Run.start(1)).levels == (1,)
+    release = Hybrid(budget=0.1).anonymize(table, requirements, Run.start(1))
+    assert release.levels == (0,)
+    moved = [row for row, _ in untrue(table, release)]
+    assert len(moved) == 1
+    assert data["disease"][moved[0]] == "cold"
+    assert diverse.verify(published_by(table, release), table).holds

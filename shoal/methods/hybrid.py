@@ -13,6 +13,7 @@ from shoal.errors import InfeasibleError
 from shoal.measures.base import ClassMeasure
 from shoal.methods.base import Method
 from shoal.methods.lattice import Judge, Lattice, Rank, RollUp, infeasible, rank
+from shoal.methods.mending import Mender
 from shoal.methods.relocation import Allowance, account, check_options
 from shoal.release import Release
 from shoal.requirements import Requirements
@@ -72,10 +73,14 @@ class Relocated(NamedTuple):
 
     holds: bool
     moves: IntMatrix
-    """``[moves, 3]`` source, target and number of rows, in order."""
+    """``[moves, 3]`` source, target and number of rows, in order. Sources are groups, or cells where there are some."""
     after: LongVector
     """``[groups]`` sizes after relocation."""
+    good: BoolVector
+    """``[groups]`` which satisfy the requirements then; the others are suppressed, or empty."""
     chi: float
+    cells: IntMatrix | None = None
+    """``[cells, 1 + sensitive columns]`` group and sensitive codes of the cells that moves are about."""
 
 
 class Attempt(NamedTuple):
@@ -203,23 +208,23 @@ class Search:
             judge.fewest = min(judge.fewest, stuck)
             return Attempt(False, False, True, None)
         done = self.relocate(rolled, index)
-        dropped = int(done.after[done.after < k].sum())
+        dropped = int(done.after[~done.good].sum())
         judge.fewest = min(judge.fewest, dropped)
         if not done.holds:
             return Attempt(False, False, False, None)
         if isinstance(cost.measure, ClassMeasure):
-            value = cost.measure.of_sizes(done.after[done.after >= k], dropped, k)
+            value = cost.measure.of_sizes(done.after[done.good], dropped, k)
         else:
-            value = cost.additive(levels) + self._difference(rolled, done.after)
+            value = cost.additive(levels) + self._difference(rolled, done)
         safe = dropped == 0 and not len(done.moves)
         return Attempt(True, safe, False, rank(value, dropped, levels))
 
-    def _difference(self, rolled: RollUp, after: LongVector) -> float:
+    def _difference(self, rolled: RollUp, done: Relocated) -> float:
         """What relocated and suppressed rows lose more than they would where they were."""
         from shoal.kernels.lattice import shortfall
 
         rollups, cost = self.judge.rollups, self.judge.objective
-        left = np.where(after < cost.k, 0, after)
+        left = np.where(done.good, done.after, 0)
         return float(
             shortfall(
                 rolled.keys,
@@ -239,25 +244,58 @@ class Search:
         columns = [j for j in range(rollups.quasi) if not rollups.single[j, rolled.levels[j]]]
         fields = rollups.fields[columns]
         masks = fields[:, 2].astype(np.uint64) << fields[:, 1].astype(np.uint64)
-        draws = np.empty(0)
+        draws, random = np.empty(0), None
         if self.allowance.randomized:
-            draws = np.random.Generator(np.random.PCG64DXSM([self.seed, index])).random(2 * groups)
+            random = np.random.Generator(np.random.PCG64DXSM([self.seed, index]))
+            draws = random.random(2 * groups)
+        k, most = self.judge.objective.k, self.judge.most
+        # Groups that are suppressed leave the test less freedom; those with k rows never are.
+        limit = self.allowance.limit(groups if most == 0 else int(np.count_nonzero(rolled.weights >= k)))
         after, moves = np.empty(groups, np.int64), np.empty((groups, 3), np.int32)
         holds, made, _, chi = relocate_groups(
-            rolled.keys, fields[:, 0], masks, rolled.weights, self.judge.objective.k, self.allowance.cells,
-            self.allowance.limit(groups), self.judge.most, draws, after, moves,
+            rolled.keys, fields[:, 0], masks, rolled.weights, k, self.allowance.cells, limit, most, draws, after, moves,
         )  # fmt: skip
         self.relocations += 1
-        return Relocated(bool(holds), moves[:made], after, float(chi))
+        done = Relocated(bool(holds), moves[:made], after, after >= k, float(chi))
+        if not self.judge.others or not holds:
+            return done
+        return self._mended(rolled, done, limit, random)
+
+    def _mended(
+        self, rolled: RollUp, done: Relocated, limit: float, random: np.random.Generator | None
+    ) -> Relocated:
+        """Relocate further until the models other than k hold as well."""
+        rollups = self.judge.rollups
+        _, fine, group_of = rollups.roll_with_secrets(rolled.levels[: rollups.quasi])
+        group_of = group_of.copy()
+        secrets = np.stack(
+            [rollups.codes(fine.keys, rollups.quasi + j) for j in range(rollups.secrets)], axis=1
+        )
+        nodes = np.stack([rollups.codes(rolled.keys, j) for j in range(rollups.quasi)], axis=1)
+        mender = Mender(self.table, self.judge.requirements, nodes, group_of, secrets, fine.weights)
+        mender.follow(done.moves)
+        holds, good = mender.mend(self.allowance.cells, limit, self.judge.most, random)
+        pieces = mender.pieces
+        moved = pieces.at != mender.home[pieces.cell]
+        moves = np.stack([pieces.cell[moved], pieces.at[moved], pieces.rows[moved]], axis=1).astype(np.int32)
+        cells = np.column_stack([group_of, secrets]).astype(np.int32)
+        return Relocated(holds, moves, mender.sizes(), good, mender.chi(), cells)
 
     def _release(self) -> Release:
         """Make the release of the best mapping: moved rows are shown with the group that they were moved to."""
+        from shoal.kernels.grouping import distinct
+
         judge, levels = self.judge, self.levels
         rolled, _, numbers = judge.rollups.numbered(levels)
-        done = self.relocate(rolled, self.lattice.index(levels))
         group_of = numbers[judge.rollups.number_of].astype(np.int32)
-        target_of = moved_rows(group_of, done.moves, self.run.random)
-        good = done.after >= judge.objective.k
+        done = self.relocate(rolled, self.lattice.index(levels))
+        cell_of = group_of
+        if done.cells is not None:
+            # Rows of one group with the same sensitive values are one cell, numbered as the moves number them.
+            own = np.column_stack([group_of, self.table.sensitive_codes]).astype(np.int32)
+            cell_of = distinct(np.vstack([done.cells, own]))[0][len(done.cells) :]
+        target_of = moved_rows(group_of, cell_of, done.moves, self.run.random)
+        good = done.good
         place = np.full(len(good), -1, np.int32)
         place[good] = np.arange(int(good.sum()), dtype=np.int32)
         low = np.empty((int(good.sum()), judge.rollups.quasi), np.int32)
@@ -266,11 +304,12 @@ class Search:
             low[:, j] = judge.rollups.codes(rolled.keys, j)[good]
             high[:, j] = attribute.hierarchy.high[levels[j], low[:, j]]
         region_of = place[target_of]
+        degrees = int(np.count_nonzero(good | (done.after == 0))) - 1
         facts: dict[str, Any] = {
             "mappings": self.lattice.size,
             "checked": len(self.tried),
             "relocations_tried": self.relocations,
-            **account(self.table, region_of, low, high, self.allowance, done.chi, len(good) - 1),
+            **account(self.table, region_of, low, high, self.allowance, done.chi, degrees),
         }
         return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)
 
@@ -281,12 +320,14 @@ class Search:
             self.run.progress("search", at / self.lattice.size)
 
 
-def moved_rows(group_of: IntVector, moves: IntMatrix, random: np.random.Generator) -> IntVector:
-    """Return row -> group after the moves; which rows of a group move is drawn, and no row moves twice. O(rows)."""
+def moved_rows(
+    group_of: IntVector, cell_of: IntVector, moves: IntMatrix, random: np.random.Generator
+) -> IntVector:
+    """Return row -> group after the moves; which rows of a cell move is drawn, and no row moves twice. O(rows)."""
     target_of = group_of.copy()
-    order = random.permutation(len(group_of))
-    order = order[np.argsort(group_of[order], kind="stable")]
-    ends = np.searchsorted(group_of[order], np.arange(int(group_of.max(initial=0)) + 2))
+    order = random.permutation(len(cell_of))
+    order = order[np.argsort(cell_of[order], kind="stable")]
+    ends = np.searchsorted(cell_of[order], np.arange(int(cell_of.max(initial=0)) + 2))
     taken = np.zeros(len(ends), np.int64)
     for source, target, rows in moves.tolist():
         begin = ends[source] + taken[source]
