@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from shoal import frames
-from shoal.attacks import ATTACKS, Exposure
+from shoal.attacks import ATTACKS, Attack, Exposure
 from shoal.auditing import as_policy, as_published
 from shoal.encode import encode
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
 from shoal.results import Clock
 from shoal.run import Progress, Run, silent
@@ -21,7 +23,8 @@ def attack(
     *,
     original: Any,
     name: str = "linkage",
-    adversary: str = "members",
+    adversary: str | None = None,
+    options: Mapping[str, Any] | None = None,
     seed: int | None = None,
     progress: Progress = silent,
     **keywords: Any,
@@ -30,11 +33,12 @@ def attack(
 
     `adversary` is what the attacker knows: for ``linkage``, ``some`` people's quasi-identifiers, or all ``members``
     of the table. Whoever has fewer than the policy's k candidates is at risk. Row numbers of the people who are
-    most exposed are in `Exposure.record()`, which is private.
+    most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
+    the ``threshold`` of ``attribute-disclosure``.
     """
     clock = Clock()
     chosen = as_policy(policy, keywords)
-    kind: Any = ATTACKS[name]
+    ATTACKS[name]  # A wrong name is told before the work.
     progress("read", 0.0)
     with clock("read"):
         rows = frames.read(source, chosen.read_options()).data
@@ -45,6 +49,26 @@ def attack(
         published, notes = as_published(rows, chosen, table)
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     with clock("attack"):
-        attacker = kind(adversary=adversary, k=max(requirements.k, 2))
-        found: Exposure = attacker.attempt(published, table, Run.start(seed, progress))
+        # What the policy knows, for attacks that ask for it.
+        known = {
+            "k": max(requirements.k, 2),
+            "protected": tuple(chosen.columns[a.name].protected or () for a in published.sensitive),
+        }
+        asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
+        found = _attacker(name, asked, known).attempt(published, table, Run.start(seed, progress))
     return dataclasses.replace(found, notes=(*found.notes, *notes), seconds=clock.seconds)
+
+
+def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:
+    """Return an attack with its options, and with those of the known facts that it asks for."""
+    kind: Any = ATTACKS[name]
+    fields = [field.name for field in dataclasses.fields(kind)]
+    problems = [
+        Problem(option, f"is no option of the attack {name}", did_you_mean(option, fields) or "it has none")
+        for option in options
+        if option not in fields
+    ]
+    if problems:
+        raise PolicyError(problems)
+    made: Attack = kind(**{key: value for key, value in known.items() if key in fields} | dict(options))
+    return made

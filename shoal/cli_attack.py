@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
 )
 @click.option(
+    "--attack", "name", default="linkage", show_default=True, help="Which attack; `shoal attacks` lists them."
+)
+@click.option(
     "--adversary",
-    type=click.Choice(["some", "members"]),
-    default="members",
-    show_default=True,
-    help="Knows some people's quasi-identifiers, or exactly who is in the table.",
+    help="What the adversary knows: for linkage `some` people's quasi-identifiers, or all `members` [members].",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
@@ -44,15 +44,16 @@ def attack(
     release: Path,
     original: Path,
     policy_file: Path,
-    adversary: str,
+    name: str,
+    adversary: str | None,
     settings: tuple[str, ...],
     record: Path | None,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Try to link people to the rows of a RELEASE, made by Shoal or by any other tool.
+    """Let an adversary loose on a RELEASE, made by Shoal or by any other tool.
 
-    Exit code 5 if somebody is left with fewer candidates than the policy's k.
+    Exit code 5 if somebody is exposed more than the policy allows: to linkage, with fewer than k candidates.
     """
     from shoal import frames, show
     from shoal.attacking import attack as attempt
@@ -64,7 +65,7 @@ def attack(
     if settings:
         policy = policy.override(settings)
     with show.progress(quiet=as_json) as progress:
-        found = attempt(release, policy, original=original, adversary=adversary, progress=progress)
+        found = attempt(release, policy, original=original, name=name, adversary=adversary, progress=progress)
     if record is not None:
         frames.write_text(record, json.dumps(found.record(), indent=2) + "\n", force=force)
     click.echo(json.dumps(found.summary(), indent=2) if as_json else _words(found))
@@ -73,29 +74,23 @@ def attack(
 
 
 def _words(found: Exposure) -> str:
-    k, people = found.figures["k"], len(found.chances)
-    lines = [
-        f"The adversary {found.adversary}.",
-        _line("rows that fit each person", found.figures["candidates"], k),
-    ]
-    if "candidates_after_pruning" in found.figures:
-        lines.append(_line("left after pruning", found.figures["candidates_after_pruning"], k))
-    lines.append(
-        f"a guess finds the right row for {found.success:.3%} of people; without the release {found.baseline:.3%}"
-    )
-    lines.append(
-        f"{found.at_risk:,} of {people:,} people are left with fewer than {k} candidates"
-        if found.at_risk
-        else f"nobody is left with fewer than {k} candidates"
-    )
+    lines = [f"The adversary {found.adversary}."]
+    for name, value in found.figures.items():
+        label = name.replace("_", " ")
+        lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else _number(value)}")
+    lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")
+    people = len(found.chances)
+    at_risk = f"{found.at_risk:,} of {people:,} people are" if found.at_risk else "nobody is"
+    lines.append(f"{at_risk} exposed more than the policy allows")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)
 
 
-def _line(label: str, counts: dict[str, Any], k: int) -> str:
-    if counts["least"] is None:
-        return f"{label}: nobody fits any row"
-    return (
-        f"{label}: at least {counts['least']:,}, {counts['mean']:,.1f} on average; "
-        f"{counts['below_k']:,} people ({counts['share_below_k']:.2%}) below {k}, {counts['single']:,} with one"
-    )
+def _counts(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in values.items())
+
+
+def _number(value: Any) -> str:
+    from shoal.show import number
+
+    return number(value)

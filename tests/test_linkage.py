@@ -101,6 +101,8 @@ def test_mistakes_are_explained():
         shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, adversary="member")
     with pytest.raises(PolicyError, match="did you mean 'linkage'"):
         shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, name="linkag")
+    with pytest.raises(PolicyError, match="shots: is no option of the attack linkage"):
+        shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, options={"shots": 2})
     swapped = TWO_TWO.with_columns(age=pl.Series(["[1, 2]"] * 5))
     with pytest.raises(DataError, match="no generalization"):
         shoal.attack(swapped, original=LINE, **LINE_ROLES)
@@ -126,10 +128,11 @@ def run(folder, *arguments):
 def test_command(files):
     some = run(files, "--adversary", "some")
     assert some.exit_code == 0, some.output
-    assert "nobody is left with fewer than 2 candidates" in some.output
+    assert "nobody is exposed more than the policy allows" in some.output
     members = run(files, "--record", files / "record.json")
     assert members.exit_code == 5
-    assert "1 of 5 people are left with fewer than 2 candidates" in members.output
+    assert "1 of 5 people are exposed more than the policy allows" in members.output
+    assert "candidates after pruning: least 1," in members.output
     assert json.loads((files / "record.json").read_text())["most_exposed"][0]["row"] == 1
     again = run(files, "--record", files / "record.json")
     assert again.exit_code == 6
