@@ -16,7 +16,6 @@ from shoal.errors import InfeasibleError, PolicyError
 from shoal.feasibility import explain, most_sensitive_classes
 from shoal.kernels import p_k as kernels
 from shoal.methods import METHODS
-from shoal.sensitivity import demands_of
 from shoal.methods.range_losses import range_losses
 from shoal.methods.sensitive_classes import _pool, _Problem, cluster, limited_by_values
 from shoal.models.alpha_k import AlphaK
@@ -27,6 +26,7 @@ from shoal.models.p_sensitive import PSensitive
 from shoal.policy import Policy
 from shoal.requirements import Requirements
 from shoal.run import Run
+from shoal.sensitivity import demands_of
 from tests import naive
 from tests.rules import PLACE, TREE, of_counts, simple_table
 from tests.strategies import tables

@@ -3,6 +3,13 @@
 from shoal.attacks.base import Attack, Exposure
 from shoal.registry import Registry
 
-ATTACKS: Registry[Attack] = Registry("attack", {"linkage": "shoal.attacks.linkage:Linkage"})
+ATTACKS: Registry[Attack] = Registry(
+    "attack",
+    {
+        "linkage": "shoal.attacks.linkage:Linkage",
+        "statistical": "shoal.attacks.statistical:Statistical",
+        "attribute-disclosure": "shoal.attacks.attribute_disclosure:AttributeDisclosure",
+    },
+)
 
 __all__ = ["ATTACKS", "Attack", "Exposure"]

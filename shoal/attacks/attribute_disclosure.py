@@ -1,0 +1,151 @@
+"""Attribute disclosure: what is believed of a person once the rows that fit are read? (Truta, Vinay 2006.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.attacks.base import Attack, Exposure
+from shoal.errors import DataError, PolicyError, Problem
+from shoal.models.extended_p import strong_values
+from shoal.published import Published
+from shoal.run import Run
+from shoal.table import CodedTable
+
+PIECE = 20_000
+"""Distinct people between two looks at progress and interrupts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeDisclosure(Attack):
+    """Looks up everyone by quasi-identifiers, and believes in each sensitive value by its share of the rows that fit.
+
+    With protected nodes she is content with the category: all values under a strong node count as one.
+    """
+
+    name: ClassVar[str] = "attribute-disclosure"
+    summary: ClassVar[str] = (
+        "knows the quasi-identifiers, and believes in a sensitive value by its share of the rows that fit"
+    )
+
+    threshold: float = 1.0
+    """A person is at risk if a value is certain, or has a larger share of the rows that fit than this."""
+    protected: tuple[tuple[str, ...], ...] = ()
+    """Per sensitive column, the protected nodes of its hierarchy; none: single values."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            message = f"must be a share above 0 and up to 1, not {self.threshold}"
+            raise PolicyError([Problem("threshold", message, "1 means: is certain")])
+
+    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+        """Read the rows that fit each person, before and after. O(distinct people x classes) at worst.
+
+        Whoever fits no row was suppressed; nothing is learned about that person.
+        """
+        if not original.sensitive:
+            raise DataError("there is no sensitive column whose values could be disclosed")
+        if published.low is None or published.high is None:
+            raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
+        rows = original.rows
+        risky = np.zeros(rows, np.bool_)
+        risky_before = np.zeros(rows, np.bool_)
+        chances = np.zeros(rows)
+        blind = np.zeros(rows)
+        columns: dict[str, Any] = {}
+        for j, attribute in enumerate(original.sensitive):
+            run.progress("believe", j / len(original.sensitive))
+            nodes = self.protected[j] if j < len(self.protected) else ()
+            strong = strong_values(attribute.hierarchy, tuple(nodes))
+            label_of = np.ascontiguousarray(strong[original.sensitive_codes[:, j]])
+            top, own = _after(published, original, j, strong, label_of, run)
+            top_before = _before(original, label_of)
+            columns[attribute.name] = {
+                "before": self._figures(top_before),
+                "after": self._figures(top),
+                "categories": list(nodes),
+            }
+            risky |= self._at_risk(top)
+            risky_before |= self._at_risk(top_before)
+            chances = np.maximum(chances, own)
+            shares = np.bincount(label_of) / rows
+            blind = np.maximum(blind, shares[label_of])
+        figures = {
+            "threshold": self.threshold,
+            "share_at_risk_before": float(risky_before.mean()),
+            "share_at_risk": float(risky.mean()),
+            "columns": columns,
+        }
+        return Exposure(
+            attack=self.name,
+            adversary="knows people's quasi-identifiers, and that they are in the table",
+            success=float(chances.mean()),
+            baseline=float(blind.mean()),
+            figures=figures,
+            chances=chances,
+            at_risk=int(risky.sum()),
+        )
+
+    def _at_risk(self, top: FloatVector) -> BoolVector:
+        return np.asarray((top > self.threshold + 1e-12) | (top >= 1 - 1e-12))
+
+    def _figures(self, top: FloatVector) -> dict[str, float]:
+        return {
+            "certain": float((top >= 1 - 1e-12).mean()),
+            "above_threshold": float(self._at_risk(top).mean()),
+            "mean_belief": float(top.mean()),
+        }
+
+
+def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
+    """Return, per person, the share of the most frequent label among rows with equal quasi-identifiers."""
+    from shoal.kernels.diversity import top_counts
+    from shoal.kernels.grouping import distinct, histograms
+
+    point_of, first = distinct(original.codes)
+    start, _, count = histograms(point_of, len(first), label_of, np.ones(original.rows, np.int64))
+    largest, _ = top_counts(start, count, 1)
+    return np.asarray((largest / np.bincount(point_of, minlength=len(first)))[point_of])
+
+
+def _after(
+    published: Published, original: CodedTable, column: int, strong: IntVector, label_of: IntVector, run: Run
+) -> tuple[FloatVector, FloatVector]:
+    """Return, per person, the shares of the most frequent and of the person's own label among rows that fit."""
+    from shoal.kernels.disclosure import beliefs
+    from shoal.kernels.grouping import distinct, histograms
+
+    assert published.low is not None
+    assert published.high is not None
+    shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
+    ones = np.ones(published.rows, np.int64)
+    held = histograms(published.class_of, published.classes, shown, ones)
+    point_of, first = distinct(original.codes)
+    atom_of, atom_first = distinct(np.stack([point_of, label_of], axis=1))
+    order = np.argsort(point_of[atom_first], kind="stable")
+    own_label = label_of[atom_first][order]
+    own_start = np.searchsorted(point_of[atom_first][order], np.arange(len(first) + 1))
+    codes = np.ascontiguousarray(original.codes[first])
+    low, high = np.ascontiguousarray(published.low), np.ascontiguousarray(published.high)
+    sets: tuple[LongVector, IntVector] = (np.zeros(0, np.int64), np.zeros(0, np.int32))
+    if published.sets is not None:
+        sets = (published.sets.start, published.sets.codes)
+    fitting, top = np.zeros(len(first)), np.zeros(len(first))
+    own = np.zeros(len(own_label))
+    for begin in range(0, len(first), PIECE):
+        end = min(begin + PIECE, len(first))
+        run.progress("believe", begin / len(first))
+        part = slice(int(own_start[begin]), int(own_start[end]))
+        believe: Any = beliefs  # numba's own types count only so many arguments
+        found = believe(
+            codes[begin:end], low, high, *sets, *held, len(strong),
+            own_start[begin : end + 1] - own_start[begin], own_label[part],
+        )  # fmt: skip
+        fitting[begin:end], top[begin:end], own[part] = found
+    rows = np.maximum(fitting, 1)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return (top / rows)[point_of], own[place[atom_of]] / rows[point_of]

@@ -1,0 +1,169 @@
+"""The attack on sensitive values: against its plain twin, by hand, and on releases that are meant to withstand it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacks import ATTACKS
+from shoal.attacks.attribute_disclosure import AttributeDisclosure
+from shoal.errors import DataError, PolicyError
+from shoal.kernels import disclosure as kernels
+from shoal.methods import METHODS
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.p_sensitive import PSensitive
+from shoal.publish import read_published, render
+from shoal.release import Release
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.table import Attribute
+from tests import naive
+from tests.rules import TREE, simple_table
+from tests.strategies import tables
+
+
+def shown(table, release):
+    rendered = render(table, release)
+    return read_published(
+        rendered.rows, table.attributes, table.sensitive, table.sensitive_codes[rendered.owner],
+        owner=rendered.owner, suppressed=table.rows - len(rendered.owner),
+    )[0]  # fmt: skip
+
+
+def patients():
+    """Flu, cold | ulcer, ulcer | flu: three people known as 0, one as 1, one as 2."""
+    table = simple_table([0, 1, 2, 2, 0], quasi=(Attribute("q", TREE), [0, 0, 0, 1, 2]))
+    kept = pl.DataFrame({"s0": TREE.leaves.gather(table.sensitive_codes[:, 0])})
+    return type(table)(
+        table.attributes, table.codes, table.sensitive, table.sensitive_codes, kept, table.columns
+    )
+
+
+def in_regions(table, region_of, *ranges):
+    ends = np.array(ranges, np.int32)
+    return shown(table, Release(np.array(region_of, np.int32), ends[:, :1], ends[:, 1:]))
+
+
+def test_beliefs_by_hand():
+    """One class of the first four rows, which shows lung, and one of the last alone."""
+    table = patients()
+    published = in_regions(table, [0, 0, 0, 0, 1], (0, 1), (2, 2))
+    found = AttributeDisclosure().attempt(published, table, Run.start(1))
+    column = found.figures["columns"]["s0"]
+    # Before, the last two stand alone; after, only the last.
+    assert column["before"]["certain"] == pytest.approx(2 / 5)
+    assert column["after"]["certain"] == pytest.approx(1 / 5)
+    assert found.at_risk == 1
+    assert found.chances.tolist() == pytest.approx([1 / 4, 1 / 4, 2 / 4, 2 / 4, 1])
+    assert found.success == pytest.approx(2.5 / 5)
+    assert found.baseline == pytest.approx((2 / 5 * 4 + 1 / 5) / 5)
+    assert found.most_exposed[0] == 4
+
+
+def test_a_threshold_and_a_category():
+    table = patients()
+    published = in_regions(table, [0, 0, 0, 0, 1], (0, 1), (2, 2))
+    assert AttributeDisclosure(threshold=0.5).attempt(published, table, Run.start(1)).at_risk == 1
+    assert AttributeDisclosure(threshold=0.4).attempt(published, table, Run.start(1)).at_risk == 5
+    stomach = AttributeDisclosure(protected=(("lung", "stomach"),), threshold=0.49)
+    found = stomach.attempt(published, table, Run.start(1))
+    # Two of the four rows of the first class are of the lung, two of the stomach.
+    assert found.chances.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 1 / 2, 1])
+    assert found.figures["columns"]["s0"]["categories"] == ["lung", "stomach"]
+
+
+def test_rows_of_every_class_that_fits_are_read():
+    """The last row is shown as anything at all, so it may be anybody's."""
+    table = patients()
+    published = in_regions(table, [0, 0, 0, 1, 1], (0, 0), (0, 3))
+    found = AttributeDisclosure().attempt(published, table, Run.start(1))
+    # The first three: flu, cold, ulcer, ulcer, flu fit. The others: ulcer and flu.
+    assert found.chances.tolist() == pytest.approx([2 / 5, 1 / 5, 2 / 5, 1 / 2, 1 / 2])
+
+
+def test_suppressed_people_are_learned_nothing_about():
+    table = patients()
+    published = in_regions(table, [0, 0, 0, 0, -1], (0, 1))
+    found = AttributeDisclosure().attempt(published, table, Run.start(1))
+    assert found.chances[4] == 0
+    assert found.at_risk == 0
+
+
+def test_bad_options_and_tables():
+    with pytest.raises(PolicyError, match="up to 1, not 2"):
+        AttributeDisclosure(threshold=2)
+    table = patients()
+    published = in_regions(table, [0, 0, 0, 0, 0], (0, 3))
+    bare = type(table)(table.attributes, table.codes, (), table.sensitive_codes[:, :0], table.kept, ("q",))
+    with pytest.raises(DataError, match="no sensitive column"):
+        ATTACKS["attribute-disclosure"]().attempt(published, bare, Run.start(1))
+
+
+@settings(max_examples=60)
+@given(
+    table=tables(rows=st.integers(1, 10), columns=st.integers(1, 3)), with_sets=st.booleans(), data=st.data()
+)
+def test_the_plain_twin_believes_the_same(table, with_sets, data):
+    classes = data.draw(st.integers(1, 4))
+    ends = [
+        [sorted(data.draw(st.tuples(*[st.integers(0, a.hierarchy.size - 1)] * 2))) for a in table.attributes]
+        for _ in range(classes)
+    ]
+    low, high = (np.array([[cell[end] for cell in row] for row in ends], np.int32) for end in (0, 1))
+    sets = [sorted({*cell, data.draw(st.integers(cell[0], cell[1]))}) for row in ends for cell in row]
+    set_start = np.cumsum([0, *map(len, sets)]) if with_sets else np.zeros(0, np.int64)
+    set_codes = np.array([code for one in sets for code in one], np.int32)
+    held = [data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=3)) for _ in ends]
+    start = np.cumsum([0, *map(len, held)])
+    label = np.array([pair[0] for one in held for pair in one], np.int32)
+    count = np.array([pair[1] for one in held for pair in one], np.int64)
+    given_ = (
+        np.ascontiguousarray(table.codes), low, high, set_start, set_codes, start, label, count, 4,
+        np.arange(table.rows + 1), np.ascontiguousarray(table.sensitive_codes[:, 0]),
+    )  # fmt: skip
+    for mine, twin in zip(kernels.beliefs(*given_), naive.beliefs(*given_), strict=True):
+        assert mine.tolist() == twin.tolist()
+
+
+@settings(max_examples=60)
+@given(
+    table=tables(rows=st.integers(2, 14), sensitive=st.just(1)), method=st.sampled_from(["p-k", "mondrian"])
+)
+def test_models_keep_their_promises(table, method):
+    """p-sensitive releases leave nobody certain, and (alpha,k) bounds what is believed of a class."""
+    place = {"column": 0, "column_name": "s0"}
+    for model, attack in (
+        (PSensitive(p=2), AttributeDisclosure()),
+        (AlphaK(alpha=0.5, **place), AttributeDisclosure(threshold=0.5)),
+    ):
+        wish = Requirements(models=(KAnonymity(k=2), model))
+        if any(one.infeasible(table) for one in wish.models):
+            continue
+        published = shown(table, METHODS[method]().anonymize(table, wish, Run.start(1)))
+        found = attack.attempt(published, table, Run.start(1))
+        assert found.at_risk == 0
+        assert found.holds
+
+
+def test_it_is_let_loose_on_files(tmp_path):
+    """A release made elsewhere: two classes of two, in one of which both have a cancer."""
+    original = pl.DataFrame({"age": [21, 22, 31, 32], "illness": ["colon", "breast", "colon", "flu"]})
+    release = pl.DataFrame({"age": ["[21, 22]"] * 2 + ["[31, 32]"] * 2, "illness": original["illness"]})
+    release.write_csv(tmp_path / "release.csv")
+    original.write_csv(tmp_path / "original.csv")
+    asked = {"quasi": ["age"], "sensitive": ["illness"], "k": 2, "p": 2}
+    tree = {"hierarchies": {"illness": {"tree": {"cancer": ["colon", "breast"], "other": ["flu"]}}}}
+    files = {"original": tmp_path / "original.csv", "name": "attribute-disclosure"}
+    values = shoal.attack(tmp_path / "release.csv", **files, **asked, **tree)
+    assert values.at_risk == 0
+    categories = shoal.attack(
+        tmp_path / "release.csv", **files, **asked, **tree, protected={"illness": ["cancer"]}
+    )
+    assert categories.at_risk == 2
+    half = shoal.attack(tmp_path / "release.csv", **files, **asked, **tree, options={"threshold": 0.4})
+    assert half.at_risk == 4
