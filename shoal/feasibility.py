@@ -111,7 +111,11 @@ def _block_groups(table: CodedTable) -> Groups:
 
 
 def _named(table: CodedTable, groups: Groups, blocks: LongVector) -> list[str]:
-    """Name blocks, with their sizes."""
+    """Name blocks, with their sizes. Values of several columns together would be records, so they are left out."""
+    columns = [attribute.name for attribute in table.attributes if _parts(attribute)]
+    if len(columns) > 1:
+        together = " and ".join(columns)
+        return [f"a combination of {together} ({groups.size[block]:,} rows)" for block in blocks]
     first_row = np.unique(table.block_of, return_index=True)[1]
     return [f"{_block_name(table, int(first_row[block]))} ({groups.size[block]:,} rows)" for block in blocks]
 

@@ -120,6 +120,12 @@ def test_refused_with_the_data_of_the_fixture(folder, code, words, says):
     refused(folder, code, *ANONYMIZE, *words, says=says)
 
 
+def test_infeasible_limits_on_several_columns_show_no_records(folder):
+    words = (*ANONYMIZE, "--set", "columns.city.limit=0", "--set", "columns.age.limit=0")
+    text = refused(folder, 4, *words, says="a combination of age and city")
+    assert not any(city in text for city in ("Rome", "Bonn", "Oslo"))
+
+
 @pytest.mark.parametrize(
     ("code", "output", "says"),
     [

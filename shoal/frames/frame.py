@@ -209,7 +209,7 @@ def _read_file(path: Path, options: ReadOptions) -> Frame:
             rows = int(scan.select(pl.len()).collect().item())
             return _frame(kind, scan, options, schema, rows, path, digest, version)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise DataError(f"{path}: cannot be read as {kind}: {error.strerror or error}") from None
     except pl.exceptions.PolarsError as error:
         raise DataError(f"{path}: is not a file of the kind {kind}: {_first_line(error)}") from None
     if kind == "excel":
