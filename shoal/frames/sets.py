@@ -1,0 +1,69 @@
+"""Value sets as text: ``{15, 20, 48}``.
+
+An element is written as it reads. It stands in double quotes where that would be ambiguous: if it is empty, has a
+comma, a brace, a quote or blanks at its ends, or is the word ``null``; quotes inside are doubled. The null value is
+the bare word ``null``.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+_ODD = r'(?s)[,{}"]|^\s|\s$|^$|^null$'
+
+
+def sets_as_text(column: pl.Series) -> pl.Series:
+    """Return lists of values as text; a null stays null. O(elements)."""
+    elements = column.explode(empty_as_null=True)
+    text = elements.cast(pl.String).alias("text")
+    odd = text.str.contains(_ODD)
+    if odd.any():
+        quoted = '"' + text.str.replace_all('"', '""', literal=True) + '"'
+        text = text.zip_with(~odd.fill_null(False), quoted)
+    text = text.fill_null("null")
+    lengths = column.list.len().fill_null(1).clip(lower_bound=1)
+    place = pl.int_range(len(column), eager=True).repeat_by(lengths).explode()
+    joined = (
+        pl.DataFrame({"place": place, "text": text})
+        .group_by("place", maintain_order=True)
+        .agg(pl.col("text").str.join(", "))
+        .get_column("text")
+    )
+    out = pl.select(pl.concat_str(pl.lit("{"), joined, pl.lit("}"))).to_series()
+    if column.null_count() or (column.list.len() == 0).any():
+        empty = pl.repeat("{}", len(column), eager=True)
+        out = out.zip_with((column.list.len() > 0).fill_null(False), empty)
+        out = out.zip_with(column.is_not_null(), pl.Series([None], dtype=pl.String))
+    return out.alias(column.name)
+
+
+def is_set(text: str | None) -> bool:
+    """Whether a cell looks like a value set."""
+    return text is not None and len(text) > 2 and text[0] == "{" and text[-1] == "}"
+
+
+def elements_of(text: str) -> list[str | None] | None:
+    """Read the elements of a value set; None where the text is none after all. O(characters)."""
+    inside, out, at = text[1:-1], [], 0
+    while True:
+        element: str | None
+        if inside[at : at + 1] == '"':
+            end = at + 1
+            while inside[end : end + 1] and not (inside[end] == '"' and inside[end + 1 : end + 2] != '"'):
+                end += 2 if inside[end] == '"' else 1
+            if end >= len(inside):
+                return None
+            element, at = inside[at + 1 : end].replace('""', '"'), end + 1
+        else:
+            end = inside.find(", ", at)
+            end = len(inside) if end < 0 else end
+            element, at = inside[at:end], end
+            if any(sign in element for sign in ',{}"') or not element:
+                return None
+            element = None if element == "null" else element
+        out.append(element)
+        if at == len(inside):
+            return out
+        if inside[at : at + 2] != ", ":
+            return None
+        at += 2

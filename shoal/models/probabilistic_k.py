@@ -1,0 +1,231 @@
+"""Probabilistic k-anonymity: can anyone be tied to a row with more than 1/k? (Wong, Mamoulis, Cheung 2010.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import IntVector, LongVector
+from shoal.consistency import Consistency, consistency
+from shoal.errors import DataError
+from shoal.models.base import GroupModel, Model, Verdict, number, plain
+from shoal.models.k_type import KType
+from shoal.models.l_diversity import ProbabilisticDiversity
+from shoal.published import Published
+from shoal.table import CodedTable
+
+MOST_LINKS = 200_000
+"""In larger graphs no k disjoint assignments are looked for."""
+SMALL = 10
+"""Components of so many rows at most are counted out."""
+MOST_COMPONENTS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbabilisticK(KType):
+    """Rows can be given to people at random so that no pair is more likely than 1/k.
+
+    Necessary: k effective matches per person and per row, pairs that some complete assignment contains. Enough:
+    k complete assignments that share no pair, one of them picked at random. They exist where all people and rows
+    have the same number of matches; elsewhere a flow finds out, in graphs of moderate size.
+    """
+
+    name: ClassVar[str] = "probabilistic-k"
+    notion: ClassVar[str] = "probabilistic k"
+    summary: ClassVar[str] = (
+        "whoever knows everyone's quasi-identifiers, and the method, ties nobody to a row with more than 1/k"
+    )
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the effective matches of each person, and of each published row."""
+        people, rows = effective(graph)
+        people = np.repeat(people, graph.people.weight)
+        rows = np.repeat(rows, graph.size)[
+            : int(graph.size.sum()) - (int(graph.size[-1]) if graph.hidden else 0)
+        ]
+        return np.concatenate([people[people > 0] if graph.hidden else people, rows])
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Judge the person or row with the fewest effective matches, and whether k assignments can be disjoint."""
+        smallest = int(published.sizes.min(initial=0)) if published.rows else None
+        if original is None or smallest is None or smallest >= self.k:
+            # Classes of k rows are enough, and without the original they are all that can be seen.
+            return super().verify(published, None if smallest is None or smallest >= self.k else original)
+        graph = consistency(published, original)
+        counts = self.reached(graph)
+        least = int(counts.min(initial=published.rows))
+        failing = int((counts < self.k).sum())
+        said = [f"{failing:,} people or rows have fewer effective matches"] if failing else []
+        holds = failing == 0
+        if holds:
+            regular = bool((counts == least).all()) and not graph.hidden
+            disjoint = True if regular else disjoint_assignments(graph, self.k)
+            if regular:
+                said.append(f"the assignment graph is regular, every person has {least:,} matches")
+            elif disjoint is None:
+                said.append(
+                    f"at least {least:,} effective matches each; disjoint assignments were not looked for"
+                )
+            else:
+                holds = disjoint
+                words = (
+                    f"there are {self.k} disjoint assignments"
+                    if disjoint
+                    else f"no {self.k} assignments are disjoint"
+                )
+                said.append(words)
+        share = largest_share(graph)
+        if share is not None:
+            said.append(
+                f"of all assignments of a small component at most {number(float(share))} contain one pair"
+            )
+        return Verdict(self.title, self.k, least, holds, "; ".join(said))
+
+
+def effective(graph: Consistency) -> tuple[LongVector, LongVector]:
+    """Return the effective matches of each distinct person, and of a row of each class."""
+    classes, people = graph.components
+    class_of = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))
+    same = classes[class_of] == people[graph.links]
+    rows = np.bincount(
+        class_of[same], weights=graph.people.weight[graph.links[same]], minlength=len(graph.size)
+    )
+    return graph.matches, rows.astype(np.int64)
+
+
+def disjoint_assignments(graph: Consistency, k: int) -> bool | None:
+    """Whether there are k complete assignments without a common pair; None where the graph is too large to tell.
+
+    They exist exactly where every person can be given k of the rows that fit, and every row is given k times (a
+    k-regular graph is a union of k assignments): a flow over distinct people and classes.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
+    weight, size = graph.people.weight, graph.size
+    total = k * int(size.sum())
+    if len(graph.links) > MOST_LINKS or total > np.iinfo(np.int32).max or graph.hidden:
+        return None
+    classes, people = len(size), len(weight)
+    class_of = np.repeat(np.arange(classes), np.diff(graph.start))
+    source, sink = classes + people, classes + people + 1
+    tails = np.concatenate([np.full(classes, source), class_of, classes + np.arange(people)])
+    heads = np.concatenate([np.arange(classes), classes + graph.links, np.full(people, sink)])
+    room = np.minimum(
+        size[class_of] * weight[graph.links], k * np.minimum(size[class_of], weight[graph.links])
+    )
+    units = np.concatenate([k * size, room, k * weight]).astype(np.int32)
+    network = coo_array((units, (tails, heads)), shape=(sink + 1, sink + 1)).tocsr()
+    return int(maximum_flow(network, source, sink).flow_value) == total
+
+
+def largest_share(graph: Consistency) -> Fraction | None:
+    """Return the largest share of a component's assignments that contain one pair, over all small components.
+
+    That is what an adversary believes who holds all assignments for equally likely; the draw of a method may be
+    better. Counts all assignments (a permanent) by dynamic programming over sets of rows, O(2^m m^2) for m rows.
+    """
+    classes, people = graph.components
+    sizes = np.bincount(people, weights=graph.people.weight)
+    small = np.flatnonzero((sizes > 1) & (sizes <= SMALL))[:MOST_COMPONENTS]
+    if graph.hidden:
+        small = small[small != classes[-1]]
+    largest: Fraction | None = None
+    for component in small:
+        own = _fits(graph, np.flatnonzero(people == component), np.flatnonzero(classes == component))
+        share = max(pair for row in pair_shares(own) for pair in row)
+        largest = share if largest is None else max(largest, share)
+    return largest
+
+
+def _fits(graph: Consistency, people: IntVector, classes: IntVector) -> list[list[bool]]:
+    """Write out which of the people of a component fit which of its rows."""
+    fitting = {int(g): set(graph.links[graph.start[g] : graph.start[g + 1]].tolist()) for g in classes}
+    rows = [int(g) for g in classes for _ in range(int(graph.size[g]))]
+    return [[int(u) in fitting[g] for g in rows] for u in people for _ in range(int(graph.people.weight[u]))]
+
+
+def pair_shares(fits: list[list[bool]]) -> list[list[Fraction]]:
+    """Return, for people and rows that fit or do not, the share of all complete assignments with each pair."""
+    count = len(fits)
+    full = (1 << count) - 1
+    # ways[mask]: how the first people can be given exactly the rows in mask; rest[mask]: the others the other rows.
+    ways, rest = [0] * (full + 1), [0] * (full + 1)
+    ways[0] = rest[full] = 1
+    for mask in range(full):
+        person = mask.bit_count()
+        for row in range(count):
+            if fits[person][row] and not mask >> row & 1:
+                ways[mask | 1 << row] += ways[mask]
+    for mask in range(full - 1, -1, -1):
+        person = mask.bit_count()
+        rest[mask] = sum(
+            rest[mask | 1 << row] for row in range(count) if fits[person][row] and not mask >> row & 1
+        )
+    pairs = [[0] * count for _ in range(count)]
+    for mask in range(full):
+        person = mask.bit_count()
+        for row in range(count):
+            if fits[person][row] and not mask >> row & 1:
+                pairs[person][row] += ways[mask] * rest[mask | 1 << row]
+    return [[Fraction(pair, ways[full]) for pair in row] for row in pairs]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateDiversity(Model):
+    """l-diversity where rows make no classes: the rows that may be a person's show at least l sensitive values.
+
+    Only rows count that are the person's in some complete assignment.
+    """
+
+    name: ClassVar[str] = "candidate-l"
+    summary: ClassVar[str] = "the rows that could be a person's leave at least l sensitive values open"
+    needs_original: ClassVar[bool] = True
+
+    column: int
+    """Which of the sensitive columns, from 0."""
+    column_name: str
+    """Its name, for people."""
+    l: float  # noqa: E741
+    """How many values."""
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"{number(self.l)}-diversity of {self.column_name} among candidates"
+
+    @property
+    def by_classes(self) -> GroupModel:
+        """Classes in which no value has more than 1/l are enough."""
+        return ProbabilisticDiversity(l=self.l, column=self.column, column_name=self.column_name)
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """What no class can reach, no row can."""
+        return self.by_classes.infeasible(table, suppressible)
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Judge the person with the fewest values. O(pairs that fit x values of a class)."""
+        from scipy.sparse import csr_array
+
+        classes = self.by_classes.verify(published, original)
+        if classes.holds or not published.rows:
+            return Verdict(self.title, plain(float(self.l)), classes.reached, True, classes.detail)
+        if original is None:
+            raise DataError(f"{self.title} is about whom the rows fit: give the original table too")
+        graph = consistency(published, original)
+        own_class, own_people = graph.components
+        class_of = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))
+        same = (own_class[class_of] == own_people[graph.links]) & (class_of < published.classes)
+        shape = (len(graph.people.weight), published.classes)
+        pairs = csr_array((np.ones(int(same.sum())), (graph.links[same], class_of[same])), shape=shape)
+        shown = published.groups().sensitive[self.column]
+        values = csr_array((shown.count.astype(np.float64), shown.value, shown.start))
+        found = np.diff((pairs @ values).tocsr().indptr)
+        found = found[found > 0] if graph.hidden else found
+        least = int(found.min(initial=int(self.l) + 1))
+        failing = int((found < self.l - 1e-9).sum())
+        detail = f"{failing:,} distinct people see fewer values" if failing else ""
+        return Verdict(self.title, plain(float(self.l)), least, failing == 0, detail)

@@ -1,0 +1,124 @@
+"""Value sets between codes and cells: lists in frames, ``{15, 20, 48}`` in text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.frames import factorize
+from shoal.frames.sets import elements_of, is_set
+from shoal.hierarchy import Hierarchy
+from shoal.release import ValueSets
+
+
+def column_sets(sets: ValueSets, columns: int, column: int) -> tuple[LongVector, IntVector]:
+    """Return the value sets of one column: where each region's set starts, and all their codes."""
+    begin, end = sets.start[column:-1:columns], sets.start[column + 1 :: columns]
+    lengths = end - begin
+    start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return start, sets.codes[np.repeat(begin - start[:-1], lengths) + np.arange(start[-1])]
+
+
+def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.Series:
+    """Return sets of codes as lists of values. O(codes)."""
+    import pyarrow as pa
+
+    values = hierarchy.leaves.gather(codes).to_arrow()
+    lists = pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values)
+    return pl.Series("sets", pl.from_arrow(lists))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct cells of a column, placed in its domain."""
+
+    low: IntVector
+    high: IntVector
+    known: BoolVector
+    sets: tuple[LongVector, IntVector] | None = None
+    """Where the set of each cell starts, and all codes, where the column shows sets."""
+
+
+def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cells]:
+    """Number the distinct cells of a published column, and place them: names, ranges, or sets of values."""
+    if isinstance(column.dtype, pl.List):
+        return _read_lists(column, hierarchy)
+    number, names = factorize(column)
+    low, high, known = hierarchy.read(names)
+    if known.all() or not isinstance(names.dtype, pl.String | pl.Categorical | pl.Enum):
+        return number, Cells(low, high, known)
+    lost = np.flatnonzero(~known)
+    parsed = [elements_of(text) if is_set(text) else None for text in names.cast(pl.String).gather(lost)]
+    if all(elements is None for elements in parsed):
+        return number, Cells(low, high, known)
+    words = [word for elements in parsed if elements is not None for word in elements]
+    place = iter(_located(pl.Series(words, dtype=pl.String), hierarchy))
+    found: list[IntVector] = [np.arange(low[i], high[i] + 1, dtype=np.int32) for i in range(len(low))]
+    for at, elements in zip(lost, parsed, strict=True):
+        if elements is not None:
+            codes = np.array([next(place) for _ in elements], np.int32)
+            known[at] = codes.min() >= 0
+            found[at] = np.unique(np.maximum(codes, 0))
+    lengths = np.array([len(codes) for codes in found])
+    return number, _placed(lengths, np.concatenate(found), known)
+
+
+def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cells]:
+    from shoal.kernels.ring import number_lists
+
+    if column.null_count() or (column.list.len() == 0).any():
+        # An empty cell says nothing, so it cannot be placed.
+        column = column.fill_null(pl.Series([[]], dtype=column.dtype))
+    lengths = column.list.len().to_numpy().astype(np.int64)
+    elements = column.filter(column.list.len() > 0).explode(empty_as_null=True)
+    each, values = factorize(elements)
+    codes = _located(values, hierarchy)[each] if len(values) else np.zeros(0, np.int32)
+    start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    number, first = number_lists(start, codes)
+    lists = [np.unique(codes[start[i] : start[i + 1]]) for i in first]
+    known = np.array([len(own) > 0 and own[0] >= 0 for own in lists], np.bool_)
+    placed = [own if fine else np.zeros(1, np.int32) for own, fine in zip(lists, known, strict=True)]
+    return number, _placed(np.array([len(own) for own in placed]), np.concatenate(placed), known)
+
+
+def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
+    """Codes of single values, by value or by name; -1 where there is none."""
+    codes = hierarchy.locate(values)
+    if values.dtype == pl.String and (codes < 0).any():
+        low, high, known = hierarchy.read(values)
+        codes = np.where((codes < 0) & known & (low == high), low, codes).astype(np.int32)
+    return codes
+
+
+def _placed(lengths: LongVector, codes: IntVector, known: BoolVector) -> Cells:
+    start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return Cells(codes[start[:-1]], codes[start[1:] - 1], known, (start, codes))
+
+
+def class_sets(cells: Sequence[Cells], shown: IntMatrix) -> ValueSets:
+    """Write out the sets of all classes; `shown` is which cell each class shows in each column.
+
+    A cell that is no set stands for all values in its range.
+    """
+    starts, lengths, everything = [], [], []
+    base = 0
+    for j, column in enumerate(cells):
+        if column.sets is None:
+            widths = column.high.astype(np.int64) - column.low + 1
+            start = np.concatenate(([0], np.cumsum(widths)))
+            codes = (np.repeat(column.low - start[:-1], widths) + np.arange(start[-1])).astype(np.int32)
+        else:
+            start, codes = column.sets
+        starts.append(start[shown[:, j]] + base)
+        lengths.append(np.diff(start)[shown[:, j]])
+        everything.append(codes)
+        base += len(codes)
+    source, length = np.stack(starts, axis=1).ravel(), np.stack(lengths, axis=1).ravel()
+    begin = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
+    return ValueSets(
+        begin, np.concatenate(everything)[np.repeat(source - begin[:-1], length) + np.arange(begin[-1])]
+    )
