@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,9 @@ class Group(click.Group):
             # A terminal that cannot show a sign must not end the work.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
+        if threading.current_thread() is threading.main_thread():
+            # Ended from outside, as by a scheduler: leave as after an interrupt, without half a file.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
             return super().invoke(ctx)
         except ShoalError as error:

@@ -570,7 +570,11 @@ def test_a_panic_of_a_library_is_no_stack_trace(folder, monkeypatch):
     refused(folder, 6, *ANONYMIZE, says="its writer gave up; nothing was changed")
 
 
-def test_interrupt_in_the_middle_of_a_write_leaves_the_old_file(tmp_path):
+@pytest.mark.parametrize(
+    ("sent", "code", "says"),
+    [(signal.SIGINT, 130, "interrupted; nothing was written"), (signal.SIGTERM, 143, "")],
+)
+def test_an_end_in_the_middle_of_a_write_leaves_the_old_file(tmp_path, sent, code, says):
     program = """
 import sys, time
 import polars as pl
@@ -591,10 +595,10 @@ main(["anonymize", "in.parquet", "-o", "out.csv", "--quasi", "a", "--k", "2", "-
     )
     while process.poll() is None and not any(path.suffix == ".part" for path in tmp_path.iterdir()):
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, message = process.communicate(timeout=60)
-    assert process.returncode == 130, message
-    assert "interrupted; nothing was written" in message
+    assert process.returncode == code, message
+    assert says in message
     assert "Traceback" not in message
     assert set(tmp_path.iterdir()) == before
     assert (tmp_path / "out.csv").read_text() == "old"
