@@ -103,8 +103,11 @@ def hulls(slots, low, high, first, last, skip, prices):
 
 
 @njit(cache=True, nogil=True)
-def _least(node, code, hull, dear, prices):
-    """Return at most what a row adds to the price of any cell of a node that does not cover it."""
+def _least(node, code, hull, dear, worst, prices):
+    """Return at most what a row adds to the price of any cell of a node that does not cover it.
+
+    Where no price falls when a cell grows, it stops once that reaches `worst`.
+    """
     columns = len(code)
     total = np.int64(0)
     for j in range(columns):
@@ -119,7 +122,7 @@ def _least(node, code, hull, dear, prices):
         else:
             added = -dear[node, j]
         total += max(added, 0) if rising else added
-        if total >= NEVER // 2:
+        if rising and total >= worst:
             break
     return total
 
@@ -157,8 +160,8 @@ def cover_each(
             if skip[node] != node + 1:
                 left = node + 1
                 right = skip[left]
-                a = _least(left, code, hull, dear, prices)
-                b = _least(right, code, hull, dear, prices)
+                a = _least(left, code, hull, dear, worst, prices)
+                b = _least(right, code, hull, dear, worst, prices)
                 if a > b or (a == b and not first[left] <= u < last[left]):
                     left, right, a, b = right, left, b, a
                 if b < worst:

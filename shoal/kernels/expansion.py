@@ -107,6 +107,8 @@ def _bound(node, low, high, at, own, inner, best, box, prices):
         else:
             continue
         total += _join(j, at[j], low[j], high[j], near, True, prices) - own[j] - inner[j]
+        if total >= best:
+            break
     return total
 
 

@@ -17,8 +17,8 @@ from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
 
-PIECE = 2000
-"""Rows between two looks at progress and interrupts."""
+PIECE = 20_000
+"""Rows between two looks at progress and interrupts; what expansion has worked out is forgotten in between."""
 TURNS = 8
 """People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
 LOOK = 1000
