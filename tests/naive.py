@@ -834,12 +834,12 @@ def cover_each(
 
 def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
-    prices, k, look, turn, turns,
+    prices, k, look, who,
 ):  # fmt: skip
     grown = 0
     component = component.copy()
     gained = np.zeros(len(codes), int)
-    for u in range(turn, len(codes), turns):
+    for u in who:
         while True:
             mine = list(over[over_start[u] : over_start[u + 1]])
             matches = gained[u] + sum(component[owner[s]] == component[u] for s in mine)
@@ -890,3 +890,456 @@ def beliefs(codes, low, high, set_start, set_codes, start, label, count, labels,
         top.append(max(seen))
         own += [seen[value] for value in own_label[own_start[i] : own_start[i + 1]]]
     return np.array(fitting), np.array(top), np.array(own)
+
+
+def range_loss(losses, j, low, high):
+    """The loss of a range as kernels/agglomerative.py defines it, for columns with a table."""
+    shape, table = losses[0], losses[1]
+    kind, size, place, _ = (int(x) for x in shape[j])
+    assert kind == 0
+    return float(table[place + int(low) * size + int(high)])
+
+
+def rows_loss(codes, members, losses):
+    """The loss of the closure of some items."""
+    return sum(
+        range_loss(losses, j, codes[members, j].min(), codes[members, j].max()) for j in range(codes.shape[1])
+    )
+
+
+def cluster_distance(kind, union, loss_a, size_a, loss_b, size_b):
+    if kind == 0:
+        return (size_a + size_b) * union - size_a * loss_a - size_b * loss_b
+    if kind == 1:
+        return union - loss_a - loss_b
+    if kind == 2:
+        return (union - loss_a - loss_b) / np.log(size_a + size_b)
+    if kind == 3:
+        return union / (loss_a + loss_b + 0.1)
+    return union - max(loss_a, loss_b)
+
+
+def plant(codes, shape, table, wide, leaf_size):
+    """A tree that is one leaf: every search looks at everything."""
+    from shoal.kernels.agglomerative import Tree
+
+    def one(value):
+        return np.array([value], np.int64)
+
+    floor, ceiling = codes.min(axis=0, keepdims=True), codes.max(axis=0, keepdims=True)
+    leaf_of = np.zeros(len(codes), np.int64)
+    ends = one(0), one(len(codes))
+    tree = Tree(one(-1), one(-1), one(-1), *ends, floor.astype(np.int64), ceiling.astype(np.int64), leaf_of)
+    return np.arange(len(codes)), tree
+
+
+def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patience):
+    """Algorithms 1 and 2 of Gionis, Mazza and Tassa as written; the state is only read at the start and written
+    at the end. Equal rows start together; pairs go by distance, then newer cluster, then older cluster.
+    """
+    members = {}
+    for c in range(int(state.counters[1])):
+        if state.slot_of[c] != -1:
+            row, members[c] = int(state.head[c]), []
+            while row >= 0:
+                members[c].append(row)
+                row = int(state.next_row[row])
+    live = [c for c in members if state.slot_of[c] >= 0]
+    finished = [c for c in members if state.slot_of[c] == -2]
+    new = int(state.counters[1])
+
+    def loss(c):
+        return rows_loss(codes, row_item[members[c]], losses)
+
+    while True:
+        pairs = []
+        for b in live:
+            for a in live:
+                if a < b:
+                    union = rows_loss(codes, row_item[members[a] + members[b]], losses)
+                    if union < np.inf:
+                        sizes = len(members[a]), len(members[b])
+                        pairs.append((cluster_distance(kind, union, loss(a), sizes[0], loss(b), sizes[1]), b, a))
+        if not pairs:
+            break
+        _, b, a = min(pairs)
+        members[new] = members.pop(a) + members.pop(b)
+        live = [c for c in live if c not in (a, b)]
+        if len(members[new]) < k:
+            live.append(new)
+            new += 1
+            continue
+        ripe = new
+        finished.append(ripe)
+        new += 1
+        while modified and len(members[ripe]) > k:
+            rows = members[ripe]
+            without = [rows_loss(codes, row_item[rows[:i] + rows[i + 1 :]], losses) for i in range(len(rows))]
+            members[new] = [rows.pop(without.index(min(without)))]
+            live.append(new)
+            new += 1
+    state.counters[:2] = 0, new
+    state.slot_of[:] = -1
+    for c in members:
+        state.slot_of[c] = 0 if c in live else -2
+        state.size[c], state.loss[c] = len(members[c]), loss(c)
+        state.head[c] = members[c][0]
+        for row, following in pairwise([*members[c], -1]):
+            state.next_row[row] = following
+
+
+def deal(codes, row_item, state, shape, table, wide, kind, cluster_of):
+    losses = (shape, table)
+    members = {}
+    for c in range(int(state.counters[1])):
+        if state.slot_of[c] != -1:
+            row, members[c] = int(state.head[c]), []
+            while row >= 0:
+                members[c].append(row)
+                row = int(state.next_row[row])
+    finished = [c for c in members if state.slot_of[c] == -2]
+    for c in members:
+        cluster_of[members[c]] = c
+    for c in members:
+        for row in members[c] if state.slot_of[c] >= 0 else ():
+            choices = []
+            for other in finished:
+                now = rows_loss(codes, row_item[members[other]], losses)
+                union = rows_loss(codes, row_item[[*members[other], row]], losses)
+                if union < np.inf:
+                    distance = cluster_distance(kind, union, 0.0, 1, now, len(members[other]))
+                    choices.append((distance, other))
+            if choices:
+                members[min(choices)[1]].append(row)
+                cluster_of[row] = min(choices)[1]
+
+
+def box_losses(box, shape, table, wide):
+    return np.array(
+        [sum(range_loss((shape, table), j, b[2 * j], b[2 * j + 1]) for j in range(len(shape))) for b in box]
+    )
+
+
+def unlink(head, next_row, cluster_of):
+    for c, row in enumerate(head):
+        while row >= 0:
+            cluster_of[row] = c
+            row = next_row[row]
+
+
+def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
+    near = np.full((len(codes), many), -1, np.int64)
+    loss = np.full((len(codes), many), np.inf)
+    for item in range(len(codes)):
+        others = [(rows_loss(codes, [item, other], (shape, table)), other) for other in range(len(codes))]
+        others = sorted(pair for pair in others if pair[1] != item and pair[0] < np.inf)[:many]
+        for at, (value, other) in enumerate(others):
+            near[item, at], loss[item, at] = other, value
+    return near, loss
+
+
+def nearest_clusters(box, loss, size, wanted, shape, table, wide, many):
+    near = np.full((len(wanted), many), -1, np.int64)
+    for at, c in enumerate(wanted):
+        choices = []
+        for other in range(len(box)):
+            if other != c:
+                ends = [f(box[c][i], box[other][i]) for i, f in enumerate((min, max) * len(shape))]
+                union = box_losses([ends], shape, table, wide)[0]
+                growth = (size[c] + size[other]) * union - size[c] * loss[c] - size[other] * loss[other]
+                if growth < np.inf:
+                    choices.append((growth, other))
+        for place, (_, other) in enumerate(sorted(choices)[:many]):
+            near[at, place] = other
+    return near
+
+
+def _chacha_words(block):
+    """Endless words of ChaCha with 8 rounds, 16 per block; the counter in `block` moves on with every block."""
+    full = 0xFFFFFFFF
+    while True:
+        x = [int(word) for word in block]
+
+        def mix(a, b, c, d, x=x):
+            for one, other, third, turn in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+                x[one] = (x[one] + x[other]) & full
+                mixed = x[third] ^ x[one]
+                x[third] = (mixed << turn | mixed >> (32 - turn)) & full
+
+        for _ in range(4):
+            for i in range(4):
+                mix(i, 4 + i, 8 + i, 12 + i)
+            for i in range(4):
+                mix(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
+        words = [(a + int(b)) & full for a, b in zip(x, block, strict=True)]
+        counter = (int(block[12]) | int(block[13]) << 32) + 1
+        block[12], block[13] = counter & full, counter >> 32 & full
+        yield from words
+
+
+def _drawn(block, count):
+    """At least `count` words, in whole blocks."""
+    stream = _chacha_words(block)
+    return [next(stream) for _ in range(-(-count // 16) * 16)]
+
+
+def _drawn_below(block, bound):
+    few = 2**32 - 2**32 % bound
+    while True:
+        for word in _drawn(block, 16):
+            if word < few:
+                return word % bound
+
+
+def _shuffled_runs(block, runs):
+    size = len(runs[0])
+    words = _drawn(block, size * len(runs))
+    for i, run in enumerate(runs):
+        for last in range(size - 1, 0, -1):
+            other = words[i * size + last] * (last + 1) >> 32
+            run[last], run[other] = run[other], run[last]
+
+
+def draw_assignments(starts, degrees, block, owner):
+    for begin, end, d in zip(starts, starts[1:], degrees, strict=False):
+        m, d = int(end - begin), int(d)
+        if m == d:
+            turn = _drawn_below(block, m)
+            people = [(j + turn) % m for j in range(m)]
+            _shuffled_runs(block, [people])
+            owner[begin:end] = [begin + person for person in people]
+            continue
+        right = [[(j + s) % m for s in range(d)] for j in range(m)]
+        while d > 1:
+            if d % 2 == 0:
+                right = _half(block, right)
+            else:
+                matching = _random_matching(block, right)
+                if _drawn_below(block, d) == 0:
+                    right = [[people[s]] for people, s in zip(right, matching, strict=True)]
+                else:
+                    right = [people[:s] + people[s + 1 :] for people, s in zip(right, matching, strict=True)]
+            d = len(right[0])
+        owner[begin:end] = [begin + people[0] for people in right]
+
+
+def _half(block, right):
+    """Pair edges at both ends at random, walk the closed trails, and keep each second edge."""
+    m, d = len(right), len(right[0])
+    _shuffled_runs(block, right)
+    edges = [(j, s) for j in range(m) for s in range(d)]
+    meeting = [[edge for edge in edges if right[edge[0]][edge[1]] == person] for person in range(m)]
+    _shuffled_runs(block, meeting)
+    coins = [word >> bit & 1 for word in _drawn(block, m * d // 32 + 1) for bit in range(32)]
+    kept = {}
+    for first in edges:
+        edge = first
+        coin = None if first in kept else coins.pop(0)
+        while edge not in kept:
+            j, s = edge
+            partner = (j, s ^ 1)
+            kept[edge], kept[partner] = coin, 1 - coin
+            there = meeting[right[j][s ^ 1]]
+            edge = there[there.index(partner) ^ 1]
+    return [[right[j][s] for s in range(d) if kept[j, s]] for j in range(m)]
+
+
+def _random_matching(block, right):
+    """Per position the slot of its edge in a perfect matching, found by random walks without their loops."""
+    m, d = len(right), len(right[0])
+    order = list(range(m))
+    _shuffled_runs(block, [order])
+    mate, slot, pick, words = {}, {}, {}, []
+    for start in order:
+        here = start
+        while here is not None:
+            words = words or _drawn(block, m)[:m]
+            word = words.pop(0)
+            if here in slot:
+                others = [s for s in range(d) if s != slot[here]]
+                pick[here] = others[word * (d - 1) >> 32]
+            else:
+                pick[here] = word * d >> 32
+            here = mate.get(right[here][pick[here]])
+        here = start
+        while here is not None:
+            slot[here] = pick[here]
+            person = right[here][slot[here]]
+            here, mate[person] = mate.get(person), here
+    return [slot[j] for j in range(m)]
+
+
+def sort_by(codes, size, order):
+    return np.array(sorted(order, key=lambda row: codes[row]), order.dtype)
+
+
+def lexicographic_parts(codes, blocks, k):
+    starts = []
+
+    def cut(begin, end, column):
+        if column == len(codes) or end - begin < 2 * k:
+            starts.append(begin)
+            return
+        runs = [[begin]]
+        for row in range(begin + 1, end):
+            if codes[column, row] == codes[column, row - 1]:
+                runs[-1].append(row)
+            else:
+                runs.append([row])
+        at = 0
+        while at < len(runs):
+            own = runs[at]
+            left = runs[at - 1] if at else []
+            right = runs[at + 1] if at + 1 < len(runs) else []
+            if len(own) >= k or not left + right:
+                at += 1
+            elif len(left + own) >= 2 * k:
+                runs[at - 1 : at + 1] = [(left + own)[:-k], (left + own)[-k:]]
+            elif len(own + right) >= 2 * k:
+                runs[at : at + 2] = [(own + right)[:k], (own + right)[k:]]
+            elif right and (not left or len(right) <= len(left)):
+                runs[at : at + 2] = [own + right]
+            else:
+                runs[at - 1 : at + 1] = [left + own]
+                at -= 1
+        for run in runs:
+            cut(run[0], run[-1] + 1, column + 1)
+
+    for begin, end in pairwise(blocks):
+        cut(int(begin), int(end), 0)
+    return np.array([*starts, blocks[-1]], np.int64)
+
+
+def window_sets(codes, starts, widths, size):
+    set_of, sets = [], []
+    for begin, end, width in zip(starts, starts[1:], widths, strict=False):
+        part = codes[begin:end].tolist()
+        for i in range(len(part)):
+            shown = sorted({part[(i + step) % len(part)] for step in range(width)})
+            if i == 0 or shown != sets[-1]:
+                sets.append(shown)
+            set_of.append(len(sets) - 1)
+    begins = np.cumsum([0, *map(len, sets)])
+    return np.array(set_of, np.int32), begins, np.array([code for own in sets for code in own], np.int32)
+
+
+def number_lists(start, values):
+    seen = {}
+    lists = [tuple(values[a:b]) for a, b in pairwise(start)]
+    numbers = [seen.setdefault(own, len(seen)) for own in lists]
+    return np.array(numbers, np.int32), np.array([lists.index(own) for own in seen], np.int64)
+
+
+def diverse_pieces(values, starts, least, target):
+    order, cuts = [], [0]
+    for begin, end in pairwise(starts):
+        rest = list(range(begin, end))
+        while rest:
+            counts = {}
+            for row in rest:
+                counts[int(values[row])] = counts.get(int(values[row]), 0) + 1
+            size = max(least, min(target, len(rest) - (max(counts.values()) - 1) * least))
+            forced = {v for v, count in counts.items() if count * least > len(rest) - size}
+            if len(forced) > size:
+                size = least
+                forced = {v for v, count in counts.items() if count * least > len(rest) - size}
+            size = max(size, len(forced))
+            piece = []
+            for row in rest:
+                inside = {int(values[other]) for other in piece}
+                room = size - len(piece) > len(forced - inside)
+                if len(piece) < size and values[row] not in inside and (room or values[row] in forced):
+                    piece.append(row)
+            order += piece
+            cuts.append(len(order))
+            rest = [row for row in rest if row not in piece]
+    return np.array(order, np.int32), np.array(cuts, np.int64)
+
+
+def diverse_parts(codes, values, blocks, k, least):
+    starts = []
+
+    def fine(rows):
+        own = [int(values[row]) for row in rows]
+        return len(own) >= k and max(own.count(v) for v in own) * least <= len(own)
+
+    def cut(begin, end, column):
+        if column == len(codes) or end - begin < 2 * k:
+            starts.append(begin)
+            return
+        parts, hand = [], []
+        for row in range(begin, end):
+            hand.append(row)
+            last = row + 1 == end
+            if not last and codes[column, row] == codes[column, row + 1]:
+                continue
+            while last and parts and not fine(hand):
+                hand = parts.pop() + hand
+            if last or fine(hand):
+                parts.append(hand)
+                hand = []
+        for part in parts:
+            pure = codes[column, part[0]] == codes[column, part[-1]]
+            cut(part[0], part[-1] + 1, column + 1 if pure else len(codes))
+
+    for begin, end in pairwise(blocks):
+        cut(int(begin), int(end), 0)
+    return np.array([*starts, blocks[-1]], np.int64)
+
+
+def hilbert_keys(places, bits):
+    keys = []
+    for point in places.tolist():
+        x = list(point)
+        for bit in range(bits - 1, 0, -1):
+            low = (1 << bit) - 1
+            for j in range(len(x)):
+                if x[j] >> bit & 1:
+                    x[0] ^= low
+                else:
+                    swap = (x[0] ^ x[j]) & low
+                    x[0] ^= swap
+                    x[j] ^= swap
+        for j in range(1, len(x)):
+            x[j] ^= x[j - 1]
+        turned = 0
+        for bit in range(1, bits):
+            if x[-1] >> bit & 1:
+                turned ^= (1 << bit) - 1
+        digits = "".join(str((number ^ turned) >> bit & 1) for bit in range(bits - 1, -1, -1) for number in x)
+        keys.append(int(digits, 2))
+    return np.array(keys, np.uint64)
+
+
+def group_loss(codes, begin, end, sets, shape, node, loss):
+    """What best_groups has to pay for one group: rows times the losses of its cells."""
+    total = 0.0
+    for j, (size, ordered, start) in enumerate(shape.tolist()):
+        own = {int(code) for code in codes[j, begin:end]}
+        low, high = min(own), max(own)
+        if sets:
+            total += (len(own) - 1) * loss[start]
+        elif len(own) > 1 and ordered >= 0:
+            total += loss[start + size] if high >= ordered else loss[start + high] - loss[start + low]
+        elif len(own) > 1:
+            while node[start + low] != node[start + high]:
+                start += size
+            total += loss[start + low]
+    return total * (end - begin)
+
+
+def best_groups(codes, blocks, k, sets, shape, node, loss):
+    def cheapest(begin, end):
+        """Cost and cuts of the best way, by trying all."""
+        found = []
+        for first in range(k, min(2 * k - 1, end - begin) + 1):
+            own = group_loss(codes, begin, begin + first, sets, shape, node, loss)
+            if begin + first == end:
+                found.append((own, (begin,)))
+            elif end - begin - first >= k:
+                cost, cuts = cheapest(begin + first, end)
+                found.append((own + cost, (begin, *cuts)))
+        return min(found)
+
+    starts = [cut for begin, end in pairwise(blocks) for cut in cheapest(int(begin), int(end))[1]]
+    return np.array([*starts, blocks[-1]], np.int64)

@@ -1,0 +1,556 @@
+"""Improvement of a finished clustering: neighbouring clusters are joined and parted anew, or dissolved.
+
+Columns and losses are those of kernels/agglomerative.py; items stand in the order of its tree.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+from numba import njit
+
+GRAIN = 2.0**-20
+LEAST_GAIN = 1e-9
+"""Smaller gains are rounding."""
+SEEDS = 24
+"""Of so many rows and more, only some are tried as the beginning of a part."""
+CANDIDATES = 256
+"""Neighbours among which the rows of a cluster choose where to go."""
+LARGEST = 256
+"""Larger clusters are not dissolved."""
+
+Clusters = namedtuple("Clusters", "cluster_of head next_row size loss box changed seen clock")
+"""By item: a cluster that has rows of it. By cluster: its rows (`head`, and by row `next_row`), their number, loss and
+bounds, when it last changed, and when its neighbours were last looked at. `clock` counts changes."""
+
+
+@njit(cache=True, nogil=True)
+def _wide_loss(shape, wide, j, low, high):
+    """Return the loss of a range in a column without a table."""
+    kind, size, place, extra = shape[j]
+    if low == high:
+        return 0.0
+    if kind == 1:
+        for level in range(extra):
+            if wide[place + 2 * level * size + low] >= high:
+                return wide[place + (2 * level + 1) * size + low]
+        return np.inf
+    if high >= extra:
+        low, high = 0, size - 1
+    if kind == 2:
+        return wide[place + high] - wide[place + low]
+    rows = wide[place + high + 1] - wide[place + low]
+    logs = wide[place + size + 1 + high + 1] - wide[place + size + 1 + low]
+    bits = max(np.log2(max(rows, 1.0)) - logs / max(rows, 1.0), 0.0) * wide[place + 2 * size + 2]
+    return np.rint(bits / GRAIN) * GRAIN
+
+
+@njit(cache=True, nogil=True)
+def _loss(shape, table, wide, j, low, high):
+    if shape[j, 0] == 0:
+        return np.float64(table[shape[j, 2] + np.int64(low) * shape[j, 1] + high])
+    return _wide_loss(shape, wide, j, low, high)
+
+
+@njit(cache=True, nogil=True)
+def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
+    """Return for each item the `many` others with which it loses least, nearest first, -1 where there are none.
+
+    Items stand in the order of the tree. Among equals any may be chosen. Expected O(items x (log items + items
+    looked at) x columns).
+    """
+    left, right, _parent, first, last, floor, ceiling, leaf_of = tree
+    items, width = codes.shape
+    near = np.full((items, many), -1, np.int64)
+    loss = np.full((items, many), np.inf)
+    stack = np.empty(2 * len(left) + 4, np.int64)
+    bounds = np.empty(2 * len(left) + 4, np.float64)
+    for item in range(items):
+        home = leaf_of[item]
+        stack[0], bounds[0] = 0, 0.0
+        stack[1], bounds[1] = home, 0.0
+        depth = 2
+        seen_home = False
+        worst = np.inf
+        while depth > 0:
+            depth -= 1
+            node, bound = stack[depth], bounds[depth]
+            if bound >= worst or (node == home and seen_home):
+                continue
+            if left[node] < 0:
+                seen_home = seen_home or node == home
+                for other in range(first[node], last[node]):
+                    if other == item:
+                        continue
+                    total = 0.0
+                    for j in range(width):
+                        low = np.int64(min(codes[item, j], codes[other, j]))
+                        high = np.int64(max(codes[item, j], codes[other, j]))
+                        if shape[j, 0] == 0:
+                            total += table[shape[j, 2] + low * shape[j, 1] + high]
+                        else:
+                            total += _wide_loss(shape, wide, j, low, high)
+                        if total >= worst:
+                            break
+                    if total < worst:
+                        at = many - 1
+                        while at > 0 and loss[item, at - 1] > total:
+                            near[item, at], loss[item, at] = near[item, at - 1], loss[item, at - 1]
+                            at -= 1
+                        near[item, at], loss[item, at] = other, total
+                        worst = loss[item, many - 1]
+                continue
+            nearer = -1
+            for child in (left[node], right[node]):
+                bound = 0.0
+                for j in range(width):
+                    low = min(np.int64(codes[item, j]), ceiling[child, j])
+                    high = max(np.int64(codes[item, j]), floor[child, j])
+                    if shape[j, 0] == 0:
+                        bound += least[shape[j, 2] + low * shape[j, 1] + high]
+                    else:
+                        bound += _wide_loss(shape, wide_least, j, low, high)
+                    if bound >= worst:
+                        break
+                if bound >= worst:
+                    continue
+                stack[depth], bounds[depth] = child, bound
+                depth += 1
+                if nearer >= 0 and bounds[nearer] < bound:
+                    stack[nearer], stack[depth - 1] = stack[depth - 1], stack[nearer]
+                    bounds[nearer], bounds[depth - 1] = bounds[depth - 1], bounds[nearer]
+                nearer = depth - 1
+    return near, loss
+
+
+@njit(cache=True, nogil=True)
+def box_losses(box, shape, table, wide):
+    """Return the loss of each cluster from its bounds. O(clusters x columns)."""
+    losses = np.zeros(len(box))
+    for c in range(len(box)):
+        for j in range(len(shape)):
+            losses[c] += _loss(shape, table, wide, j, box[c, 2 * j], box[c, 2 * j + 1])
+    return losses
+
+
+@njit(cache=True, nogil=True)
+def unlink(head, next_row, cluster_of):
+    """Write the cluster of each row that is in a list. O(rows)."""
+    for c in range(len(head)):
+        row = head[c]
+        while row >= 0:
+            cluster_of[row] = c
+            row = next_row[row]
+
+
+@njit(cache=True, nogil=True)
+def nearest_clusters(box, loss, size, wanted, shape, table, wide, many):
+    """Return for each wanted cluster the `many` others with which the sum of losses grows least, the least first,
+    then the lowest number; -1 where there are none. O(wanted x clusters x columns).
+    """
+    near = np.full((len(wanted), many), -1, np.int64)
+    growth = np.empty(many, np.float64)
+    for w in range(len(wanted)):
+        c = wanted[w]
+        growth[:] = np.inf
+        for other in range(len(box)):
+            if other == c:
+                continue
+            fixed = size[c] * loss[c] + size[other] * loss[other]
+            limit = (growth[many - 1] + fixed) / (size[c] + size[other]) + LEAST_GAIN
+            total = 0.0
+            for j in range(len(shape)):
+                low = min(box[c, 2 * j], box[other, 2 * j])
+                high = max(box[c, 2 * j + 1], box[other, 2 * j + 1])
+                if shape[j, 0] == 0:
+                    total += table[shape[j, 2] + low * shape[j, 1] + high]
+                else:
+                    total += _wide_loss(shape, wide, j, low, high)
+                if total > limit:
+                    break
+            more = (size[c] + size[other]) * total - fixed
+            if total > limit or more >= growth[many - 1]:
+                continue
+            at = many - 1
+            while at > 0 and growth[at - 1] > more:
+                near[w, at], growth[at] = near[w, at - 1], growth[at - 1]
+                at -= 1
+            near[w, at], growth[at] = other, more
+    return near
+
+
+@njit(cache=True, nogil=True)
+def _gather(head, next_row, row_item, cluster, rows, items, at):
+    """List the rows of a cluster from place `at` on; return the next place."""
+    row = head[cluster]
+    while row >= 0:
+        rows[at], items[at] = row, row_item[row]
+        at += 1
+        row = next_row[row]
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _cover(codes, items, chosen, wanted, count, shape, table, wide, box):
+    """Write the bounds of the rows whose `chosen` is `wanted` into `box`, and return their loss."""
+    total = 0.0
+    for j in range(len(shape)):
+        low, high = np.int64(1) << 40, np.int64(-1)
+        for i in range(count):
+            if chosen[i] == wanted:
+                code = np.int64(codes[items[i], j])
+                low, high = min(low, code), max(high, code)
+        box[2 * j], box[2 * j + 1] = low, high
+        total += _loss(shape, table, wide, j, low, high)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _cheapest(codes, items, chosen, count, box, loss, shape, table, wide):
+    """Return the row outside a growing part that raises its loss least, the first of equals, and the new loss."""
+    add, add_loss = -1, np.inf
+    for i in range(count):
+        if chosen[i]:
+            continue
+        total = 0.0
+        for j in range(len(shape)):
+            code = np.int64(codes[items[i], j])
+            low, high = min(box[2 * j], code), max(box[2 * j + 1], code)
+            if shape[j, 0] == 0:
+                total += table[shape[j, 2] + low * shape[j, 1] + high]
+            else:
+                total += _wide_loss(shape, wide, j, low, high)
+            if total >= add_loss:
+                break
+        if total < add_loss:
+            add, add_loss = i, total
+            if total == loss:
+                break
+    return add, add_loss
+
+
+@njit(cache=True, nogil=True)
+def _begin(codes, items, seed, count, chosen, box):
+    """Begin a part with one row, unless an equal row was tried before."""
+    for i in range(seed):
+        if items[i] == items[seed]:
+            return False
+    for i in range(count):
+        chosen[i] = 0
+    chosen[seed] = 1
+    for j in range(codes.shape[1]):
+        box[2 * j] = box[2 * j + 1] = codes[items[seed], j]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _add(codes, item, box):
+    """Widen bounds so that they cover an item."""
+    for j in range(codes.shape[1]):
+        code = np.int64(codes[item, j])
+        box[2 * j], box[2 * j + 1] = min(box[2 * j], code), max(box[2 * j + 1], code)
+
+
+@njit(cache=True, nogil=True)
+def _part(codes, items, count, k, best, shape, table, wide, chosen, side, box, rest):
+    """Look for a way to part rows in two that costs less than `best`.
+
+    From each seed on, a part grows by the row that raises its loss least; from k rows on, only by rows that do not
+    raise it. Writes the best part to `side` and returns its cost, or `best` as it was. O(seeds x rows x k x columns).
+    """
+    for seed in range(0, count, 1 + count // SEEDS):
+        if not _begin(codes, items, seed, count, chosen, box):
+            continue
+        inside, loss = 1, 0.0
+        while True:
+            if inside >= k:
+                others = _cover(codes, items, chosen, 0, count, shape, table, wide, rest)
+                cost = inside * loss + (count - inside) * others
+                if cost < best:
+                    best = cost
+                    side[:count] = chosen[:count]
+            if inside >= count - k:
+                break
+            add, add_loss = _cheapest(codes, items, chosen, count, box, loss, shape, table, wide)
+            if add < 0 or (inside >= k and add_loss > loss) or max(inside + 1, k) * add_loss >= best:
+                break
+            chosen[add] = 1
+            inside += 1
+            loss = add_loss
+            _add(codes, items[add], box)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _part_in_three(codes, items, count, k, best, shape, table, wide, desk, boxes, final):
+    """Look for a way to part rows in three that costs less than `best`: a part of k rows grows from each seed, and
+    the rest is parted in two. Writes the parts to `final` and returns their cost, or `best` as it was.
+    """
+    first, chosen, side, at, rest = desk[0], desk[1], desk[2], desk[3], desk[4]
+    for seed in range(0, count, 1 + count // SEEDS):
+        if not _begin(codes, items, seed, count, first, boxes[0]):
+            continue
+        inside, loss = 1, 0.0
+        while inside < k:
+            add, add_loss = _cheapest(codes, items, first, count, boxes[0], loss, shape, table, wide)
+            if add < 0 or k * add_loss >= best:
+                break
+            first[add] = 1
+            inside += 1
+            loss = add_loss
+            _add(codes, items[add], boxes[0])
+        if inside < k or k * loss >= best:
+            continue
+        left = 0
+        for i in range(count):
+            if not first[i]:
+                at[left], rest[left] = i, items[i]
+                left += 1
+        limit = best - k * loss
+        cost = _part(codes, rest, left, k, limit, shape, table, wide, chosen, side, boxes[1], boxes[2])
+        if cost < limit:
+            best = cost + k * loss
+            final[:count] = 2
+            for i in range(left):
+                final[at[i]] = side[i]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shape, table, wide, begin, end):
+    """Join each of the clusters ``begin..end`` with one neighbour (or two, if `joined` is 3) and part them anew, where
+    that costs less; return what was gained. At most `most_rows` rows are joined.
+
+    Neighbours are the `partners` clusters with rows near to its own with which its union loses least. Those are
+    passed over that have not changed since the last look.
+    """
+    cluster_of, head, next_row, size, loss, box, changed, seen, clock = clusters
+    width = len(shape)
+    rows = np.empty(most_rows, np.int64)
+    items = np.empty(most_rows, np.int64)
+    final = np.empty(most_rows, np.int64)
+    desk = np.empty((5, most_rows), np.int64)
+    boxes = np.empty((3, 2 * width), np.int64)
+    candidates = np.empty(partners, np.int64)
+    unions = np.empty(partners, np.float64)
+    marked = np.full(len(size), -1, np.int64)
+    group = np.empty(3, np.int64)
+    gained = 0.0
+    for a in range(begin, end):
+        if size[a] == 0 or size[a] > most_rows - k:
+            continue
+        found = 0
+        marked[a] = a
+        row = head[a]
+        while row >= 0:
+            for n in range(near.shape[1]):
+                item = near[row_item[row], n]
+                b = cluster_of[item] if item >= 0 else a
+                if marked[b] == a or size[b] == 0:
+                    continue
+                marked[b] = a
+                if joined == 2 and changed[a] <= seen[a] and changed[b] <= seen[a]:
+                    continue
+                total = 0.0
+                for j in range(width):
+                    low, high = min(box[a, 2 * j], box[b, 2 * j]), max(box[a, 2 * j + 1], box[b, 2 * j + 1])
+                    total += _loss(shape, table, wide, j, low, high)
+                if total == np.inf or (found == partners and total >= unions[found - 1]):
+                    continue
+                found = min(found + 1, partners)
+                at = found - 1
+                while at > 0 and unions[at - 1] > total:
+                    candidates[at], unions[at] = candidates[at - 1], unions[at - 1]
+                    at -= 1
+                candidates[at], unions[at] = b, total
+            row = next_row[row]
+        before = seen[a]
+        seen[a] = clock[0]
+        for y in range(found):
+            for x in range(y if joined == 3 else 1):
+                group[0], group[1], group[2] = a, candidates[y], candidates[x]
+                count, now, fresh = 0, 0.0, False
+                for g in range(joined):
+                    count += size[group[g]]
+                    now += size[group[g]] * loss[group[g]]
+                    fresh = fresh or changed[group[g]] > before
+                if count > most_rows or not fresh:
+                    continue
+                count = 0
+                for g in range(joined):
+                    count = _gather(head, next_row, row_item, group[g], rows, items, count)
+                if joined == 2:
+                    best = _part(
+                        codes,
+                        items,
+                        count,
+                        k,
+                        now - LEAST_GAIN,
+                        shape,
+                        table,
+                        wide,
+                        desk[0],
+                        final,
+                        boxes[0],
+                        boxes[1],
+                    )
+                else:
+                    best = _part_in_three(
+                        codes, items, count, k, now - LEAST_GAIN, shape, table, wide, desk, boxes, final
+                    )
+                if best >= now - LEAST_GAIN:
+                    continue
+                gained += now - best
+                clock[0] += 1
+                for g in range(joined):
+                    own = group[g]
+                    head[own], size[own], changed[own] = -1, 0, clock[0]
+                    for i in range(count - 1, -1, -1):
+                        if final[i] == g:
+                            next_row[rows[i]] = head[own]
+                            head[own] = rows[i]
+                            size[own] += 1
+                            cluster_of[items[i]] = own
+                    loss[own] = _cover(codes, items, final, g, count, shape, table, wide, boxes[0])
+                    box[own] = boxes[0]
+    return gained
+
+
+@njit(cache=True, nogil=True)
+def _closest(codes, item, candidates, found, size, loss, box, budget, shape, table, wide):
+    """Return the candidate whose sum of losses grows least when a row of an item comes, if by less than `budget`, the
+    first of equals; the growth, and its new loss.
+    """
+    best, choice, choice_loss = budget, -1, 0.0
+    for n in range(found):
+        b = candidates[n]
+        limit = (best + size[b] * loss[b]) / (size[b] + 1)
+        total = 0.0
+        for j in range(len(shape)):
+            code = np.int64(codes[item, j])
+            low, high = min(box[b, 2 * j], code), max(box[b, 2 * j + 1], code)
+            if shape[j, 0] == 0:
+                total += table[shape[j, 2] + low * shape[j, 1] + high]
+            else:
+                total += _wide_loss(shape, wide, j, low, high)
+            if total > limit:
+                break
+        if total > limit:
+            continue
+        growth = (size[b] + 1) * total - size[b] * loss[b]
+        if growth < best:
+            best, choice, choice_loss = growth, b, total
+    return choice, best, choice_loss
+
+
+@njit(cache=True, nogil=True)
+def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end):
+    """Send rows of the clusters ``begin..end`` to neighbours, where that costs less; return what was gained.
+
+    First single rows of a cluster with more than k, then all rows of a cluster at once, one after the other.
+    O(rows x candidates x columns).
+    """
+    cluster_of, head, next_row, size, loss, box, changed, _seen, clock = clusters
+    width = len(shape)
+    rows = np.empty(LARGEST, np.int64)
+    items = np.empty(LARGEST, np.int64)
+    stays = np.empty(LARGEST, np.int64)
+    target = np.empty(LARGEST, np.int64)
+    old_box = np.empty((LARGEST, 2 * width), np.int64)
+    old_loss = np.empty(LARGEST, np.float64)
+    own = np.empty(2 * width, np.int64)
+    candidates = np.empty(CANDIDATES, np.int64)
+    marked = np.full(len(size), -1, np.int64)
+    gained = 0.0
+    for a in range(begin, end):
+        if size[a] == 0 or loss[a] == 0.0 or size[a] > LARGEST:
+            continue
+        count = _gather(head, next_row, row_item, a, rows, items, 0)
+        stays[:count] = 1
+        found = 0
+        marked[a] = a
+        # Nearest neighbours of all rows first, then second nearest, ..
+        for n in range(near.shape[1]):
+            for i in range(count):
+                b = cluster_of[near[items[i], n]] if near[items[i], n] >= 0 else a
+                if marked[b] != a and size[b] > 0 and found < CANDIDATES:
+                    marked[b] = a
+                    candidates[found] = b
+                    found += 1
+        for i in range(count):
+            if size[a] <= k:
+                break
+            stays[i] = 0
+            without = _cover(codes, items, stays, 1, count, shape, table, wide, own)
+            budget = size[a] * loss[a] - (size[a] - 1) * without
+            b, growth, new_loss = _closest(
+                codes, items[i], candidates, found, size, loss, box, budget - LEAST_GAIN, shape, table, wide
+            )
+            if b < 0:
+                stays[i] = 1
+                continue
+            gained += budget - growth
+            clock[0] += 1
+            changed[a] = changed[b] = clock[0]
+            size[a] -= 1
+            size[b] += 1
+            loss[a], loss[b] = without, new_loss
+            box[a] = own
+            _add(codes, items[i], box[b])
+            next_row[rows[i]] = head[b]
+            head[b] = rows[i]
+            cluster_of[items[i]] = b
+        head[a] = -1
+        for i in range(count - 1, -1, -1):
+            if stays[i]:
+                next_row[rows[i]] = head[a]
+                head[a] = rows[i]
+        now, spent, moved = size[a] * loss[a], 0.0, 0
+        complete = True
+        for i in range(count):
+            if not stays[i]:
+                continue
+            b, growth, new_loss = _closest(
+                codes,
+                items[i],
+                candidates,
+                found,
+                size,
+                loss,
+                box,
+                now - spent - LEAST_GAIN,
+                shape,
+                table,
+                wide,
+            )
+            if b < 0:
+                complete = False
+                break
+            target[moved], old_loss[moved] = b, loss[b]
+            old_box[moved] = box[b]
+            moved += 1
+            spent += growth
+            size[b] += 1
+            loss[b] = new_loss
+            _add(codes, items[i], box[b])
+        if complete:
+            gained += now - spent
+            clock[0] += 1
+            moved = 0
+            for i in range(count):
+                if stays[i]:
+                    b = target[moved]
+                    moved += 1
+                    next_row[rows[i]] = head[b]
+                    head[b] = rows[i]
+                    cluster_of[items[i]] = b
+                    changed[b] = clock[0]
+            head[a], size[a], loss[a] = -1, 0, 0.0
+        else:
+            for m in range(moved - 1, -1, -1):
+                b = target[m]
+                size[b] -= 1
+                loss[b] = old_loss[m]
+                box[b] = old_box[m]
+    return gained

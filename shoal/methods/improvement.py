@@ -1,0 +1,104 @@
+"""Improvement of finished clusters under plain k-anonymity, until nothing improves or the time is up."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import IntVector
+from shoal.methods.clusters import Items
+from shoal.methods.finishing import boxes, numbered
+from shoal.run import Run
+
+NEIGHBOURS = 40
+"""Items around each item whose clusters are candidates."""
+PARTNERS = 20
+"""Clusters around each cluster that it is joined with and parted from again."""
+IN_THREES = 5
+"""Clusters around each cluster of which two at a time are joined with it."""
+MOST_IN_THREES = 12
+"""The largest k with which clusters are joined in threes."""
+PIECE = 250
+"""Clusters between two looks at the clock and at interrupts."""
+WORTH = 2e-5
+"""A round that improves the loss by a smaller share is the last of its kind."""
+
+
+def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
+    """Return clusters that lose less, or as much; each still has at least k rows.
+
+    Three moves, each made only where the sum of losses falls: rows of a cluster, or all of them, go to
+    neighbours; two clusters are joined and parted anew; three are. Every visit of a cluster costs
+    O(partners x k^3 x columns) at most, with the rows from which a part is grown capped.
+    """
+    from shoal.kernels.agglomerative import plant
+    from shoal.kernels.improve import box_losses, dissolve, nearest_items, repart
+
+    stop = time.perf_counter() + seconds if seconds > 0 else np.inf
+    numbers, count = numbered(cluster_of)
+    if count < 2:
+        return numbers
+    losses = items.losses
+    order, tree = plant(items.codes, *losses.arrays, 16)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes = np.ascontiguousarray(items.codes[order])
+    row_item = place[items.item_of]
+    many = min(NEIGHBOURS, max(len(codes) - 1, 1))
+    near, _ = nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, many)
+    clusters = _linked(items, numbers, count, row_item, len(codes))
+    clusters.loss[:] = box_losses(clusters.box, *losses.arrays)
+    # Pairs and threes each remember what they have looked at.
+    threes = clusters._replace(seen=np.zeros(count, np.int64))
+
+    def sweep(step: Any, of: Any, *options: int) -> float:
+        gained = 0.0
+        for begin in range(0, count, PIECE):
+            if time.perf_counter() > stop:
+                break
+            run.progress("improve", begin / count)
+            end = min(begin + PIECE, count)
+            gained += step(codes, row_item, near, of, k, *options, *losses.arrays, begin, end)
+        return gained
+
+    enough = WORTH * float(clusters.loss @ clusters.size)
+    # Threes pay only where parts are small; beyond, there are too many ways to part.
+    for in_threes in (False, True) if k <= MOST_IN_THREES else (False,):
+        gained = np.inf
+        while gained > enough and time.perf_counter() < stop:
+            gained = sweep(dissolve, clusters)
+            gained += sweep(repart, clusters, 2, 4 * k + 8, PARTNERS)
+            if in_threes:
+                gained += sweep(repart, threes, 3, 6 * k + 8, IN_THREES)
+    out = np.full(len(numbers), -1, np.int32)
+    _write(clusters, out)
+    return out
+
+
+def _linked(items: Items, numbers: IntVector, count: int, row_item: Any, distinct: int) -> Any:
+    """Return the clusters as lists of rows, with their boxes."""
+    from shoal.kernels.improve import Clusters
+
+    rows = np.flatnonzero(numbers >= 0)
+    order = rows[np.argsort(numbers[rows], kind="stable")]
+    own = numbers[order]
+    same = own[1:] == own[:-1]
+    next_row = np.full(len(numbers), -1, np.int64)
+    next_row[order[:-1][same]] = order[1:][same]
+    head = order[np.concatenate([[True], ~same])].astype(np.int64)
+    cluster_of = np.zeros(distinct, np.int64)
+    cluster_of[row_item[order[::-1]]] = own[::-1]
+    size = np.bincount(own, minlength=count).astype(np.int64)
+    return Clusters(
+        cluster_of, head, next_row, size, np.zeros(count), boxes(items, numbers, count),
+        np.ones(count, np.int64), np.zeros(count, np.int64), np.ones(1, np.int64),
+    )  # fmt: skip
+
+
+def _write(clusters: Any, out: IntVector) -> None:
+    """Write the cluster of each row."""
+    from shoal.kernels.improve import unlink
+
+    unlink(clusters.head, clusters.next_row, out)

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import InfeasibleError, PolicyError
+from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.tree import tiled
+from shoal.kernels import agglomerative as kernels
+from shoal.kernels import improve as improving
+from shoal.measures import MEASURES
+from shoal.methods import METHODS, agglomerative, clusters
+from shoal.methods.agglomerative import DISTANCES, Agglomerative
+from shoal.methods.clusters import collapse
+from shoal.methods.finishing import boxes, numbered, total_loss
+from shoal.methods.improvement import improved
+from shoal.models import MODELS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.table import Attribute, CodedTable
+from tests import naive
+from tests.strategies import tables
+
+RUN = Run.start(1)
+
+
+def lists(cluster_of):
+    """Clusters as sets of rows, for comparison."""
+    return {frozenset(np.flatnonzero(cluster_of == c).tolist()) for c in set(cluster_of.tolist()) - {-1}}
+
+
+def limited(draw, table):
+    caps = [
+        dataclasses.replace(a, hierarchy=a.hierarchy.limited(draw(st.integers(0, a.hierarchy.height))))
+        if not a.hierarchy.free
+        else a
+        for a in table.attributes
+    ]
+    return dataclasses.replace(table, attributes=tuple(caps))
+
+
+def loss_of(table, cluster_of, measure):
+    """The sum over rows of the weighted mean loss of their cells, from the definition."""
+    judge, total = MEASURES[measure](), 0.0
+    weights = sum(a.weight for a in table.attributes)
+    for members in lists(cluster_of):
+        for j, attribute in enumerate(table.attributes):
+            own = table.codes[sorted(members), j]
+            low, high = attribute.hierarchy.lift(*(np.array([f(own)], np.int32) for f in (min, max)))
+            loss = judge.loss(attribute, table.value_counts[j], low, high)[0]
+            total += len(members) * attribute.weight * loss / weights
+    return total
+
+
+@settings(max_examples=150)
+@given(st.data(), tables(rows=st.integers(1, 16), columns=st.integers(1, 3)))
+def test_agglomeration_is_the_paper_s(data, table):
+    if data.draw(st.integers(0, 3)) == 0:
+        table = limited(data.draw, table)
+    k = data.draw(st.integers(2, 6))
+    kind = data.draw(st.integers(0, 4))
+    modified = data.draw(st.booleans())
+    items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
+    losses = items.losses
+    order, tree = kernels.plant(items.codes, *losses.arrays, data.draw(st.integers(1, 4)))
+    assert sorted(order.tolist()) == list(range(len(items.codes)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
+    kept = np.arange(table.rows, dtype=np.int32)
+    tables_ = (losses.shape, losses.table, losses.wide, losses.least, losses.wide_least)
+    answers = []
+    for module in (kernels, naive):
+        state = agglomerative._start(codes, row_item, tree, k, modified, kept)
+        while state.counters[0] > 0:
+            module.agglomerate(codes, row_item, state, tree, tables_, k, kind, modified, 3)
+        cluster_of = np.full(table.rows, -1, np.int32)
+        module.deal(codes, row_item, state, *losses.arrays, kind, cluster_of)
+        answers.append(cluster_of)
+    assert lists(answers[0]) == lists(answers[1])
+
+
+@settings(max_examples=100)
+@given(st.data(), tables(rows=st.integers(1, 16), columns=st.integers(1, 3)))
+def test_nearest_items_and_clusters(data, table):
+    items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
+    losses = items.losses
+    order, tree = kernels.plant(items.codes, *losses.arrays, 2)
+    codes = np.ascontiguousarray(items.codes[order])
+    args = (codes, tree, *losses.arrays, losses.least, losses.wide_least, data.draw(st.integers(1, 5)))
+    near, loss = improving.nearest_items(*args)
+    twin_near, twin_loss = naive.nearest_items(*args)
+    np.testing.assert_array_equal(loss, twin_loss)
+    assert ((near >= 0) == (twin_near >= 0)).all()
+    numbers, count = numbered(
+        np.array(data.draw(st.lists(st.integers(0, 4), min_size=table.rows, max_size=table.rows)))
+    )
+    box, size = boxes(items, numbers, count), np.bincount(numbers)
+    own = improving.box_losses(box, *losses.arrays)
+    np.testing.assert_array_equal(own, naive.box_losses(box, *losses.arrays))
+    args = (box, own, size, np.arange(count), *losses.arrays, 3)
+    np.testing.assert_array_equal(improving.nearest_clusters(*args), naive.nearest_clusters(*args))
+
+
+@settings(max_examples=150)
+@given(st.data(), tables(rows=st.integers(2, 40), columns=st.integers(1, 4)))
+def test_improvement_only_improves(data, table):
+    k = data.draw(st.integers(2, 5))
+    if table.rows < k:
+        return
+    measure = data.draw(st.sampled_from(["lm", "entropy"]))
+    items = collapse(table, measure)
+    start = agglomerative.cluster(
+        items, k, data.draw(st.sampled_from(DISTANCES)), False, np.arange(table.rows, dtype=np.int32), RUN
+    )
+    after = improved(items, start, k, 0.0, RUN)
+    assert min(len(members) for members in lists(after)) >= k
+    assert total_loss(items, after) <= total_loss(items, start) + 1e-9
+    # What the tables say is what the measure says, up to the grain of the tables.
+    assert total_loss(items, after) == pytest.approx(loss_of(table, after, measure), abs=table.rows * 1e-5)
+
+
+@settings(max_examples=60)
+@given(st.data(), tables(rows=st.integers(4, 24), columns=st.integers(1, 3)))
+def test_moves_gain_what_they_say(data, table):
+    k, losses = data.draw(st.integers(2, 3)), None
+    items = collapse(table, "lm")
+    losses = items.losses
+    start = agglomerative.cluster(items, k, "growth", False, np.arange(table.rows, dtype=np.int32), RUN)
+    numbers, count = numbered(start)
+    order, tree = kernels.plant(items.codes, *losses.arrays, 4)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
+    near, _ = improving.nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, 6)
+    from shoal.methods.improvement import _linked
+
+    for step, options in (
+        (improving.dissolve, ()),
+        (improving.repart, (2, 6 * k, 5)),
+        (improving.repart, (3, 9 * k, 5)),
+    ):
+        linked = _linked(items, numbers, count, row_item, len(codes))
+        linked.loss[:] = improving.box_losses(linked.box, *losses.arrays)
+        gained = step(codes, row_item, near, linked, k, *options, *losses.arrays, 0, count)
+        after = np.full(table.rows, -1, np.int32)
+        improving.unlink(linked.head, linked.next_row, after)
+        twin = np.full(table.rows, -1, np.int32)
+        naive.unlink(linked.head, linked.next_row, twin)
+        np.testing.assert_array_equal(after, twin)
+        assert after.min() >= 0
+        sizes = np.bincount(after, minlength=count)
+        np.testing.assert_array_equal(sizes, linked.size)
+        assert sizes[sizes > 0].min() >= k
+        assert total_loss(items, after) == pytest.approx(total_loss(items, numbers) - gained)
+
+
+def line(values, size, free=True):
+    """A table of one ordered column with free ranges."""
+    leaves = pl.Series("leaves", list(range(size)))
+    levels = tiled([leaves.cast(pl.String), pl.Series(["*"] * size)])
+    tree = Hierarchy(leaves, levels, free=free, ordered=size, positions=np.arange(size, dtype=np.float64))
+    codes = np.asfortranarray(np.array(values, np.int32).reshape(-1, 1))
+    empty = np.empty((len(values), 0), np.int32)
+    return CodedTable((Attribute("a", tree),), codes, (), empty, pl.DataFrame(), ("a",))
+
+
+def test_by_hand():
+    table = line([0, 1, 5, 6, 20], 21)
+    release = Agglomerative(improve=False).anonymize(table, Requirements(models=(KAnonymity(k=2),)), RUN)
+    # 0-1 and 5-6 are closest; 20 is left, and closest to 5-6.
+    assert lists(release.region_of) == {frozenset({0, 1}), frozenset({2, 3, 4})}
+
+
+@settings(max_examples=60)
+@given(st.data(), tables(rows=st.integers(3, 30)))
+def test_models_hold_or_it_is_refused(data, table):
+    column = data.draw(st.integers(0, len(table.sensitive) - 1))
+    own = {"column": column, "column_name": table.sensitive[column].name}
+    extra = data.draw(st.sampled_from([MODELS["distinct-l"](l=2, **own), MODELS["t-equal"](t=0.4, **own)]))
+    requirements = Requirements(models=(KAnonymity(k=data.draw(st.integers(2, 4))), extra))
+    from shoal.models.base import one_class
+
+    if not requirements.satisfied(one_class(table))[0]:
+        with pytest.raises(InfeasibleError, match="even one class"):
+            Agglomerative().anonymize(table, requirements, RUN)
+        return
+    release = Agglomerative().anonymize(table, requirements, RUN)
+    from shoal.groups import group
+
+    groups = group(
+        release.region_of, len(release.low), table.sensitive_codes, table.sensitive, table.sensitive_counts
+    )
+    assert requirements.satisfied(groups).all()
+
+
+@settings(max_examples=60)
+@given(st.data(), tables(rows=st.integers(3, 20)))
+def test_limits_are_kept(data, table):
+    table = limited(data.draw, table)
+    k = data.draw(st.integers(2, 3))
+    sizes = np.bincount(table.block_of)
+    share = data.draw(st.sampled_from([0.0, 0.5]))
+    small = int(sizes[sizes < k].sum())
+    requirements = Requirements(models=(KAnonymity(k=k),), suppression=share)
+    if small > requirements.suppressible(table.rows) or small == table.rows:
+        with pytest.raises(InfeasibleError):
+            Agglomerative().anonymize(table, requirements, RUN)
+        return
+    release = Agglomerative().anonymize(table, requirements, RUN)
+    assert (release.region_of < 0).sum() == small
+    assert np.bincount(release.region_of[release.region_of >= 0]).min() >= k
+
+
+@settings(max_examples=40)
+@given(st.data(), tables(rows=st.integers(3, 20), columns=st.integers(1, 3)))
+def test_wide_columns_lose_as_tables_say(data, table):
+    measure = data.draw(st.sampled_from(["lm", "entropy"]))
+    small = collapse(table, measure)
+    before, clusters.LARGEST_TABLE = clusters.LARGEST_TABLE, 0
+    try:
+        wide = collapse(table, measure)
+        for distance in DISTANCES:
+            kept = np.arange(table.rows, dtype=np.int32)
+            answers = [agglomerative.cluster(items, 2, distance, False, kept, RUN) for items in (small, wide)]
+            # Trees differ, and so do ties; a cluster's loss must not.
+            assert total_loss(wide, answers[0]) == pytest.approx(total_loss(small, answers[0]), abs=1e-4)
+            assert total_loss(wide, answers[1]) == pytest.approx(total_loss(small, answers[1]), abs=1e-4)
+    finally:
+        clusters.LARGEST_TABLE = before
+
+
+def test_a_portfolio_keeps_the_best():
+    random = np.random.default_rng(5)
+    table = line(random.integers(0, 40, 60), 41)
+    requirements = Requirements(models=(KAnonymity(k=3),))
+    alone = [Agglomerative(distance=d).anonymize(table, requirements, RUN) for d in DISTANCES]
+    items = collapse(table, "lm")
+    best = min(total_loss(items, release.region_of) for release in alone)
+    together = Agglomerative(distances=DISTANCES).anonymize(table, requirements, RUN)
+    assert total_loss(items, together.region_of) == best
+
+
+def test_bad_options():
+    with pytest.raises(PolicyError, match=r"method.distance.*did you mean 'ratio'"):
+        Agglomerative(distance="ration")
+    with pytest.raises(PolicyError, match="method.seconds"):
+        Agglomerative(seconds=-1)
+    assert METHODS["agglomerative"] is Agglomerative
