@@ -146,7 +146,7 @@ def test_places_that_cannot_be_written(folder, code, output, says):
     [
         (3, b"", "is empty"),
         (3, b"a,b\n", "no rows"),
-        (4, b"a,b\n1,Zaphod\n", "the table has 1 row"),
+        (4, b"a,b\n1,Zaphod\n", "the table has a single row"),
         (3, b"a,a\n1,2\n1,2\n", "rename all but one"),
         (3, b"a,b\n1,2\nZaphod\n1,2\n", "line 3"),
         (3, b"a,b\n1,2\n1,2,Zaphod\n", "line 3"),

@@ -54,7 +54,9 @@ def test_infeasible_is_a_proof(name, table, drop, data):
 
 def test_reasons_carry_numbers():
     table = simple_table([0, 0, 0, 1], [0, 0, 0, 0])
-    assert KAnonymity(k=5).infeasible(table) == "no release can be 5-anonymous: the table has 4 rows"
+    small = KAnonymity(k=5).infeasible(table)
+    assert small is not None
+    assert small.startswith("no release can be 5-anonymous: the table has 4 rows (ask for k = 4 at most")
     assert PSensitive(p=2).infeasible(table) == "no release can be 2-sensitive: `s1` has 1 value"
     few = DistinctDiversity(l=3, **PLACE).infeasible(table, 2)
     assert few is not None
