@@ -375,12 +375,11 @@ def test_one_more_match_costs_least(table, measure, k):
     cells.widen(expansion.expand, "expansion", Run.start(1))
     region_of, first = cells._regions()
     graph = cells._graph(region_of, first)
-    over_start, over = cells._over(graph, region_of)
-    rows = len(cells.people.codes)
+    over_start, over = cells._over(graph, region_of, graph.matches < k)
     for u in np.flatnonzero(graph.matches < k):
         fixed = (
             over, over_start, region_of, graph.links, graph.start, graph.components[1], cells.prices,
-            int(graph.matches[u]) + 1, 1000, int(u), rows,
+            int(graph.matches[u]) + 1, 1000, np.array([u]),
         )  # fmt: skip
         added = []
         for twin in (covering, naive):

@@ -247,9 +247,9 @@ def _cover_more(old_low, old_high, low, high, codes, covered, first, last, skip,
 @njit(cache=True, nogil=True)
 def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
-    prices, k, look, turn, turns,
+    prices, k, look, who,
 ):  # fmt: skip
-    """Let every row u with u % turns == turn have at least k matches, by cells that grow, the cheapest per match first.
+    """Let the rows `who` have at least k matches each, by cells that grow, the cheapest step per match first.
 
     Row u lies in the cells ``over[over_start[u]:over_start[u + 1]]``; those of rows in its component are its
     matches. Cell s covers the rows ``within[within_start[region_of[s]]:..]``. Two steps put u and another row v
@@ -263,7 +263,7 @@ def join_components(
     met = np.zeros(len(parent), np.int64)
     gained = np.zeros(rows, np.int64)
     grown = 0
-    for u in range(turn, rows, turns):
+    for u in who:
         while True:
             mine = _root(parent, component[u])
             for link in range(over_start[u], over_start[u + 1]):

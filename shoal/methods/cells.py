@@ -112,13 +112,16 @@ class Cells:
             run.progress("join", rounds / (rounds + TURNS))
             region_of, first = self._regions()
             graph = self._graph(region_of, first)
-            if graph.matches.min(initial=self.k) >= self.k:
+            lacking = graph.matches < self.k
+            if not lacking.any():
                 return grown, rounds
-            over_start, over = self._over(graph, region_of)
+            who = np.flatnonzero(lacking)
+            who = who[who % TURNS == rounds % TURNS]
+            over_start, over = self._over(graph, region_of, lacking)
             more = join_components(
                 people.codes, self.slots, owner, self.changed, self.low, self.high, over, over_start, region_of,
                 graph.links, graph.start, graph.components[1], self.prices, self.k, max(LOOK, self.k),
-                rounds % TURNS, TURNS,
+                who,
             )  # fmt: skip
             grown, rounds, idle = grown + more, rounds + 1, 0 if more else idle + 1
             if idle > TURNS:
@@ -146,13 +149,17 @@ class Cells:
 
         return distinct(np.concatenate([self.low, self.high], axis=1))
 
-    def _over(self, graph: Consistency, region_of: IntVector) -> tuple[LongVector, IntVector]:
-        """Turn the graph round: the cells over each person."""
+    def _over(
+        self, graph: Consistency, region_of: IntVector, wanted: BoolVector
+    ) -> tuple[LongVector, IntVector]:
+        """Turn the graph round: the cells over each of the wanted people."""
+        keep = wanted[graph.links]
+        links = graph.links[keep]
+        region = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))[keep]
         by_region = np.argsort(region_of, kind="stable").astype(np.int32)
-        counts = np.repeat(graph.size, np.diff(graph.start))
-        who = np.repeat(graph.links, counts)
-        ends = np.repeat(np.cumsum(graph.size), np.diff(graph.start))
-        at = np.repeat(ends - np.cumsum(counts), counts) + np.arange(len(who))
+        counts = graph.size[region]
+        who = np.repeat(links, counts)
+        at = np.repeat(np.cumsum(graph.size)[region] - np.cumsum(counts), counts) + np.arange(len(who))
         start = np.concatenate(([0], np.cumsum(np.bincount(who, minlength=len(self.people.weight)))))
         return start.astype(np.int64), by_region[at[np.argsort(who, kind="stable")]]
 
