@@ -1,0 +1,83 @@
+"""(k,1), (k,k) and global (1,k): time and loss on Adult, and verification on Adult and the census sample.
+
+Run as ``python -m benchmarks.k_type_notions [rows of the census sample]``; 0 rows leave it out.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.data import adult, census
+from benchmarks.timing import best, head, row, seconds
+from shoal.measures import MEASURES
+from shoal.methods import METHODS
+from shoal.models.k_type import KK, GlobalOneK, KOne
+from shoal.published import Published
+from shoal.requirements import Requirements
+from shoal.run import Run
+
+GIVES = {"nearest": KOne, "expansion": KOne, "k-k": KK, "global-1-k": GlobalOneK}
+TARGETS = {("expansion", 10): "0.5 s", ("k-k", 10): "1.5 s", ("global-1-k", 10): "3 s"}
+
+
+def published(table, release):
+    """What an outsider sees, as the maker knows it: with the owner of each row."""
+    kept = release.region_of >= 0
+    return Published(
+        table.attributes,
+        table.sensitive,
+        release.region_of[kept],
+        table.sensitive_codes[kept],
+        release.low,
+        release.high,
+        int((~kept).sum()),
+        np.flatnonzero(kept).astype(np.int32),
+    )
+
+
+def anonymized(name, table, k, measure="lm", times=3):
+    """Print one line; return what is published."""
+    wanted = Requirements(models=(GIVES[name](k=k),), measure=measure)
+    taken, release = best(lambda: METHODS[name]().anonymize(table, wanted, Run.start(1)), times)
+    shown = published(table, release)
+    losses = ", ".join(f"{loss} {MEASURES[loss]().value(shown, table, k):.4f}" for loss in ("lm", "entropy"))
+    row(f"{name} by {measure}, k = {k}", TARGETS.get((name, k), ""), seconds(taken), losses)
+    return shown
+
+
+def verified(label, shown, table, k, target, times=5):
+    """Print one line for the maker, and one for an adversary who has to find an assignment first."""
+    for who, seen in (("maker", shown), ("outsider", replace(shown, owner=None))):
+        taken, verdict = best(lambda seen=seen: GlobalOneK(k=k).verify(seen, table), times)
+        row(
+            f"{label}, {who}",
+            target if who == "maker" else "",
+            seconds(taken),
+            f"fewest matches {verdict.reached}",
+        )
+
+
+def main():
+    """Print a table."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    table = adult()
+    head("Adult, 9 columns", "target", "best time", "result")
+    for measure in ("lm", "entropy"):
+        for k in (5, 10):
+            for name in GIVES:
+                anonymized(name, table, k, measure, times=3 if measure == "lm" else 1)
+    for name in ("k-k", "global-1-k"):
+        shown = anonymized(name, table, 10, times=1)
+        verified(f"global (1,10) of {name}, Adult", shown, table, 10, "50 ms")
+    if rows:
+        table = census(rows, trees=True)
+        for name in ("k-k", "global-1-k"):
+            shown = anonymized(name, table, 10, times=1)
+            verified(f"global (1,10) of {name}, census {rows:,}", shown, table, 10, "3 s", times=2)
+
+
+if __name__ == "__main__":
+    main()
