@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.frames import factorize
 from shoal.kernels.grouping import distinct
 from shoal.published import Published
 from shoal.release import Release
 from shoal.table import Attribute, CodedTable
+from shoal.value_sets import class_sets, column_sets, read_cells, shown_sets
 
 BUCKET = "bucket"
 
@@ -63,6 +64,8 @@ def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:
     level = release.levels[j] if release.levels is not None else None
     if not level and np.array_equal(low, high):
         return hierarchy.leaves.gather(low)
+    if release.sets is not None:
+        return shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
     number, first = distinct(np.stack([low, high], axis=1))
     names = hierarchy.names(low[first], high[first], level)
     categories = names.drop_nulls().unique().sort()
@@ -90,18 +93,20 @@ def read_published(
     name; where a name is unknown there, the classes still stand, but no loss can be computed.
     """
     texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
-    ends: list[tuple[IntVector, IntVector, BoolVector]] = []
+    cells = []
     for j, attribute in enumerate(attributes):
-        texts[:, j], names = factorize(rows[attribute.name])
-        ends.append(attribute.hierarchy.read(names))
+        texts[:, j], shown = read_cells(rows[attribute.name], attribute.hierarchy)
+        cells.append(shown)
     if bucket is not None:
         texts[:, -1] = factorize(rows[bucket])[0]
     class_of, first = distinct(texts)
-    unknown = [a.name for a, (_, _, known) in zip(attributes, ends, strict=True) if not known.all()]
-    low = high = None
+    unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
+    low = high = sets = None
     if not unknown:
-        low = _place(texts, first, [end[0] for end in ends])
-        high = _place(texts, first, [end[1] for end in ends])
+        low = _place(texts, first, [shown.low for shown in cells])
+        high = _place(texts, first, [shown.high for shown in cells])
+        if any(shown.sets is not None for shown in cells):
+            sets = class_sets(cells, texts[first])
     published = Published(
         attributes,
         sensitive,
@@ -111,6 +116,7 @@ def read_published(
         high,
         suppressed,
         owner,
+        sets=sets,
         bucket_of=texts[:, -1] if bucket is not None else None,
     )
     return published, unknown

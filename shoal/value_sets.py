@@ -25,7 +25,7 @@ def column_sets(sets: ValueSets, columns: int, column: int) -> tuple[LongVector,
 
 def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.Series:
     """Return sets of codes as lists of values. O(codes)."""
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     values = hierarchy.leaves.gather(codes).to_arrow()
     lists = pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values)

@@ -19,6 +19,7 @@ import polars as pl
 from shoal.errors import OutputError
 from shoal.frames.frame import KIND_OF_EXTENSION, known_extension, only_used_categories
 from shoal.frames.options import ReadOptions
+from shoal.frames.sets import sets_as_text
 
 _EXCEL_ROWS = 1_048_576
 _EXCEL_DIGITS = 15
@@ -243,18 +244,7 @@ def _plain_column(column: pl.Series, kind: str) -> pl.Series:
     if kind == "excel" and (dtype == pl.Time or (dtype.is_numeric() and _beyond_excel(column))):
         return column.cast(pl.String)  # a time of day would become one of the year 1899
     if isinstance(dtype, pl.List):
-        # Value sets: {15, 20, 48}.
-        return (
-            pl.select(
-                pl.when(column.is_not_null()).then(
-                    pl.concat_str(
-                        pl.lit("{"), pl.lit(column).cast(pl.List(pl.String)).list.join(", "), pl.lit("}")
-                    )
-                )
-            )
-            .to_series()
-            .alias(column.name)
-        )
+        return sets_as_text(column)
     if dtype.is_nested():
         raise OutputError(f"column '{column.name}' holds {dtype}, which {kind} cannot; write Parquet instead")
     return column

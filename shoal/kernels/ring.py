@@ -29,7 +29,7 @@ def lexicographic_parts(codes, blocks, k):
     `codes` is [columns, rows], rows in lexicographic order within each block blocks[b]..blocks[b+1]-1 (which has
     k rows at least). On each column in turn a part becomes one part per value. One with fewer than k rows takes
     the missing ones from a neighbour when the two have 2k rows, else is merged with the smaller neighbour. Parts
-    that mix values are not cut further. O(rows x columns).
+    that mix values have fewer than 2k rows, so they are not cut further. O(rows x columns).
     """
     columns, rows = codes.shape
     starts = np.empty(rows // k + 2, np.int64)
@@ -37,7 +37,6 @@ def lexicographic_parts(codes, blocks, k):
     todo = np.empty((rows // k + len(blocks) + 1, 3), np.int64)
     cut = np.empty(rows + 2, np.int64)
     first = np.empty(rows // k + 2, np.int64)
-    mixed = np.empty(rows // k + 2, np.bool_)
     for b in range(len(blocks) - 1):
         todo[0] = blocks[b], blocks[b + 1], 0
         waiting = 1
@@ -58,20 +57,19 @@ def lexicographic_parts(codes, blocks, k):
             # first[:made] are the parts that are large enough; low..high is the one in hand.
             made = 0
             following = 1
-            low, high, mix = begin, cut[1], False
+            low, high = begin, cut[1]
             while True:
                 size = high - low
                 left = low - first[made - 1] if made else 0
                 right = cut[following + 1] - high if following < runs else 0
                 if size >= k or left + right == 0:
-                    first[made], mixed[made] = low, mix
+                    first[made] = low
                     made += 1
                     if following == runs:
                         break
-                    low, high, mix = high, cut[following + 1], False
+                    low, high = high, cut[following + 1]
                     following += 1
                     continue
-                mix = True
                 if left + size >= 2 * k:
                     low = high - k
                 elif right + size >= 2 * k:
@@ -84,7 +82,7 @@ def lexicographic_parts(codes, blocks, k):
                     low = first[made]
             for part in range(made - 1, -1, -1):
                 stop = first[part + 1] if part + 1 < made else end
-                todo[waiting] = first[part], stop, columns if mixed[part] else column + 1
+                todo[waiting] = first[part], stop, column + 1
                 waiting += 1
     starts[parts] = blocks[-1]
     return starts[: parts + 1]
@@ -206,8 +204,8 @@ def diverse_pieces(values, starts, least, target):
     """Cut each part into pieces in which no value occurs twice: rows piece by piece, and where pieces start.
 
     Rows of a part are 0.. in a good order, values[row] is below the number of values, and no value has more than
-    1/least of a part. Pieces have at least least rows, and about `target` where that leaves a rest which can still be cut
-    so. A piece takes the next rows in the order, and for sure every value that would be too frequent in the rest.
+    1/least of a part. Pieces have `least` rows or more, and about `target` where that leaves a rest which can still
+    be cut so. A piece takes the next rows in the order, and every value that would be too frequent in the rest.
     O(rows) for most orders; a piece that would look far ahead takes its rows value by value.
     """
     rows = len(values)

@@ -15,10 +15,15 @@ METHODS: Registry[Method] = Registry(
         "p-k": "shoal.methods.p_k:PK",
         "greedy-p-k": "shoal.methods.greedy_p_k:GreedyPK",
         "enhanced-p-k": "shoal.methods.enhanced_p_k:EnhancedPK",
+        "agglomerative": "shoal.methods.agglomerative:Agglomerative",
+        "forest": "shoal.methods.forest:Forest",
         "nearest": "shoal.methods.k_one:Nearest",
         "expansion": "shoal.methods.k_one:Expansion",
         "k-k": "shoal.methods.k_k:KK",
         "global-1-k": "shoal.methods.global_one_k:GlobalOneK",
+        "ring": "shoal.methods.ring:Ring",
+        "hilbert": "shoal.methods.hilbert:Hilbert",
+        "lexicographic": "shoal.methods.lexicographic:Lexicographic",
     },
 )
 

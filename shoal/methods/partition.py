@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError
 from shoal.requirements import Requirements
 from shoal.table import CodedTable
@@ -105,7 +105,8 @@ def hilbert_order(table: CodedTable) -> IntVector:
     before[number[lexicographic]] = np.arange(table.rows)
     rank = np.empty(len(first), np.int32)
     rank[np.lexsort((before, keys))] = np.arange(len(first), dtype=np.int32)
-    return sort_by(rank[number], len(first), np.arange(table.rows, dtype=np.int32))
+    order: IntVector = sort_by(rank[number], len(first), np.arange(table.rows, dtype=np.int32))
+    return order
 
 
 def sorted_codes(table: CodedTable, order: IntVector, columns: list[int] | None = None) -> IntMatrix:
@@ -135,10 +136,11 @@ def hilbert_partition(table: CodedTable, k: int, requirements: Requirements, *, 
     return Partition(whole.order, starts, whole.blocks, whole.dropped)
 
 
-def _losses(table: CodedTable, sets: bool) -> tuple[LongVector, IntVector, LongVector]:
+def _losses(table: CodedTable, sets: bool) -> tuple[LongVector, IntVector, FloatVector]:
     """Tabulate what columns lose as `best_groups` wants it: by the number of leaves that a cell covers."""
     shape = np.zeros((len(table.attributes), 3), np.int64)
-    nodes, losses = [], []
+    nodes: list[IntVector] = []
+    losses: list[FloatVector] = []
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
         unit = attribute.weight / max(tree.size - 1, 1)
@@ -151,5 +153,5 @@ def _losses(table: CodedTable, sets: bool) -> tuple[LongVector, IntVector, LongV
             losses.append(np.append(np.arange(tree.size) * unit, attribute.weight))
         else:
             nodes.append(tree.low.ravel())
-            losses.append((tree.high - tree.low).ravel() * unit)
+            losses.append((tree.high - tree.low).ravel().astype(np.float64) * unit)
     return shape, np.concatenate(nodes), np.concatenate(losses)

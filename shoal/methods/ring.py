@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class Ring(Method):
     ) -> Partition:
         """Return parts in which no sensitive value is too frequent, at least where no smaller ones are known."""
         if self.partition in ("mondrian", "agglomerative"):
-            own = {"column": spread.column, "column_name": spread.column_name}
+            own: dict[str, Any] = {"column": spread.column, "column_name": spread.column_name}
             models = (KAnonymity(k=max(k, 2)), ProbabilisticDiversity(l=max(k, spread.l), **own))
             if models[1].infeasible(table, requirements.suppressible(table.rows)):
                 models = (models[0], ProbabilisticDiversity(l=spread.l, **own))

@@ -23,6 +23,8 @@ MODELS: Registry[Model] = Registry(
         "k-1": "shoal.models.k_type:KOne",
         "k-k": "shoal.models.k_type:KK",
         "global-1-k": "shoal.models.k_type:GlobalOneK",
+        "probabilistic-k": "shoal.models.probabilistic_k:ProbabilisticK",
+        "candidate-l": "shoal.models.probabilistic_k:CandidateDiversity",
     },
 )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntVector, LongVector
+from shoal.arrays import LongVector
 from shoal.consistency import Consistency, consistency
 from shoal.errors import DataError
 from shoal.models.base import GroupModel, Model, Verdict, number, plain
@@ -135,13 +136,15 @@ def largest_share(graph: Consistency) -> Fraction | None:
         small = small[small != classes[-1]]
     largest: Fraction | None = None
     for component in small:
-        own = _fits(graph, np.flatnonzero(people == component), np.flatnonzero(classes == component))
+        own = _fits(
+            graph, np.flatnonzero(people == component).tolist(), np.flatnonzero(classes == component).tolist()
+        )
         share = max(pair for row in pair_shares(own) for pair in row)
         largest = share if largest is None else max(largest, share)
     return largest
 
 
-def _fits(graph: Consistency, people: IntVector, classes: IntVector) -> list[list[bool]]:
+def _fits(graph: Consistency, people: Sequence[int], classes: Sequence[int]) -> list[list[bool]]:
     """Write out which of the people of a component fit which of its rows."""
     fitting = {int(g): set(graph.links[graph.start[g] : graph.start[g + 1]].tolist()) for g in classes}
     rows = [int(g) for g in classes for _ in range(int(graph.size[g]))]
