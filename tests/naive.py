@@ -405,7 +405,7 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     return short <= most, len(made), sum(r * apart(s, t) for s, t, r in made), statistic()
 
 
-def range_loss(shape, node, loss, j, codes):
+def _shown_loss(shape, node, loss, j, codes):
     """What column j loses by showing the smallest permitted range over some codes."""
     size, ordered, nodes, losses, levels, _ = (int(number) for number in shape[j])
     low, high = min(codes), max(codes)
@@ -432,7 +432,7 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
 
     def lost(atoms):
         columns = zip(*(cells_of[atom] for atom in atoms), strict=True)
-        return sum(range_loss(shape, node, loss, j, codes) for j, codes in enumerate(columns))
+        return sum(_shown_loss(shape, node, loss, j, codes) for j, codes in enumerate(columns))
 
     def counted():
         rows = dict.fromkeys(demand_of, 0)
@@ -521,9 +521,9 @@ def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
         growth, strictly = [], []
         for c in range(len(size)):
             ends = list(zip(low[c], high[c], strict=True))
-            before = sum(range_loss(shape, node, loss, j, pair) for j, pair in enumerate(ends))
+            before = sum(_shown_loss(shape, node, loss, j, pair) for j, pair in enumerate(ends))
             after = sum(
-                range_loss(shape, node, loss, j, [*pair, codes[row, j]]) for j, pair in enumerate(ends)
+                _shown_loss(shape, node, loss, j, [*pair, codes[row, j]]) for j, pair in enumerate(ends)
             )
             growth.append((size[c] + 1) * after - size[c] * before)
             inside = [counts[c, label] + 1 if counts.shape[1] else 0 for label in labels[row]]
@@ -1109,7 +1109,13 @@ def draw_assignments(starts, degrees, block, owner):
             _shuffled_runs(block, [people])
             owner[begin:end] = [begin + person for person in people]
             continue
-        right = [[(j + s) % m for s in range(d)] for j in range(m)]
+        offsets = list(range(d))
+        if d > 256:
+            turn = _drawn_below(block, d)
+            offsets = [(s + turn) % d for s in range(d)]
+            _shuffled_runs(block, [offsets])
+            d = 256
+        right = [[(j + s) % m for s in offsets[:d]] for j in range(m)]
         while d > 1:
             if d % 2 == 0:
                 right = _half(block, right)

@@ -69,6 +69,20 @@ def test_one_known_pair_gives_no_other_away(size, k):
         assert likely < 0.75
 
 
+def test_wide_rings_use_all_their_offsets():
+    offsets = draws(320, 300, 60)
+    assert offsets.max() < 300
+    assert len(np.unique(offsets)) == 300
+    # In one draw at most 256 of them occur.
+    assert max(len(np.unique(row)) for row in offsets) <= 256
+    starts, block = np.array([0, 270], np.int64), stream(Run.start(5))
+    mine, twin = np.empty(270, np.int32), np.empty(270, np.int32)
+    again = block.copy()
+    draw_assignments(starts, np.array([260]), block, mine)
+    naive.draw_assignments(starts, np.array([260]), again, twin)
+    assert mine.tolist() == twin.tolist()
+
+
 def test_five_rows_have_thirteen_assignments_and_uniform_draws_are_not_safe():
     fits = [[(person - position) % 5 < 3 for person in range(5)] for position in range(5)]
     found = [p for p in permutations(range(5)) if all(fits[i][p[i]] for i in range(5))]

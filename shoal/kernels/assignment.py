@@ -5,7 +5,8 @@ perfect matching of it is drawn by taking the graph apart at random. An even gra
 halves, of which a fair coin keeps one: edges are paired at random at each end, so they form closed trails, and
 of every trail each second edge stays. From an odd graph a perfect matching is found by random walks; it is the
 answer with probability 1/degree and otherwise deleted. By induction every edge of the graph that is left is
-the answer's with the same probability, whatever the halves and matchings look like.
+the answer's with the same probability, whatever the halves and matchings look like. Of more than `MOST` cells
+per person a random subset is drawn first, every offset around the ring with the same probability.
 
 Randomness comes from a stream that is keyed outside: ChaCha with eight rounds, so that whoever knows some of
 the assignments cannot compute the others. `block` is what it mixes: four constants, eight words of key, two of
@@ -16,6 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+MOST = 256
+"""Of larger graphs only so many offsets take part, drawn at random: the work no longer grows with the degree."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -154,14 +158,18 @@ def _extract(block, words, right, m, d, order, mate, slot, pick):
 def draw_assignments(starts, degrees, block, owner):
     """Write into owner, for the ring starts[r]..starts[r+1]-1 of positions, who gets each position's cell.
 
-    Ring r has at least degrees[r] positions; with degree 1 everyone keeps the own cell. O(rows x degree), in
-    memory of the largest ring x degree.
+    Ring r has at least degrees[r] positions; with degree 1 everyone keeps the own cell. O(rows x min(degree,
+    MOST)), and as much memory as the largest ring takes.
     """
     largest = 0
     edges = 0
+    widest = 0
     for r in range(len(starts) - 1):
         largest = max(largest, starts[r + 1] - starts[r])
-        edges = max(edges, (starts[r + 1] - starts[r]) * degrees[r])
+        edges = max(edges, (starts[r + 1] - starts[r]) * min(degrees[r], MOST))
+        widest = max(widest, degrees[r])
+    edges = max(edges, widest)
+    offset = np.empty(widest, np.int32)
     words = np.empty(edges + 16, np.uint32)
     right = np.empty(edges + 1, np.int32)
     meeting = np.empty(edges, np.int32)
@@ -182,9 +190,17 @@ def draw_assignments(starts, degrees, block, owner):
                 owner[begin + j] = begin + (j + turn) % m
             _shuffle(block, words, owner, begin, m, m)
             continue
+        for s in range(d):
+            offset[s] = s
+        if d > MOST:
+            turn = _below(block, words, d)
+            for s in range(d):
+                offset[s] = (s + turn) % d
+            _shuffle(block, words, offset, 0, d, d)
+            d = MOST
         for j in range(m):
             for s in range(d):
-                right[j * d + s] = (j + s) % m
+                right[j * d + s] = (j + offset[s]) % m
         while d > 1:
             if d % 2 == 0:
                 _halve(block, words, right, m, d, meeting, place, kept, fill)
