@@ -183,6 +183,31 @@ def test_relocation_agrees_with_its_twin(case):
         np.testing.assert_array_equal(ours[1][:made], theirs[1][:made])
 
 
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.sampled_from([np.inf, 60.0]), st.sampled_from([0, 9]))
+def test_with_many_groups_the_closest_are_the_same(seed, limit, most):
+    """So many that they are found by hashing, in one word and in two."""
+    random = np.random.default_rng(seed)
+    columns, groups = int(random.integers(2, 5)), 160
+    values = np.unique(random.integers(0, 6 if columns > 3 else 12, (groups, columns)), axis=0)
+    values = random.permutation(values).astype(np.uint64)
+    word = np.arange(columns) % 2 if seed % 2 else np.zeros(columns, np.int64)
+    shift = np.uint64(4) * np.arange(columns, dtype=np.uint64)
+    keys = np.zeros((2, len(values)), np.uint64)
+    for j in range(columns):
+        keys[word[j]] |= values[:, j] << shift[j]
+    before = random.choice([1, 1, 2, 3, 4, 6, 12], len(values))
+    case = (keys, word, np.uint64(15) << shift, before, 5, 1000, limit, most, np.empty(0))
+    ours = np.zeros(len(values), np.int64), np.zeros((len(values), 3), np.int32)
+    theirs = np.zeros(len(values), np.int64), np.zeros((len(values), 3), np.int32)
+    result, plainly = kernels.relocate_groups(*case, *ours), naive.relocate_groups(*case, *theirs)
+    assert result[0] == plainly[0]
+    if result[0]:
+        assert result[1:3] == plainly[1:3]
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        np.testing.assert_array_equal(ours[1][: result[1]], theirs[1][: result[1]])
+
+
 @given(group_cases())
 def test_relocation_keeps_its_promises(case):
     before, k, cells, limit, most = case[3:8]

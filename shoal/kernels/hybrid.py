@@ -5,8 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+ENOUGH = 48
+"""With more small groups, hashing groups costs less than comparing them all."""
 
-@njit(cache=True, nogil=True)
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slot(keys, g, word, mask, words, bits):
+    """Hash a group's key without one column."""
+    mixed = np.uint64(0)
+    for w in range(words):
+        part = keys[w, g] & ~mask if w == word else keys[w, g]
+        mixed = ((mixed ^ (mixed >> np.uint64(29))) + part) * np.uint64(0x9E3779B97F4A7C15)
+    # Which column it is matters too, or a group meets itself in every chain.
+    return np.int64(((mixed ^ mask) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, after, moves):
     """Move rows between groups until every group has none or at least k rows; return whether all but `most`
     rows are in such groups, then the number of moves, the cells changed and the chi-squared statistic.
@@ -23,11 +37,13 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     target and number of rows. O(groups + short groups x candidates x columns); it gives up as soon as the rows
     still to be moved exceed what is left.
     """
-    groups, columns = len(before), len(word)
+    groups, columns, words = len(before), len(word), len(keys)
     randomized = len(draws) > 0
     drawn = 0
     short, waiting, lacking = 0, 0, 0
     own = before.copy()
+    place_of = np.full(groups, -1, np.int64)
+    is_full = np.zeros(groups, np.bool_)
     small = np.empty(groups, np.int64)
     big = np.empty(groups, np.int64)
     full = np.empty(groups, np.int64)
@@ -41,11 +57,14 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
             short += before[g]
         elif before[g] < k:
             big[bigs] = g
+            place_of[g] = g
             bigs += 1
             lacking += k - before[g]
             short += before[g]
         else:
             full[fulls] = g
+            place_of[g] = fulls
+            is_full[g] = True
             fulls += 1
     made, used, chi = 0, 0, 0.0
     if short == 0:
@@ -55,6 +74,19 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
         return False, made, used, chi
     if waiting - most > cells:
         return False, made, used, chi
+    # Where many groups look for the closest, those that differ in one column are found by hashing the others.
+    hashed = not randomized and smalls > ENOUGH
+    bits = 4
+    while hashed and (1 << bits) < 2 * columns * (bigs + fulls):
+        bits += 1
+    heads = np.full(1 << bits, -1, np.int32)
+    links = np.empty(columns * groups if hashed else 0, np.int32)
+    for g in range(groups if hashed else 0):
+        if place_of[g] >= 0:
+            for j in range(columns):
+                slot = _slot(keys, g, word[j], mask[j], words, bits)
+                links[g * columns + j] = heads[slot]
+                heads[slot] = g * columns + j
     for s in range(smalls + groups):
         distributing = s < smalls
         if not distributing and s - smalls >= bigs:
@@ -82,13 +114,32 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
                             break
                         wanted -= 1
             drawn += 1
-        else:
+        elif hashed:
+            for j in range(columns):
+                entry = heads[_slot(keys, g, word[j], mask[j], words, bits)]
+                while entry >= 0:
+                    c = entry // columns
+                    fits = entry % columns == j and c != g and is_full[c] == (not distributing or bigs == 0)
+                    if fits and (distributing or (after[c] - need > k and own[c] >= need)):
+                        for w in range(words):
+                            odd = keys[w, c] ^ keys[w, g]
+                            fits &= odd & ~mask[j] == 0 if w == word[j] else odd == 0
+                        if fits and (target < 0 or place_of[c] < place_of[target]):
+                            target, least = c, 1
+                    entry = links[entry]
+            if target >= 0 and distributing and bigs > 0:
+                place = 0
+                while big[place] != target:
+                    place += 1
+        if target < 0 and not randomized:
             for i in range(count):
                 c = candidates[i]
                 if distributing or (after[c] - need > k and own[c] >= need):
                     differing = 0
                     for j in range(columns):
                         differing += ((keys[word[j], g] ^ keys[word[j], c]) & mask[j]) != 0
+                        if differing >= least:
+                            break
                     if differing < least:
                         target, least, place = c, differing, i
                         if differing <= 1:
@@ -127,6 +178,8 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
                     big[i] = big[i + 1]
                 bigs -= 1
                 full[fulls] = sink
+                place_of[sink] = fulls
+                is_full[sink] = True
                 fulls += 1
             elif bigs > 0:
                 short += rows
@@ -135,5 +188,7 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
         else:
             short -= after[sink] - rows
             full[fulls] = sink
+            place_of[sink] = fulls
+            is_full[sink] = True
             fulls += 1
     return short <= most, made, used, chi
