@@ -69,15 +69,18 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     ]
 
 
-def unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str], int]:
+def unserved(
+    table: CodedTable, requirements: Requirements, *, private: bool = False
+) -> tuple[BoolVector, list[str], int]:
     """Return which blocks satisfy the requirements as one class, the others by name and size, largest first, and
-    how many rows those have. O(rows).
+    how many rows those have. `private` names may combine values of several columns: they are for the private
+    record, not for messages. O(rows).
     """
     groups = _block_groups(table)
     good = requirements.satisfied(groups)
     bad = np.flatnonzero(~good)
     bad = bad[np.argsort(-groups.size[bad], kind="stable")]
-    return good, _named(table, groups, bad), int(groups.size[bad].sum())
+    return good, _named(table, groups, bad, private), int(groups.size[bad].sum())
 
 
 def left_out(table: CodedTable, requirements: Requirements) -> str:
@@ -87,13 +90,13 @@ def left_out(table: CodedTable, requirements: Requirements) -> str:
         return ""
     blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
     return (
-        f"generalization limits leave {blocks} that cannot be served, their {dropped:,} rows are suppressed: "
-        f"{'; '.join(names)}"
+        f"generalization limits leave {blocks} without a release, {_rows(dropped)} in all: {'; '.join(names)}"
     )
 
 
-def refusal(table: CodedTable, requirements: Requirements, names: Sequence[str], dropped: int) -> str:
-    """Say why blocks that fall short as one class cannot all be left out; `names` and `dropped` as of `unserved`."""
+def refusal(table: CodedTable, requirements: Requirements) -> str:
+    """Say why the blocks that fall short as one class cannot all be left out."""
+    _, names, dropped = unserved(table, requirements)
     asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
     if not any(_parts(attribute) for attribute in table.attributes):
         return f"even one class of all {table.rows:,} rows does not reach {asked}: ask for less, or bring more rows"
@@ -110,14 +113,20 @@ def _block_groups(table: CodedTable) -> Groups:
     return group(block_of, blocks, table.sensitive_codes, table.sensitive, table.sensitive_counts)
 
 
-def _named(table: CodedTable, groups: Groups, blocks: LongVector) -> list[str]:
-    """Name blocks, with their sizes. Values of several columns together would be records, so they are left out."""
+def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool = False) -> list[str]:
+    """Name blocks, with their sizes. Values of several columns together are records, so messages leave them out."""
     columns = [attribute.name for attribute in table.attributes if _parts(attribute)]
-    if len(columns) > 1:
+    if len(columns) > 1 and not private:
         together = " and ".join(columns)
-        return [f"a combination of {together} ({groups.size[block]:,} rows)" for block in blocks]
+        return [f"a combination of {together} ({_rows(int(groups.size[block]))})" for block in blocks]
     first_row = np.unique(table.block_of, return_index=True)[1]
-    return [f"{_block_name(table, int(first_row[block]))} ({groups.size[block]:,} rows)" for block in blocks]
+    return [
+        f"{_block_name(table, int(first_row[block]))} ({_rows(int(groups.size[block]))})" for block in blocks
+    ]
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _listed(names: Sequence[str], count: int) -> str:

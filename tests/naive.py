@@ -834,7 +834,7 @@ def cover_each(
 
 def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
-    prices, k, look, who,
+    first, last, skip, box, prices, k, look, who,
 ):  # fmt: skip
     grown = 0
     component = component.copy()
@@ -847,7 +847,8 @@ def join_components(
                 break
             own = range(slots[u], slots[u + 1])
             steps = []
-            for v in {int(owner[s]) for s in mine if component[owner[s]] != component[u]}:
+            others = {int(component[owner[s]]) for s in mine} - {int(component[u])}
+            for v in [v for v in range(len(codes)) if component[v] in others]:
                 gain = sum(component[owner[s]] == component[v] for s in mine)
                 steps += [(_added(prices, low[s], high[s], codes[v]), gain, s, v, v) for s in own]
             for s in own:
@@ -1349,3 +1350,251 @@ def best_groups(codes, blocks, k, sets, shape, node, loss):
 
     starts = [cut for begin, end in pairwise(blocks) for cut in cheapest(int(begin), int(end))[1]]
     return np.array([*starts, blocks[-1]], np.int64)
+
+
+def linked_rows(clusters):
+    """The rows of each cluster, in the order of its list."""
+    members = []
+    for row in clusters.head:
+        members.append([])
+        while row >= 0:
+            members[-1].append(int(row))
+            row = clusters.next_row[row]
+    return members
+
+
+def relink(clusters, members, codes, row_item, losses):
+    for c, rows in enumerate(members):
+        clusters.head[c] = rows[0] if rows else -1
+        for row, following in pairwise([*rows, -1]):
+            clusters.next_row[row] = following
+        clusters.size[c] = len(rows)
+        clusters.loss[c] = rows_loss(codes, row_item[rows], losses) if rows else 0.0
+
+
+def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end):
+    members, losses, gained = linked_rows(clusters), (shape, table), 0.0
+
+    def cost(rows):
+        return len(rows) * rows_loss(codes, row_item[rows], losses) if rows else 0.0
+
+    def closest(row, choices, budget):
+        growths = [(cost([row, *members[b]]) - cost(members[b]), at) for at, b in enumerate(choices)]
+        growths = [pair for pair in growths if pair[0] < budget - 1e-9]
+        return (choices[min(growths)[1]], min(growths)[0]) if growths else (None, 0.0)
+
+    for a in range(begin, end):
+        if not members[a] or cost(members[a]) == 0.0 or len(members[a]) > 256:
+            continue
+        rows = list(members[a])
+        around = [near[row_item[row], n] for n in range(near.shape[1]) for row in rows]
+        choices = dict.fromkeys(int(clusters.cluster_of[item]) for item in around if item >= 0)
+        choices = [b for b in choices if b != a and members[b]][:256]
+        for row in rows:
+            if len(members[a]) <= k:
+                break
+            without = [other for other in members[a] if other != row]
+            b, growth = closest(row, choices, cost(members[a]) - cost(without))
+            if b is not None:
+                gained += cost(members[a]) - cost(without) - growth
+                members[a] = without
+                members[b].insert(0, row)
+                clusters.cluster_of[row_item[row]] = b
+        before = [list(rows) for rows in members]
+        now, spent, moved = cost(members[a]), 0.0, {}
+        for row in members[a]:
+            moved[row], growth = closest(row, choices, now - spent)
+            if moved[row] is None:
+                members = before
+                break
+            spent += growth
+            members[moved[row]].insert(0, row)
+        else:
+            gained += now - spent
+            members[a] = []
+            for row, b in moved.items():
+                clusters.cluster_of[row_item[row]] = b
+    relink(clusters, members, codes, row_item, losses)
+    return gained
+
+
+def parted(codes, items, k, best, losses):
+    """The cheapest way to part items in two that costs less than `best`, and the places of one part."""
+
+    def loss(places):
+        return rows_loss(codes, [items[i] for i in places], losses)
+
+    found = None
+    for seed in range(len(items)):
+        if items[seed] in items[:seed]:
+            continue
+        inside = [seed]
+        while True:
+            outside = [i for i in range(len(items)) if i not in inside]
+            if len(inside) >= k:
+                cost = len(inside) * loss(inside) + len(outside) * loss(outside)
+                if cost < best:
+                    best, found = cost, set(inside)
+            if len(inside) >= len(items) - k:
+                break
+            add = min(outside, key=lambda i: (loss([*inside, i]), i))
+            if len(inside) >= k and loss([*inside, add]) > loss(inside):
+                break
+            inside.append(add)
+    return best, found
+
+
+def parted_in_three(codes, items, k, best, losses):
+    final = None
+    for seed in range(len(items)):
+        if items[seed] in items[:seed]:
+            continue
+        inside = [seed]
+        while len(inside) < k:
+            outside = [i for i in range(len(items)) if i not in inside]
+            inside.append(
+                min(outside, key=lambda i: (rows_loss(codes, [items[x] for x in [*inside, i]], losses), i))
+            )
+        own = k * rows_loss(codes, [items[i] for i in inside], losses)
+        rest = [i for i in range(len(items)) if i not in inside]
+        cost, side = parted(codes, [items[i] for i in rest], k, best - own, losses)
+        if side is not None:
+            best, final = cost + own, [2] * len(items)
+            for at, i in enumerate(rest):
+                final[i] = int(at in side)
+    return best, final
+
+
+def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shape, table, wide, begin, end):
+    members, losses, gained = linked_rows(clusters), (shape, table), 0.0
+    changed, seen, clock = clusters.changed, clusters.seen, clusters.clock
+
+    def cost(rows):
+        return len(rows) * rows_loss(codes, row_item[rows], losses)
+
+    for a in range(begin, end):
+        if not members[a] or len(members[a]) > most_rows - k:
+            continue
+        around = [near[row_item[row], n] for row in members[a] for n in range(near.shape[1])]
+        choices = dict.fromkeys(int(clusters.cluster_of[item]) for item in around if item >= 0)
+        choices = [b for b in choices if b != a and members[b]]
+        if joined == 2:
+            choices = [b for b in choices if changed[a] > seen[a] or changed[b] > seen[a]]
+        unions = [rows_loss(codes, row_item[members[a] + members[b]], losses) for b in choices]
+        ranked = sorted((union, at) for at, union in enumerate(unions) if union < np.inf)[:partners]
+        choices = [choices[at] for _, at in ranked]
+        before, seen[a] = seen[a], clock[0]
+        groups = [(a, b) for b in choices]
+        if joined == 3:
+            groups = [(a, choices[y], choices[x]) for y in range(len(choices)) for x in range(y)]
+        for group in groups:
+            rows = [row for c in group for row in members[c]]
+            if len(rows) > most_rows or all(changed[c] <= before for c in group):
+                continue
+            now, items = sum(cost(members[c]) for c in group), row_item[rows].tolist()
+            if joined == 2:
+                best, side = parted(codes, items, k, now - 1e-9, losses)
+                final = None if side is None else [int(i in side) for i in range(len(rows))]
+            else:
+                best, final = parted_in_three(codes, items, k, now - 1e-9, losses)
+            if final is None:
+                continue
+            gained += now - best
+            clock[0] += 1
+            for g, c in enumerate(group):
+                members[c] = [row for row, part in zip(rows, final, strict=True) if part == g]
+                for row in reversed(members[c]):
+                    clusters.cluster_of[row_item[row]] = c
+                changed[c] = clock[0]
+    relink(clusters, members, codes, row_item, losses)
+    return gained
+
+
+def grow_forest(codes, count, tree, shape, table, wide, least, wide_least, k):
+    items = [item for item in range(len(codes)) if count[item] > 0]
+    component = {item: item for item in items}
+    edges = []
+
+    def rows(own):
+        return sum(int(count[item]) for item in items if component[item] == own)
+
+    grown = True
+    while grown:
+        grown = False
+        offers = {}
+        for own in sorted(set(component.values())):
+            if rows(own) < k:
+                losses = [
+                    (rows_loss(codes, [item, other], (shape, table)), item, other)
+                    for item in items
+                    for other in items
+                    if component[item] == own != component[other]
+                ]
+                losses = [offer for offer in losses if offer[0] < np.inf]
+                if losses:
+                    offers[own] = min(losses)[1:]
+        for own in sorted(offers):
+            start, end = offers[own]
+            if component[start] == component[end] or rows(component[start]) >= k:
+                continue
+            grown = True
+            edges.append((start, end))
+            mine, other = component[start], component[end]
+            component = {item: other if c == mine else c for item, c in component.items()}
+    above = np.full(len(codes), -1, np.int64)
+    # The root of a tree is the root of the component that was joined to last, and so on back.
+    for start, end in edges:
+        node, to = start, end
+        while node >= 0:
+            following = above[node]
+            above[node] = to
+            node, to = following, node
+    return above
+
+
+def cut_trees(above, rows, k):
+    def root(row):
+        return row if above[row] < 0 else root(above[row])
+
+    def depth(row):
+        return 0 if above[row] < 0 else 1 + depth(above[row])
+
+    left = {}
+    for row in rows:
+        left.setdefault(root(row), set()).add(int(row))
+    children = {row: [child for child in rows if above[child] == row] for row in rows}
+    # From the leaves up: a row comes when all rows below it have come, first come first served.
+    order = [row for row in rows if not children[row]]
+    for row in order:
+        up = above[row]
+        if up >= 0 and up not in order and all(child in order for child in children[up]):
+            if all(order.index(child) <= order.index(row) for child in children[up]):
+                order.append(up)
+    part = np.full(len(above), -1, np.int32)
+    gathered = {int(row): {int(row)} for row in rows}
+    for row in map(int, order):
+        own, below = left[root(row)], gathered[row]
+        if len(below) >= k and len(own) > max(2 * k - 1, 3 * k - 5) and len(own) - len(below) >= k:
+            own -= below
+            part[list(below)] = row
+        elif above[row] >= 0:
+            gathered[int(above[row])] |= below
+    for own, rest in left.items():
+        part[list(rest)] = own
+    return part
+
+
+def cheapest_closures(codes, count, near, far, shape, table, wide, k, patience):
+    """By trying all sets of neighbours."""
+    best = np.zeros(len(codes))
+    for item in range(len(codes)):
+        if count[item] >= k:
+            continue
+        best[item] = far[item]
+        others = [int(other) for other in near[item] if other >= 0]
+        for many in range(len(others) + 1):
+            for chosen in itertools.combinations(others, many):
+                members = [item, *chosen]
+                if count[members].sum() >= k:
+                    best[item] = min(best[item], rows_loss(codes, members, (shape, table)))
+    return best

@@ -155,6 +155,22 @@ def test_a_block_that_may_be_suppressed_is_listed():
         assert "California" not in str(made.card)
 
 
+def test_names_of_several_columns_stay_in_the_private_record():
+    """Three columns of which two have limits: who is alone in a block is not told in messages."""
+    rows = pl.DataFrame({"a": ["x", "x", "y"], "b": ["u", "u", "v"], "s": ["1", "2", "1"]})
+    asked = {"quasi": ["a", "b"], "sensitive": ["s"], "k": 2, "limits": {"a": 0, "b": 0}}
+    with pytest.raises(InfeasibleError) as refused:
+        shoal.anonymize(rows, method="p-k", **asked)
+    assert "a = y" not in str(refused.value)
+    made = shoal.anonymize(rows, method="p-k", suppression=0.34, **asked)
+    assert made.notes == (
+        "generalization limits leave 1 block without a release, 1 row in all: "
+        "a combination of a and b (1 row)",
+    )
+    assert made.record["suppressed_blocks"] == ["a = y, b = v (1 row)"]
+    assert "suppressed_blocks" not in made.card
+
+
 LIMITS = {"native-country": 1, "race": ["White", "Black"]}
 
 

@@ -17,8 +17,8 @@ from shoal.table import CodedTable
 class PK(Method):
     """`greedy-p-k` where rows limit the number of classes, `enhanced-p-k` where sensitive values do.
 
-    The other one is tried too where the first does not reach the bound on the number of classes; more classes win,
-    then less loss.
+    The other one is tried too where the first does not reach the bound on the number of classes; the one with more
+    classes that can be told apart wins, then the one that loses less.
     """
 
     name: ClassVar[str] = "p-k"
@@ -31,6 +31,6 @@ class PK(Method):
         best = cluster(table, requirements, run, guarded=guarded)
         if best.classes < best.bound:
             other = cluster(table, requirements, run, guarded=not guarded)
-            if (-other.classes, other.loss) < (-best.classes, best.loss):
+            if (-other.shown, other.loss) < (-best.shown, best.loss):
                 best, guarded = other, not guarded
         return best.release(table, chosen="enhanced-p-k" if guarded else "greedy-p-k")

@@ -31,6 +31,8 @@ class Clustering:
     class_of: IntVector
     """Row -> class; -1 for a suppressed row."""
     classes: int
+    shown: int
+    """Classes that can be told apart: those that read alike are one to an outsider."""
     loss: int
     """What all rows lose together, in the units of `range_losses`."""
     bound: int
@@ -43,7 +45,7 @@ class Clustering:
     def release(self, table: CodedTable, **facts: Any) -> Release:
         """Return the release that shows the smallest permitted ranges over the classes."""
         low, high = closures(table, self.class_of, self.classes)
-        facts |= {"classes": self.classes, "most_classes": self.bound}
+        facts |= {"clusters": self.classes, "most_clusters": self.bound}
         if self.outlook:
             facts["outlook"] = self.outlook
         if self.suppressed:
@@ -60,6 +62,8 @@ def cluster(
     than k, p, distinct l and (alpha,k) are met by merging the classes that fall short with near ones. Raises
     InfeasibleError where too many rows would have to be suppressed. See `grow_classes` for the cost.
     """
+    from shoal.kernels.grouping import distinct
+
     problem = _Problem(table, requirements, run)
     names, blocks = _blocks(table, requirements)
     class_of = np.full(table.rows, -1, np.int32)
@@ -73,8 +77,9 @@ def cluster(
         problem.done += len(rows)
     low, high = closures(table, class_of, classes)
     loss = int(problem.loss(low, high) @ np.bincount(class_of[class_of >= 0], minlength=classes))
+    shown = len(distinct(np.hstack([low, high]))[1])
     far = outlook(table, requirements)
-    return Clustering(class_of, classes, loss, bound, tuple(names), str(far) if far else "")
+    return Clustering(class_of, classes, shown, loss, bound, tuple(names), str(far) if far else "")
 
 
 def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -> bool:
@@ -86,9 +91,9 @@ def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -
 
 def _blocks(table: CodedTable, requirements: Requirements) -> tuple[list[str], list[LongVector]]:
     """Return the names of the blocks that cannot be served, and the rows of each of the others."""
-    good, names, dropped = unserved(table, requirements)
+    good, names, dropped = unserved(table, requirements, private=True)
     if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
-        raise InfeasibleError(refusal(table, requirements, names, dropped))
+        raise InfeasibleError(refusal(table, requirements))
     order = np.argsort(table.block_of, kind="stable")
     ends = np.searchsorted(table.block_of[order], np.arange(len(good) + 1))
     return names, [order[ends[block] : ends[block + 1]] for block in np.flatnonzero(good)]
