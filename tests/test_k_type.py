@@ -378,8 +378,8 @@ def test_one_more_match_costs_least(table, measure, k):
     over_start, over = cells._over(graph, region_of, graph.matches < k)
     for u in np.flatnonzero(graph.matches < k):
         fixed = (
-            over, over_start, region_of, graph.links, graph.start, graph.components[1], cells.prices,
-            int(graph.matches[u]) + 1, 1000, np.array([u]),
+            over, over_start, region_of, graph.links, graph.start, graph.components[1], *cells.people.tree,
+            cells.prices, int(graph.matches[u]) + 1, 1000, np.array([u]),
         )  # fmt: skip
         added = []
         for twin in (covering, naive):

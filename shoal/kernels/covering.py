@@ -45,7 +45,7 @@ def _price(j, low, high, bound, prices):
 
 @njit(cache=True, nogil=True)
 def _growth(code, low, high, prices):
-    """Return what a row adds to the price of a cell; -1 for its being inside (True) or not (False)."""
+    """Return what a row adds to the price of a cell, and whether it lies outside."""
     total = np.int64(0)
     outside = False
     for j in range(len(low)):
@@ -196,7 +196,7 @@ def cover_each(
         grown += found
         for place in range(found):
             slot, v = chosen[place], owners[place]
-            # Cells that are alike were listed in their order, but one of a pair may have been pushed out again.
+            # Cells that are alike were listed in their order, and later ones are pushed out first.
             changed[v] = max(changed[v], slot - slots[v] + 1)
             old_low[:] = low[slot]
             old_high[:] = high[slot]
@@ -247,14 +247,14 @@ def _cover_more(old_low, old_high, low, high, codes, covered, first, last, skip,
 @njit(cache=True, nogil=True)
 def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
-    prices, k, look, who,
+    first, last, skip, box, prices, k, look, who,
 ):  # fmt: skip
     """Let the rows `who` have at least k matches each, by cells that grow, the cheapest step per match first.
 
     Row u lies in the cells ``over[over_start[u]:over_start[u + 1]]``; those of rows in its component are its
     matches. Cell s covers the rows ``within[within_start[region_of[s]]:..]``. Two steps put u and another row v
-    on a cycle, which makes their components one: a cell of u takes in v, some cell of which covers u; or a
-    cell of v takes in u, some cell of which covers v (no more than `look` such rows are tried).
+    on a cycle, which makes their components one: a cell of u takes in v, from a component with a cell over u;
+    or a cell of v takes in u, some cell of which covers v (no more than `look` such rows are tried).
     What else becomes covered or one with them on the way is not noticed, so rows may have more matches than
     counted here, never fewer. Returns how many cells have grown.
     """
@@ -262,6 +262,8 @@ def join_components(
     parent = np.arange(component.max() + 1)
     met = np.zeros(len(parent), np.int64)
     gained = np.zeros(rows, np.int64)
+    stack = np.empty(len(skip) + 1, np.int32)
+    bounds = np.empty(len(skip) + 1, np.int64)
     grown = 0
     for u in who:
         while True:
@@ -272,19 +274,17 @@ def join_components(
             met[mine] = 0
             best, gain, cell, taken = np.int64(NEVER) // (4 * k), np.int64(1), np.int64(-1), np.int64(-1)
             if need > 0:
-                last = min(slots[u] + changed[u] + 1, slots[u + 1])
-                previous = -1
+                final = min(slots[u] + changed[u] + 1, slots[u + 1])
+                most = np.int64(0)
                 for link in range(over_start[u], over_start[u + 1]):
-                    v = owner[over[link]]
-                    more = min(met[_root(parent, component[v])], need)
-                    if v == previous or more == 0:
-                        continue
-                    previous = v
-                    for slot in range(slots[u], last):
-                        cost, _ = _growth(codes[v], low[slot], high[slot], prices)
-                        if cost * gain < best * more:
-                            best, gain, cell, taken = cost, more, slot, v
-                for slot in range(slots[u], last):
+                    most = max(most, met[_root(parent, component[owner[over[link]]])])
+                if most > 0:
+                    for slot in range(slots[u], final):
+                        best, gain, cell, taken = _partner(
+                            low[slot], high[slot], slot, best, gain, cell, taken, min(most, need), need,
+                            codes, component, parent, met, first, last, skip, box, prices, stack, bounds,
+                        )  # fmt: skip
+                for slot in range(slots[u], final):
                     begin = within_start[region_of[slot]]
                     for link in range(begin, min(within_start[region_of[slot] + 1], begin + look)):
                         v = within[link]
@@ -304,6 +304,50 @@ def join_components(
             parent[_root(parent, component[taken if v == u else v])] = mine
             grown += 1
     return grown
+
+
+@njit(cache=True, nogil=True)
+def _partner(
+    low, high, slot, best, gain, cell, taken, most, need, codes, component, parent, met, first, last, skip, box,
+    prices, stack, bounds,
+):  # fmt: skip
+    """Look for a row that a cell can take in at a lower price per match than known so far; see `join_components`."""
+    columns = len(low)
+    stack[0], bounds[0], depth = 0, -NEVER, 1
+    while depth:
+        depth -= 1
+        node = stack[depth]
+        if bounds[depth] >= best * most // gain + 1:
+            continue
+        if skip[node] == node + 1:
+            for row in range(first[node], last[node]):
+                more = min(met[_root(parent, component[row])], need)
+                if more > 0:
+                    cost, _ = _growth(codes[row], low, high, prices)
+                    if cost * gain < best * more:
+                        best, gain, cell, taken = cost, more, slot, row
+            continue
+        left = node + 1
+        for side in range(2):
+            child = left if side else skip[left]
+            total = np.int64(0)
+            for j in range(columns):
+                if box[child, j] > high[j]:
+                    total += _price(j, low[j], box[child, j], True, prices)
+                elif box[child, columns + j] < low[j]:
+                    total += _price(j, box[child, columns + j], high[j], True, prices)
+                elif prices.shape[j, 6] == 0:
+                    continue
+                else:
+                    total += _price(j, low[j], high[j], True, prices)
+                total -= _price(j, low[j], high[j], False, prices)
+            if total < best * most // gain + 1:
+                stack[depth], bounds[depth] = child, total
+                depth += 1
+        if depth > 1 and stack[depth - 2] == skip[left] and bounds[depth - 2] < bounds[depth - 1]:
+            stack[depth - 2], stack[depth - 1] = stack[depth - 1], stack[depth - 2]
+            bounds[depth - 2], bounds[depth - 1] = bounds[depth - 1], bounds[depth - 2]
+    return best, gain, cell, taken
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ from shoal.table import CodedTable
 
 PIECE = 20_000
 """Rows between two looks at progress and interrupts; what expansion has worked out is forgotten in between."""
-TURNS = 8
+TURNS = 4
 """People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
 LOOK = 1000
 """How many of the people in a cell are tried at most as partners of its owner."""
@@ -120,8 +120,8 @@ class Cells:
             over_start, over = self._over(graph, region_of, lacking)
             more = join_components(
                 people.codes, self.slots, owner, self.changed, self.low, self.high, over, over_start, region_of,
-                graph.links, graph.start, graph.components[1], self.prices, self.k, max(LOOK, self.k),
-                who,
+                graph.links, graph.start, graph.components[1], *people.tree, self.prices, self.k,
+                max(LOOK, self.k), who,
             )  # fmt: skip
             grown, rounds, idle = grown + more, rounds + 1, 0 if more else idle + 1
             if idle > TURNS:

@@ -20,7 +20,7 @@ from shoal.table import CodedTable
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalOneK(Method):
-    """A (k,k)-anonymization whose cells grow until every person has k matches (algorithm 6).
+    """A (k,k)-anonymization whose cells grow until every person has k matches (algorithm 6, with more ways to grow).
 
     A match is a row that is the person's in some complete assignment of rows to people. All matches of all
     people come from one pass over strongly connected components, so this takes seconds where one matching per
@@ -51,7 +51,7 @@ class GlobalOneK(Method):
             widened(cells, "expansion" if self.start == "k-k" else self.start, run)
         else:
             _started(cells, table, self.start, requirements, run)
-        covered = cells.cover(run) if self.start not in STARTS else 0
+        covered = cells.cover(run)
         joined, rounds = cells.join(run)
         return cells.release({"grown": covered + joined, "rounds": rounds})
 
