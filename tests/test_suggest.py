@@ -90,7 +90,7 @@ def test_hospital():
     assert hierarchies(found)["weight_kg"] == {"widths": [5, 10, 20]}
     assert hierarchies(found)["blood group"] == "auto"
     assert policy.privacy.k == 5
-    assert policy.privacy.l.distinct == 3
+    assert policy.privacy.p == 3
     assert policy.method.name == "mondrian"
 
 
@@ -107,7 +107,7 @@ def test_adult(adult):
     assert set(policy.names("quasi")) == set(frame.columns) - {"salary-class"}
     assert policy.names("sensitive") == ("salary-class",)
     assert hierarchies(found)["age"] == {"widths": [5, 10, 20]}
-    assert policy.privacy.l.distinct == 2
+    assert policy.privacy.p == 2
     whole = found.identifying[-1]
     quasi = list(policy.names("quasi"))
     counts = frame.group_by(quasi).len()["len"]
@@ -240,7 +240,7 @@ def test_any_column_name(name):
     )
     _, policy = usable(frame)
     assert set(policy.columns) == set(frame.columns)
-    assert policy.privacy.l.distinct == 2
+    assert policy.privacy.p == 2
 
 
 def test_every_type_of_column():
@@ -302,7 +302,25 @@ def test_sensitive_columns_with_different_needs():
         }
     )
     _, policy = usable(frame)
-    assert {name: rule.distinct for name, rule in policy.privacy.l.items()} == {"disease": 3, "smoker": 2}
+    assert policy.privacy.p == {"disease": 3, "smoker": 2}
+
+
+def test_p_is_what_the_values_leave_room_for():
+    """Twelve values, ten of them once: k = 5 permits 20 classes, p = 3 only 10 (a rare value each), p = 2 all 20."""
+    rare = [f"r{i}" for i in range(10)]
+    frame = pl.DataFrame(
+        {"age": [20 + i % 30 for i in range(100)], "disease": ["a"] * 45 + ["b"] * 45 + rare}
+    )
+    found, policy = usable(frame)
+    assert (policy.privacy.p, found.classes, found.largest_p) == (3, 10, 12)
+    assert (
+        "# leaves room for 10 classes of 20 that k alone permits; the largest p possible is 12"
+        in found.to_toml()
+    )
+    fewer = frame.with_columns(disease=pl.Series(["a"] * 46 + ["b"] * 46 + rare[:8]))
+    found, policy = usable(fewer)
+    assert (policy.privacy.p, found.classes, found.largest_p) == (2, 20, 10)
+    assert "# leaves room for 20 classes; the largest p possible is 10" in found.to_toml()
 
 
 def test_many_columns():

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.errors import DataError
 from shoal.suggest.guess import Guess, guess_columns
+from shoal.suggest.sensitivity import propose_p
 from shoal.suggest.uniqueness import ColumnSet, identifying_sets
 
 
@@ -25,8 +26,12 @@ class Suggestion:
     looked_at: int
     """How many rows the shares in `identifying` were counted on: all, or a sample of a very long table."""
     k: int
-    diversity: Mapping[str, int]
-    """Per sensitive column how many distinct values to require in a class."""
+    sensitivity: Mapping[str, int]
+    """Per sensitive column how many different values to require in a class: p."""
+    classes: int
+    """How many classes k and p leave room for at most."""
+    largest_p: int
+    """More different values in every class are impossible for some sensitive column; 0 where there is none."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """Reading options to write into the policy."""
 
@@ -60,7 +65,9 @@ class Suggestion:
                 for one in self.identifying
             ],
             "k": self.k,
-            "l": {name: {"distinct": value} for name, value in self.diversity.items()},
+            "p": dict(self.sensitivity),
+            "most_classes": self.classes,
+            "largest_p": self.largest_p,
         }
 
     def to_toml(self) -> str:
@@ -84,15 +91,17 @@ def suggest(frame: Any, data: Mapping[str, Any] | None = None) -> Suggestion:
     sensitive = [guess for guess in guesses if guess.role == "sensitive"]
     quasi = [guess.name for guess in guesses if guess.role == "quasi"]
     sets, looked_at = identifying_sets(table, quasi)
+    k = _size(table.height)
+    sensitivity, classes, largest = propose_p(table, sensitive, k)
     return Suggestion(
         rows=table.height,
         columns=guesses,
         identifying=sets,
         looked_at=looked_at,
-        k=_size(table.height),
-        diversity={
-            guess.name: 3 if guess.distinct >= 10 else 2 for guess in sensitive if guess.distinct >= 2
-        },
+        k=k,
+        sensitivity=sensitivity,
+        classes=classes,
+        largest_p=largest,
         data=_reading(frame) if data is None else dict(data),
     )
 

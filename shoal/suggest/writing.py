@@ -88,20 +88,27 @@ def _column(guess: Guess) -> str:
 
 def _privacy(suggestion: Suggestion) -> str:
     lines = ["[privacy]", f"k = {suggestion.k}".ljust(24) + _why_k(suggestion)]
-    asked = suggestion.diversity
+    asked = suggestion.sensitivity
     if asked:
-        if len(suggestion.names("sensitive")) == len(asked) and len(set(asked.values())) == 1:
-            rule: object = {"distinct": next(iter(asked.values()))}
-        else:
-            rule = {name: {"distinct": number} for name, number in asked.items()}
+        alike = len(suggestion.names("sensitive")) == len(asked) and len(set(asked.values())) == 1
+        rule: object = next(iter(asked.values())) if alike else dict(asked)
         lines.append(
-            f"l = {toml.value(rule)}".ljust(24) + "# every class shows so many different sensitive values"
+            f"p = {toml.value(rule)}".ljust(24) + "# every class shows so many different sensitive values;"
         )
+        lines.append(" " * 24 + f"# {_room(suggestion)}")
     elif suggestion.names("sensitive"):
-        lines.append("# no l: a sensitive column with one value cannot be diverse")
+        lines.append("# no p: a sensitive column with one value cannot be diverse")
     else:
-        lines.append("# no l: no column looks sensitive. If one is, add for example: l = { distinct = 3 }")
+        lines.append("# no p: no column looks sensitive. If one is, add for example: p = 3")
     return "\n".join(lines) + "\n"
+
+
+def _room(suggestion: Suggestion) -> str:
+    """What p costs, and how far it could go."""
+    most = suggestion.rows // suggestion.k
+    classes = "1 class" if suggestion.classes == 1 else f"{suggestion.classes:,} classes"
+    cost = "" if suggestion.classes >= most else f" of {most:,} that k alone permits"
+    return f"leaves room for {classes}{cost}; the largest p possible is {suggestion.largest_p:,}"
 
 
 def _why_k(suggestion: Suggestion) -> str:
