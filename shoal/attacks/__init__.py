@@ -9,6 +9,8 @@ ATTACKS: Registry[Attack] = Registry(
         "linkage": "shoal.attacks.linkage:Linkage",
         "statistical": "shoal.attacks.statistical:Statistical",
         "attribute-disclosure": "shoal.attacks.attribute_disclosure:AttributeDisclosure",
+        "corruption": "shoal.attacks.corruption:Corruption",
+        "algorithm-aware": "shoal.attacks.algorithm_aware:AlgorithmAware",
     },
 )
 

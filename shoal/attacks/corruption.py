@@ -1,0 +1,140 @@
+"""Corruption: what do known owners of some rows tell about the others? (Wong, Mamoulis, Cheung 2010, 5.2.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.attacks.base import Attack, Exposure
+from shoal.attacks.rerun import Rerun, rerun, true_classes
+from shoal.consistency import Consistency, consistency
+from shoal.methods.ring import Ring
+from shoal.published import Published
+from shoal.run import Run
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corruption(Attack):
+    """Knows everyone's quasi-identifiers, the method, and whose the rows of q people in every ring are.
+
+    She drops every pair that no complete assignment contains any more; and she guesses that the whole ring was
+    turned as far as the rows that she knows.
+    """
+
+    name: ClassVar[str] = "corruption"
+    summary: ClassVar[str] = "knows whose some rows of each ring are, and works out the others"
+
+    k: int = 2
+    """How many rows each cell covers."""
+    known: tuple[int, ...] | None = None
+    """How many rows of each ring she knows, one number per attempt; None: 0, 1, 2 and k - 2."""
+    partition: str = "lexicographic"
+    """The partition of the ring method."""
+    order: str = "lexicographic"
+    """Its order of rows."""
+
+    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+        """Simulate, with random victims. O(rows x k + pairs that fit) for each number of known rows."""
+        run.progress("rerun", 0.0)
+        truth = true_classes(published, original.rows)
+        again = rerun(published, original, Ring(partition=self.partition, order=self.order), self.k, run)
+        graph = consistency(published, original)
+        rows, ring = again.parts.order, again.ring_of
+        open_ = again.varied[ring]
+        chances = np.zeros(original.rows)
+        short = np.zeros(original.rows, np.bool_)
+        worst, attempts = 0.0, []
+        counts = (0, 1, 2, self.k - 2) if self.known is None else self.known
+        for q in sorted({count for count in counts if count >= 0}):
+            run.progress("corrupt", 0.5)
+            told = _told(again, q, run)
+            others = rows[open_ & ~told]
+            left = _candidates(graph, truth, rows[told])[others]
+            right = _turned(again, truth[rows], told) if q else np.zeros(len(rows), np.bool_)
+            own = np.zeros(original.rows)
+            own[rows] = np.where(right, 1.0 / again.alike(), 0.0)
+            guessed = float(own[others].mean()) if len(others) else 0.0
+            few = left < self.k - q
+            short[others] |= few & (q < self.k - 1)
+            chances[others] = np.maximum(chances[others], np.maximum(own[others], 1.0 / np.maximum(left, 1)))
+            worst = max(worst, guessed)
+            attempts.append(
+                {
+                    "known": q,
+                    "fewest": int(left.min(initial=published.rows)),
+                    "mean": float(left.mean()) if len(left) else None,
+                    "guessed": guessed,
+                }
+            )
+        figures: dict[str, Any] = {
+            "k": self.k,
+            "rings": int(again.varied.sum()),
+            "people_in_rings": int(open_.sum()),
+            **{f"with_{entry['known']}_known": entry for entry in attempts},
+        }
+        # One known pair leaves k - 1 cells at best; two cells per person can only be dealt out by turning.
+        turned = self.k > 2 and worst > 2 / (self.k - 1)
+        at_risk = short | (chances > 0.5) if turned else short
+        return Exposure(
+            attack=self.name,
+            adversary="knows the quasi-identifiers of everyone, the method, and whose some rows of each ring are",
+            success=worst,
+            baseline=1.0 / max(original.rows, 1),
+            figures=figures,
+            chances=chances,
+            at_risk=int(at_risk.sum()),
+            notes=() if open_.any() else ("no ring has cells that differ, so nothing can be worked out",),
+        )
+
+
+def _told(again: Rerun, q: int, run: Run) -> BoolVector:
+    """Choose q people of every ring with different cells, at random."""
+    place = run.random.random(len(again.parts.order))
+    ring = again.ring_of
+    order = np.lexsort((place, ring))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    rank -= np.repeat(again.parts.starts[:-1], again.parts.sizes)
+    return np.asarray((rank < q) & again.varied[ring])
+
+
+def _turned(again: Rerun, own: IntVector, told: BoolVector) -> BoolVector:
+    """Who is named when every ring is turned as far as explains most of the rows that are known."""
+    ring, rings = again.ring_of, len(again.parts.sizes)
+    best, turn_of = np.full(rings, -1, np.int64), np.zeros(rings, np.int64)
+    for turn in range(again.k):
+        explained = np.bincount(ring[told & (again.guesses(turn) == own)], minlength=rings)
+        turn_of[explained > best] = turn
+        best = np.maximum(best, explained)
+    named = np.zeros(len(ring), np.bool_)
+    for turn in range(again.k):
+        named |= (again.guesses(turn) == own) & (turn_of[ring] == turn)
+    return named
+
+
+def _candidates(graph: Consistency, truth: IntVector, told: IntVector) -> LongVector:
+    """Return, per person, how many rows are left once the rows of those `told` are taken off the table."""
+    from shoal.kernels.grouping import distinct
+
+    people = graph.people
+    weight, size = people.weight.copy(), graph.size.copy()
+    np.subtract.at(weight, people.row_of[told], 1)
+    np.subtract.at(size, truth[told], 1)
+    rest = np.ones(len(truth), np.bool_)
+    rest[told] = False
+    # Whoever is not published has the class of hidden rows, if there is one.
+    what = np.where(truth[rest] < 0, len(size) - 1, truth[rest]).astype(np.int32)
+    pairs = np.stack([people.row_of[rest], what], axis=1)
+    first = distinct(pairs)[1]
+    left = replace(
+        graph,
+        people=replace(people, weight=weight),
+        size=size,
+        pairs=(pairs[first, 0], pairs[first, 1]),
+    )
+    found: LongVector = left.matches[people.row_of]
+    return found

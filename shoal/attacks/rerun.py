@@ -1,0 +1,98 @@
+"""What whoever knows the method finds out by running its deterministic part again on public data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.errors import DataError
+from shoal.methods.partition import Partition
+from shoal.methods.ring import Ring
+from shoal.methods.windows import Windows, windows
+from shoal.models.probabilistic_k import ProbabilisticK
+from shoal.published import Published
+from shoal.requirements import Requirements
+from shoal.run import Run
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Rerun:
+    """The rings that the method makes of these people, and which published rows show the cells of each position."""
+
+    parts: Partition
+    k: int
+    class_at: IntVector
+    """Position -> class of published rows that show its cell; -1 where none does."""
+    varied: BoolVector
+    """Rings whose cells differ, and of which not every cell covers everyone."""
+
+    @property
+    def ring_of(self) -> IntVector:
+        """Position -> ring."""
+        return np.repeat(np.arange(len(self.parts.sizes), dtype=np.int32), self.parts.sizes)
+
+    def guesses(self, offset: int) -> IntVector:
+        """Return, for whoever stands at each position, the class of the row that is theirs if the cells of a ring
+        were dealt out by turning it `offset` places.
+        """
+        begin, size = (
+            np.repeat(self.parts.starts[:-1], self.parts.sizes),
+            np.repeat(self.parts.sizes, self.parts.sizes),
+        )
+        at = np.arange(len(begin)) - begin
+        return self.class_at[begin + (at - offset) % size]
+
+    def alike(self) -> LongVector:
+        """Return, per position, how many positions of its ring show the same cell."""
+        from shoal.kernels.grouping import distinct
+
+        number, first = distinct(np.stack([self.ring_of, self.class_at], axis=1))
+        found: LongVector = np.bincount(number, minlength=len(first))[number]
+        return found
+
+
+def rerun(published: Published, original: CodedTable, method: Ring, k: int, run: Run) -> Rerun:
+    """Run partition, order and generalization again, and look the cells up among the published ones."""
+    if published.low is None or published.high is None:
+        raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
+    requirements = Requirements(models=(ProbabilisticK(k=k),), suppression=1.0)
+    parts, widths = method.rings(original, k, None, requirements, run)
+    shown = windows(original, parts, widths, "ranges" if published.sets is None else "sets")
+    class_at = _classes(published, shown)[shown.region]
+    return Rerun(parts, k, class_at, shown.varied & (parts.sizes > k))
+
+
+def _classes(published: Published, shown: Windows) -> IntVector:
+    """Return the published class that shows what each region shows, -1 for none."""
+    from shoal.kernels.grouping import distinct
+    from shoal.kernels.ring import number_lists
+
+    cells: IntMatrix
+    if published.sets is None or shown.sets is None:
+        assert published.low is not None
+        assert published.high is not None
+        theirs = np.concatenate([published.low, published.high], axis=1)
+        cells = np.concatenate([theirs, np.concatenate([shown.low, shown.high], axis=1)])
+    else:
+        start = np.concatenate([published.sets.start, published.sets.start[-1] + shown.sets.start[1:]])
+        codes = np.concatenate([published.sets.codes[: published.sets.start[-1]], shown.sets.codes])
+        cells = number_lists(start, codes)[0].reshape(-1, shown.low.shape[1])
+    number, _ = distinct(cells)
+    class_of = np.full(int(number.max(initial=-1)) + 1, -1, np.int32)
+    class_of[number[: published.classes]] = np.arange(published.classes, dtype=np.int32)
+    return class_of[number[published.classes :]]
+
+
+def true_classes(published: Published, rows: int) -> IntVector:
+    """Return the class of each person's row, -1 for who is not published; only whoever made the release knows it."""
+    if published.owner is None:
+        raise DataError(
+            "whether a guess is right can be told only by whoever made the release: attack it with `Published.owner`, "
+            "from Python"
+        )
+    own = np.full(rows, -1, np.int32)
+    own[published.owner] = published.class_of
+    return own

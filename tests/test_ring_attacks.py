@@ -1,0 +1,97 @@
+"""Corruption and algorithm-aware attacks: the draw withstands them, one common turn per ring does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.attacks import ATTACKS
+from shoal.encode import encode
+from shoal.errors import DataError
+from shoal.methods import ring
+from shoal.methods.ring import Ring
+from shoal.models import MODELS
+from shoal.plan import ColumnPlan
+from shoal.publish import read_published, render
+from shoal.requirements import Requirements
+from shoal.run import Run
+
+K = 6
+
+
+def people(rows=400):
+    """Nobody shares all values with another, so that every ring has cells that differ."""
+    frame = pl.DataFrame(
+        {"a": [i % 5 for i in range(rows)], "b": list(range(rows)), "s": [f"v{i % 7}" for i in range(rows)]}
+    )
+    return encode(frame, [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi"), ColumnPlan("s", "sensitive")])
+
+
+def published_by(table, **options):
+    requirements = Requirements(models=(MODELS["probabilistic-k"](k=K),))
+    release = Ring(**options).anonymize(table, requirements, Run.start(1))
+    rendered = render(table, release)
+    codes = table.sensitive_codes[rendered.owner]
+    return read_published(rendered.rows, table.attributes, table.sensitive, codes, owner=rendered.owner)[0]
+
+
+def one_turn(parts, widths, varied, run):
+    begin, size = np.repeat(parts.starts[:-1], parts.sizes), np.repeat(parts.sizes, parts.sizes)
+    turn = np.repeat(run.random.integers(0, widths), parts.sizes)
+    return (begin + (np.arange(len(begin)) - begin + turn) % size).astype(np.int32)
+
+
+def no_turn(parts, widths, varied, run):
+    return np.arange(len(parts.order), dtype=np.int32)
+
+
+# Parts of 6 to 11 rows, all different; those of more than six have cells that differ.
+@pytest.fixture
+def table():
+    return people(9 * 45)
+
+
+@pytest.mark.parametrize("show", ["sets", "ranges"])
+@pytest.mark.parametrize("partition", ["none", "mondrian"])
+def test_the_draw_withstands_both(table, show, partition):
+    published = published_by(table, partition=partition, show=show)
+    aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(published, table, Run.start(2))
+    assert aware.figures["cells_recognised"] == 1.0
+    assert aware.holds
+    assert aware.success < 2 / K
+    corrupt = ATTACKS["corruption"](k=K, partition=partition).attempt(published, table, Run.start(2))
+    assert corrupt.holds
+    for q in (0, 1, 2, K - 2):
+        assert corrupt.figures[f"with_{q}_known"]["fewest"] >= K - q
+
+
+@pytest.mark.parametrize("partition", ["none", "mondrian"])
+def test_one_common_turn_falls_to_both(table, monkeypatch, partition):
+    monkeypatch.setattr(ring, "assigned", one_turn)
+    published = published_by(table, partition=partition)
+    corrupt = ATTACKS["corruption"](k=K, partition=partition, known=(1,)).attempt(
+        published, table, Run.start(2)
+    )
+    assert corrupt.figures["with_1_known"]["guessed"] > 0.9
+    assert not corrupt.holds
+    aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(published, table, Run.start(2))
+    assert aware.figures["rings_that_one_turn_names"] == 1.0
+    assert not aware.holds
+
+
+def test_without_randomness_running_again_names_everyone(table, monkeypatch):
+    monkeypatch.setattr(ring, "assigned", no_turn)
+    published = published_by(table, partition="none")
+    aware = ATTACKS["algorithm-aware"](k=K, partition="none").attempt(published, table, Run.start(2))
+    assert aware.success == 1.0
+    assert aware.at_risk == table.rows
+
+
+def test_who_did_not_make_the_release_cannot_judge(table):
+    from dataclasses import replace
+
+    published = replace(published_by(table), owner=None)
+    for name in ("corruption", "algorithm-aware"):
+        with pytest.raises(DataError, match="only by whoever made the release"):
+            ATTACKS[name](k=K).attempt(published, table, Run.start(1))
