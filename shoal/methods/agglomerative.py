@@ -113,7 +113,7 @@ class Agglomerative(Method):
 
 def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector, run: Run) -> IntVector:
     """Return the cluster of each row by agglomeration, -1 for rows that are not `kept`; numbers have holes."""
-    from shoal.kernels.agglomerative import agglomerate, deal, plant
+    from shoal.kernels.agglomerative import FINISHED, agglomerate, deal, plant
 
     losses = items.losses
     order, tree = plant(items.codes, *losses.arrays, LEAF)
@@ -123,12 +123,8 @@ def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector
     row_item = place[items.item_of]
     state = _start(codes, row_item, tree, k, modified, kept)
     tables = (losses.shape, losses.table, losses.wide, losses.least, losses.wide_least)
-    total = max(int(state.counters[0]), 1)
     while state.counters[0] > 0:
-        run.progress(
-            "cluster",
-            min(float(state.size[state.slot_of == -2].sum()) / len(row_item), 1.0) if total else 1.0,
-        )
+        run.progress("cluster", float(state.size[state.slot_of == FINISHED].sum()) / max(len(kept), 1))
         agglomerate(codes, row_item, state, tree, tables, k, DISTANCES.index(distance), modified, PATIENCE)
     cluster_of = np.full(len(row_item), -1, np.int32)
     deal(codes, row_item, state, *losses.arrays, DISTANCES.index(distance), cluster_of)
