@@ -1,4 +1,4 @@
-"""The experiments of Truta, Campan and Sun on (extended) p-sensitive k-anonymity, and more, as tables and plots.
+"""The experiments of Truta and Campan on (extended) p-sensitive k-anonymity, and more, as tables and plots.
 
 Run as ``python experiments/p_sensitive.py``; SHOAL_DATA is the folder that holds adult/. Writes p_sensitive.md and,
 where matplotlib is installed, p_sensitive_*.svg beside this file.

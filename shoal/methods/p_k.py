@@ -1,4 +1,4 @@
-"""p-sensitive k-anonymity by the better of two clusterings (Truta, Campan and Sun 2009)."""
+"""p-sensitive k-anonymity by the better of two clusterings (Truta and Campan 2009)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PK(Method):
 
     name: ClassVar[str] = "p-k"
     summary: ClassVar[str] = "the better of greedy-p-k and enhanced-p-k, by what limits the number of classes"
-    paper: ClassVar[str] = "Truta, Campan and Sun 2009"
+    paper: ClassVar[str] = "Truta and Campan 2009"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Choose by the feasibility bound; at worst the cost of both methods."""

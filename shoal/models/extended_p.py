@@ -1,4 +1,4 @@
-"""Extended p-sensitivity: do all values of a class belong to one protected category? (Campan, Truta et al. 2006.)"""
+"""Extended p-sensitivity: do all values of a class belong to one protected category? (Campan and Truta 2006.)"""
 
 from __future__ import annotations
 
