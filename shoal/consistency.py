@@ -151,7 +151,9 @@ class Consistency:
         """Find a complete assignment of published rows to people, by augmenting paths."""
         from shoal.kernels.consistency import share_out
 
-        flow = share_out(self.start, self.links, self.size, self.people.weight)
+        # The classes that fit the fewest people choose first.
+        order = np.argsort(np.diff(self.start), kind="stable")
+        flow = share_out(self.start, self.links, self.size, self.people.weight, order)
         short = int(self.size.sum() - flow.sum())
         if short:
             raise DataError(

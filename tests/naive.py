@@ -682,7 +682,7 @@ def rows_inside(codes, first, last, skip, box, low, high):
     return start.astype(np.int64), np.array([row for found in lists for row in found], np.int32)
 
 
-def share_out(start, links, supply, demand):
+def share_out(start, links, supply, demand, order):
     """One unit after the other, each along any augmenting path."""
     flow = np.zeros(len(links), np.int64)
     source = np.repeat(np.arange(len(supply)), np.diff(start))
@@ -703,8 +703,8 @@ def share_out(start, links, supply, demand):
                     return True
         return False
 
-    for g, units in enumerate(supply):
-        for _ in range(units):
+    for g in order:
+        for _ in range(supply[g]):
             augment(g, set())
     return flow
 
@@ -1568,8 +1568,7 @@ def cut_trees(above, rows, k):
     for row in order:
         up = above[row]
         if up >= 0 and up not in order and all(child in order for child in children[up]):
-            if all(order.index(child) <= order.index(row) for child in children[up]):
-                order.append(up)
+            order.append(up)
     part = np.full(len(above), -1, np.int32)
     gathered = {int(row): {int(row)} for row in rows}
     for row in map(int, order):

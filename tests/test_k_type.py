@@ -284,12 +284,13 @@ def test_sharing_out(data):
     links = np.array([row for some in lists for row in some], np.int32)
     supply = np.array(data.draw(st.lists(st.integers(1, 3), min_size=ranges, max_size=ranges)), np.int64)
     demand = np.array(data.draw(st.lists(st.integers(1, 3), min_size=rows, max_size=rows)), np.int64)
-    flow = graph_kernels.share_out(start, links, supply, demand)
+    order = np.array(data.draw(st.permutations(range(ranges))))
+    flow = graph_kernels.share_out(start, links, supply, demand, order)
     assert (flow >= 0).all()
     source = np.repeat(np.arange(ranges), np.diff(start))
     assert (np.bincount(source, weights=flow, minlength=ranges) <= supply).all()
     assert (np.bincount(links, weights=flow, minlength=rows) <= demand).all()
-    assert flow.sum() == naive.share_out(start, links, supply, demand).sum()
+    assert flow.sum() == naive.share_out(start, links, supply, demand, order).sum()
 
 
 measures = st.sampled_from(["lm", "entropy", "gcp"])
@@ -322,7 +323,7 @@ def test_expansion_and_nearest_take_cheapest_steps(table, measure, k):
     people = People.of(table.attributes, table.codes)
     prices = price_list(table, measure)
     for name in ("expand", "join_nearest"):
-        low, high = np.empty_like(people.codes), np.empty_like(people.codes)
+        low, high = people.codes.copy(), people.codes.copy()
         given_ = (people.codes, people.weight, *people.tree, prices, k, 0, len(low), low, high)
         getattr(expansion, name)(*given_)
         for a, b, possible in zip(low.tolist(), high.tolist(), getattr(naive, name)(*given_), strict=True):

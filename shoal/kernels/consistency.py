@@ -55,8 +55,12 @@ def plant_boxes(codes, scale, cuts, starts):
             skip[node] = count
             continue
         for s in range(17):
-            sample[s] = codes[order[begin + (end - begin - 1) * s // 16], column]
-        sample.sort()
+            code = codes[order[begin + (end - begin - 1) * s // 16], column]
+            place = s
+            while place > 0 and sample[place - 1] > code:
+                sample[place] = sample[place - 1]
+                place -= 1
+            sample[place] = code
         cut = sample[8] if sample[8] > low[column] else sample[8] + 1
         lowest = max(sample[4], low[column]) + 1
         highest = sample[12]
@@ -110,7 +114,8 @@ def rows_inside(codes, first, last, skip, box, low, high):
             node = skip[node]
             if used + end - begin > len(found):
                 more = np.empty(2 * len(found) + end - begin, np.int32)
-                more[:used] = found[:used]
+                for at in range(used):
+                    more[at] = found[at]
                 found = more
             for row in range(begin, end):
                 fits = True
@@ -127,11 +132,11 @@ def rows_inside(codes, first, last, skip, box, low, high):
 
 
 @njit(cache=True, nogil=True)
-def share_out(start, links, supply, demand):
+def share_out(start, links, supply, demand, order):
     """Assign all units of each range to rows inside it, to no row more than its demand.
 
     Range g may use ``links[start[g]:start[g + 1]]``. Returns the units along each link; where not all can be
-    assigned, as many as possible are. Greedy, then shortest augmenting paths in phases (Dinic): O(sqrt(units)
+    assigned, as many as possible are. Greedy, the ranges in the given order, then shortest augmenting paths in phases (Dinic): O(sqrt(units)
     x links) for single units, and fast in practice.
     """
     ranges, rows, edges = len(supply), len(demand), len(links)
@@ -153,8 +158,8 @@ def share_out(start, links, supply, demand):
             by_row[fill[row]] = edge
             fill[row] += 1
             source[edge] = g
-    # The ranges with the fewest links choose first, the rows with the fewest ranges are taken first.
-    for g in np.argsort(start[1:] - start[:-1], kind="mergesort"):
+    # The rows with the fewest ranges are taken first.
+    for g in order:
         for rare in range(2):
             for edge in range(start[g], start[g + 1]):
                 row = links[edge]
@@ -170,8 +175,12 @@ def share_out(start, links, supply, demand):
     path = np.empty(2 * ranges + 2, np.int64)
     seen = np.empty(rows, np.bool_)
     while True:
-        level[:] = -1
-        seen[:] = False
+        for g in range(ranges):
+            level[g] = -1
+            pointer[g] = start[g]
+            inner[g] = -1
+        for row in range(rows):
+            seen[row] = False
         head, tail = 0, 0
         for g in range(ranges):
             if left[g]:
@@ -196,8 +205,6 @@ def share_out(start, links, supply, demand):
                         tail += 1
         if not reached:
             return flow
-        pointer[:] = start[:-1]
-        inner[:] = -1
         for origin in range(ranges):
             while left[origin]:
                 # Depth first along rising levels; `path` holds the links forth and back in turn.

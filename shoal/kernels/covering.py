@@ -198,8 +198,8 @@ def cover_each(
             slot, v = chosen[place], owners[place]
             # Cells that are alike were listed in their order, and later ones are pushed out first.
             changed[v] = max(changed[v], slot - slots[v] + 1)
-            old_low[:] = low[slot]
-            old_high[:] = high[slot]
+            for j in range(columns):
+                old_low[j], old_high[j] = low[slot, j], high[slot, j]
             _grow(code, low[slot], high[slot], prices)
             _cover_more(old_low, old_high, low[slot], high[slot], codes, covered, first, last, skip, box)
             node = 0

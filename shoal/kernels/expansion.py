@@ -160,7 +160,7 @@ def _cheapest(low, high, at, own, inner, codes, first, last, skip, box, prices, 
 def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
     """Grow each row from `begin` to `end` into a cell with at least k rows: always take in the row that adds least.
 
-    Writes the cells into `low` and `high`. Rows inside a cell add nothing, so what happens next depends on the
+    `low` and `high` hold the rows themselves at first, and the cells in the end. Rows inside a cell add nothing, so what happens next depends on the
     cell alone, and each cell that is met is worked out once. Every row must have k rows within its limits.
     """
     columns = codes.shape[1]
@@ -175,15 +175,16 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
     slots = np.full(4096, -1, np.int32)
     for row in range(begin, end):
         mine_low, mine_high = low[row], high[row]
-        mine_low[:] = codes[row]
-        mine_high[:] = codes[row]
         previous = -1
         while True:
             if 2 * known >= len(after):
                 wider = np.empty((2 * len(after), 2 * columns), np.int32)
-                wider[:known] = cells[:known]
                 longer = np.empty(2 * len(after), np.int32)
-                longer[:known] = after[:known]
+                # Loops, not slices: numba compiles a good second longer for those.
+                for number in range(known):
+                    longer[number] = after[number]
+                    for j in range(2 * columns):
+                        wider[number, j] = cells[number, j]
                 cells, after = wider, longer
                 slots = np.full(4 * len(after), -1, np.int32)
                 for number in range(known):
@@ -221,14 +222,14 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
                     after[previous] = number
                 while after[number] != number:
                     number = after[number]
-                mine_low[:] = cells[number, :columns]
-                mine_high[:] = cells[number, columns:]
+                for j in range(columns):
+                    mine_low[j], mine_high[j] = cells[number, j], cells[number, columns + j]
                 break
             number = known
             known += 1
             slots[place] = number
-            cells[number, :columns] = mine_low
-            cells[number, columns:] = mine_high
+            for j in range(columns):
+                cells[number, j], cells[number, columns + j] = mine_low[j], mine_high[j]
             if previous >= 0:
                 after[previous] = number
             previous = number
@@ -246,9 +247,9 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
 
 @njit(cache=True, nogil=True)
 def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
-    """Join each row from `begin` to `end` with the nearest others until they are k, and write the cells over them.
+    """Join each row from `begin` to `end` with the nearest others until they are k, and return the cells over them.
 
-    Near is whatever costs little when joined with the row alone. Every row must have k rows within its limits.
+    `low` and `high` hold the rows themselves at first, and the cells in the end. Near is whatever costs little when joined with the row alone. Every row must have k rows within its limits.
     """
     columns = codes.shape[1]
     own = np.empty(columns, np.int64)
@@ -260,8 +261,6 @@ def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, l
     chosen = np.empty(k + 1, np.int32)
     for row in range(begin, end):
         mine_low, mine_high = low[row], high[row]
-        mine_low[:] = codes[row]
-        mine_high[:] = codes[row]
         if weight[row] >= k:
             continue
         _settle(mine_low, mine_high, at, own, inner, prices)

@@ -75,7 +75,7 @@ class Cells:
     def widen(self, kernel: Any, stage: str, run: Run) -> None:
         """Replace every row's cell by one that covers k people, by a kernel of `shoal.kernels.expansion`."""
         people = self.people
-        low, high = np.empty_like(people.codes), np.empty_like(people.codes)
+        low, high = people.codes.copy(), people.codes.copy()
         for begin in self._pieces(stage, run):
             end = min(begin + PIECE, len(low))
             kernel(people.codes, people.weight, *people.tree, self.prices, self.k, begin, end, low, high)
