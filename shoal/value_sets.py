@@ -28,8 +28,14 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
     import pyarrow as pa  # type: ignore[import-untyped]
 
     values = hierarchy.leaves.gather(codes).to_arrow()
-    lists = pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values)
-    return pl.Series("sets", pl.from_arrow(lists))
+    lists = pl.Series(
+        "sets", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values))
+    )
+    if hierarchy.leaves.dtype == pl.String:
+        # There are few sets, but they are shown by many rows: numbers for words from here on.
+        shown = hierarchy.leaves.gather(np.unique(codes)).drop_nulls()
+        lists = lists.cast(pl.List(pl.Enum(shown)))
+    return lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +85,18 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cel
     codes = _located(values, hierarchy)[each] if len(values) else np.zeros(0, np.int32)
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     number, first = number_lists(start, codes)
-    lists = [np.unique(codes[start[i] : start[i + 1]]) for i in first]
-    known = np.array([len(own) > 0 and own[0] >= 0 for own in lists], np.bool_)
-    placed = [own if fine else np.zeros(1, np.int32) for own, fine in zip(lists, known, strict=True)]
-    return number, _placed(np.array([len(own) for own in placed]), np.concatenate(placed), known)
+    lengths = start[first + 1] - start[first]
+    each = np.repeat(np.arange(len(first)), lengths)
+    own = codes[np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(each))]
+    known = lengths > 0
+    known[each[own < 0]] = False
+    # Ascending, each code once; one that is unknown, or missing, as the first code.
+    cells = np.unique(
+        np.concatenate([each[known[each]], np.flatnonzero(~known)]) * hierarchy.size
+        + np.concatenate([own[known[each]], np.zeros((~known).sum(), np.int32)])
+    )
+    counts = np.bincount(cells // hierarchy.size, minlength=len(first))
+    return number, _placed(counts, (cells % hierarchy.size).astype(np.int32), known)
 
 
 def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:

@@ -106,6 +106,12 @@ def window_sets(codes, starts, widths, size):
     used = 0
     for p in range(len(starts) - 1):
         begin, end, width = starts[p], starts[p + 1], widths[p]
+        same = begin
+        while same < end and codes[same] == codes[begin]:
+            same += 1
+        if same == end:
+            # One value all around, the usual case: one set.
+            width = end - begin
         distinct = 0
         changed = True
         ahead = begin

@@ -150,6 +150,8 @@ class Ring(Method):
             chosen = np.repeat(losses.argmin(axis=0), parts.sizes)
             orders = np.stack([choice.order for choice in choices])
             return replace(parts, order=orders[chosen, np.arange(len(parts.order))])
+        if self.order == "lexicographic" and self.partition != "hilbert":
+            return parts  # rows stand so already
         return _reordered(table, parts, self.order)
 
 

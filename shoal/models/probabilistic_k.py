@@ -22,7 +22,8 @@ MOST_LINKS = 200_000
 """In larger graphs no k disjoint assignments are looked for."""
 SMALL = 10
 """Components of so many rows at most are counted out."""
-MOST_COMPONENTS = 200
+MOST_COMPONENTS = 50
+"""More are not counted out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +155,8 @@ def _fits(graph: Consistency, people: Sequence[int], classes: Sequence[int]) -> 
 def pair_shares(fits: list[list[bool]]) -> list[list[Fraction]]:
     """Return, for people and rows that fit or do not, the share of all complete assignments with each pair."""
     count = len(fits)
+    if all(all(row) for row in fits):
+        return [[Fraction(1, count)] * count] * count
     full = (1 << count) - 1
     # ways[mask]: how the first people can be given exactly the rows in mask; rest[mask]: the others the other rows.
     ways, rest = [0] * (full + 1), [0] * (full + 1)
