@@ -136,8 +136,8 @@ def share_out(start, links, supply, demand, order):
     """Assign all units of each range to rows inside it, to no row more than its demand.
 
     Range g may use ``links[start[g]:start[g + 1]]``. Returns the units along each link; where not all can be
-    assigned, as many as possible are. Greedy, the ranges in the given order, then shortest augmenting paths in phases (Dinic): O(sqrt(units)
-    x links) for single units, and fast in practice.
+    assigned, as many as possible are. Greedy, the ranges in the given order, then shortest augmenting paths in
+    phases (Dinic): O(sqrt(units) x links) for single units, and fast in practice.
     """
     ranges, rows, edges = len(supply), len(demand), len(links)
     flow = np.zeros(edges, np.int64)

@@ -160,8 +160,9 @@ def _cheapest(low, high, at, own, inner, codes, first, last, skip, box, prices, 
 def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
     """Grow each row from `begin` to `end` into a cell with at least k rows: always take in the row that adds least.
 
-    `low` and `high` hold the rows themselves at first, and the cells in the end. Rows inside a cell add nothing, so what happens next depends on the
-    cell alone, and each cell that is met is worked out once. Every row must have k rows within its limits.
+    `low` and `high` hold the rows themselves at first, and the cells in the end. Rows inside a cell add nothing,
+    so what happens next depends on the cell alone, and each cell that is met is worked out once. Every row must
+    have k rows within its limits.
     """
     columns = codes.shape[1]
     own = np.empty(columns, np.int64)
@@ -249,7 +250,8 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
 def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
     """Join each row from `begin` to `end` with the nearest others until they are k, and return the cells over them.
 
-    `low` and `high` hold the rows themselves at first, and the cells in the end. Near is whatever costs little when joined with the row alone. Every row must have k rows within its limits.
+    `low` and `high` hold the rows themselves at first, and the cells in the end. Near is whatever costs little
+    when joined with the row alone. Every row must have k rows within its limits.
     """
     columns = codes.shape[1]
     own = np.empty(columns, np.int64)
