@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from shoal.attacks import ATTACKS
 from shoal.attacks.statistical import accusations
 from shoal.encode import encode
-from shoal.errors import InfeasibleError, PolicyError
+from shoal.errors import InfeasibleError, PolicyError, ViolationError
 from shoal.kernels import hybrid as kernels
 from shoal.measures import MEASURES, CellMeasure, measure_all
 from shoal.methods import METHODS
@@ -508,6 +508,25 @@ def test_the_attack_on_the_example(example):
     assert (nothing.success, nothing.baseline, nothing.figures["p_value"]) == (0.0, 0.0, 1.0)
 
 
+def test_whoever_knows_no_counts_points_less_well():
+    """With expectations blurred by chance, full classes look suspicious for nothing."""
+    random = np.random.default_rng(2)
+    table = encode(
+        pl.DataFrame({"a": random.integers(0, 40, 2000), "b": random.integers(0, 12, 2000)}),
+        [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi")],
+    )
+    release = Hybrid(budget=0.1).anonymize(table, plain(4), Run.start(1))
+    published = published_by(table, release)
+    attack = ATTACKS["statistical"]
+    exact = attack(knows="counts").attempt(published, table, Run.start(1))
+    vague = attack(knows="distribution").attempt(published, table, Run.start(1))
+    assert exact.figures["relocated"] > 0
+    assert exact.success > vague.success
+    assert vague.figures["p_value"] == exact.figures["p_value"]
+    with pytest.raises(PolicyError, match="counts"):
+        attack(knows="count")
+
+
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=8))
 def test_accusations_take_whole_classes_by_suspicion(pairs):
     sizes, truth = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
@@ -598,3 +617,58 @@ def test_a_group_without_diversity_takes_one_row_from_its_neighbour():
     assert len(moved) == 1
     assert data["disease"][moved[0]] == "cold"
     assert diverse.verify(published_by(table, release), table).holds
+
+
+# --- from a policy to a record ------------------------------------------------------------------------------------
+
+
+def test_the_whole_story_from_a_policy():
+    import json
+
+    import shoal
+
+    random = np.random.default_rng(4)
+    data = pl.DataFrame(
+        {
+            "age": random.integers(20, 60, 400),
+            "town": random.choice([f"t{i}" for i in range(9)], 400),
+            "disease": random.choice(["flu", "cold", "ulcer"], 400),
+        }
+    )
+    asked = {
+        "quasi": ["age", "town"],
+        "sensitive": ["disease"],
+        "hierarchies": {"age": {"widths": [5, 10, 20]}},
+        "k": 4,
+        "relocation": {"budget": 0.05, "alpha": 0.05},
+    }
+    for name in ("hybrid", "hybrid-mondrian", "relocate"):
+        method = {"name": name, "variant": "statistical", "budget": 0.05}
+        result = shoal.anonymize(data, method=method, seed=1, **asked)
+        assert result.holds
+        titles = [verdict.model for verdict in result.verdicts]
+        assert titles == ["4-anonymity", "at most 5 % of cells relocated", "0.05-hybrid"]
+        record = json.loads(json.dumps(result.record))
+        assert 0 < record["changed_cells"] <= 40
+        assert sum(record["changed_by_column"].values()) == record["changed_cells"]
+        assert set(result.table.columns) == set(data.columns)
+        assert "changed_by_column" not in result.card
+    tight = asked | {"relocation": {"budget": 0.0001}}
+    with pytest.raises(ViolationError, match="relocated"):
+        shoal.anonymize(data, method={"name": "hybrid", "budget": 0.05}, seed=1, **tight)
+    with pytest.raises(PolicyError, match=r"relocation\.budget"):
+        shoal.anonymize(data, method="hybrid", **(asked | {"relocation": {"budget": 2.0}}))
+
+
+def test_the_k_of_hybrid_k_anonymity_steers_the_search(example):
+    requirements = Requirements(models=(HybridK(k=3, budget=0.1),))
+    assert Hybrid(budget=0.1).anonymize(example, requirements, Run.start(1)).levels == (1, 1, 3)
+
+
+def test_the_loss_without_relocation_is_told(example):
+    facts = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)).facts
+    lm = MEASURES["lm"]()
+    baseline = published_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
+    release = published_by(example, Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)))
+    assert facts["loss_without_relocation"] == pytest.approx(lm.value(baseline, example, 3))
+    assert facts["loss_with_relocation"] == pytest.approx(lm.value(release, example, 3))

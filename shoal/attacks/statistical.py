@@ -9,11 +9,16 @@ import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.base import Attack, Exposure
-from shoal.errors import DataError, PolicyError, Problem
+from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.models.hybrid import chi_squared, expected, untrue_rows
 from shoal.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
+
+KNOWLEDGE = {
+    "counts": "knows how many people of the table truly have which quasi-identifiers",
+    "distribution": "knows how likely quasi-identifiers are, as from another sample of the same size",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,16 +34,26 @@ class Statistical(Attack):
         "knows the true distribution, and accuses rows of classes that are too large of being relocated"
     )
 
+    knows: str = "counts"
+    """``counts``: how many people of this very table have which values; or ``distribution``: only how likely values
+    are, as from another sample of the same size, so that chance blurs what she expects."""
     k: int = 2
     """Rows at risk are those of classes that truly cover fewer people, once the test has given them away."""
     alpha: float = 0.05
     """Significance level at which she takes sizes for more than chance."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise PolicyError(
-                [Problem("alpha", f"must lie between 0 and 1, not {self.alpha}", "for example 0.05")]
+        problems = []
+        if self.knows not in KNOWLEDGE:
+            problems.append(
+                Problem("knows", f"'{self.knows}' is unknown", did_you_mean(self.knows, KNOWLEDGE))
             )
+        if not 0 < self.alpha < 1:
+            problems.append(
+                Problem("alpha", f"must lie between 0 and 1, not {self.alpha}", "for example 0.05")
+            )
+        if problems:
+            raise PolicyError(problems)
 
     def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""
@@ -47,7 +62,11 @@ class Statistical(Attack):
         run.progress("test", 0.0)
         truth = expected(published, original)
         test = chi_squared(published, original)
-        accused = accusations(published.sizes, truth.classes)
+        believed = truth.classes
+        if self.knows == "distribution" and published.rows:
+            every = np.append(truth.classes, truth.elsewhere.sum())
+            believed = run.random.multinomial(published.rows, every / every.sum())[:-1]
+        accused = accusations(published.sizes, believed)
         rejected = test.p_value < self.alpha
         thin = truth.classes < self.k if rejected else np.zeros(published.classes, np.bool_)
         figures: dict[str, Any] = {
@@ -57,7 +76,7 @@ class Statistical(Attack):
             "p_value": test.p_value,
             "rejected": rejected,
             "classes": published.classes,
-            "classes_too_large": int((published.sizes > truth.classes).sum()),
+            "classes_too_large": int((published.sizes > believed).sum()),
             "vanished_groups": len(truth.elsewhere),
             "vanished_rows": int(truth.elsewhere.sum()),
             "accused": int(accused.sum()),
@@ -76,7 +95,7 @@ class Statistical(Attack):
             "relocated": total,
             "hits": hits,
             "found": hits / total if total else 0.0,
-            "hits_in_first_class": self._first(published, relocated, accused, truth.classes),
+            "hits_in_first_class": self._first(published, relocated, accused, believed),
         }
         success = hits / accused.sum() if accused.sum() else 0.0
         baseline = total / published.rows if published.rows else 0.0
@@ -102,7 +121,7 @@ class Statistical(Attack):
     ) -> Exposure:
         return Exposure(
             attack=self.name,
-            adversary="knows how many people truly have which quasi-identifiers",
+            adversary=KNOWLEDGE[self.knows],
             success=success,
             baseline=baseline,
             figures=figures,

@@ -14,7 +14,7 @@ from shoal.measures.base import ClassMeasure
 from shoal.methods.base import Method
 from shoal.methods.lattice import Judge, Lattice, Rank, RollUp, infeasible, rank
 from shoal.methods.mending import Mender
-from shoal.methods.relocation import Allowance, account, check_options
+from shoal.methods.relocation import Allowance, account, check_options, group_rules
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -60,12 +60,9 @@ class Hybrid(Method):
         that fails with all its specializations. Here mappings are looked at by what they lose at least.
         Worst case O(mappings x (distinct rows + short groups x groups x columns)).
         """
-        if self.measure:
-            requirements = Requirements(
-                models=requirements.models, suppression=requirements.suppression, measure=self.measure
-            )
+        rules = group_rules(requirements, self.measure)
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
-        return Search(table, requirements, run, allowance).best()
+        return Search(table, rules, run, allowance).best()
 
 
 class Relocated(NamedTuple):
@@ -309,9 +306,22 @@ class Search:
             "mappings": self.lattice.size,
             "checked": len(self.tried),
             "relocations_tried": self.relocations,
+            "loss_with_relocation": self.rank[0] if self.rank else None,
+            "loss_without_relocation": self._without(),
             **account(self.table, region_of, low, high, self.allowance, done.chi, degrees),
         }
         return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)
+
+    def _without(self) -> float | None:
+        """What the best mapping loses that needs no relocation; None where there is none."""
+        from shoal.methods.full_domain import FullDomain
+
+        try:
+            release = FullDomain().anonymize(self.table, self.judge.requirements, self.run)
+        except InfeasibleError:
+            return None
+        check = self.judge.check(np.array(release.levels, np.int64))
+        return round(check.value, 12)
 
     def _progress(self, at: int) -> None:
         now = time.perf_counter()

@@ -12,7 +12,7 @@ from shoal.arrays import FloatVector, IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.measures.base import CellMeasure
 from shoal.methods.base import Method
-from shoal.methods.relocation import Allowance, account, check_options
+from shoal.methods.relocation import Allowance, account, check_options, group_rules
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -61,11 +61,12 @@ class HybridMondrian(Method):
         """Cut as Mondrian does, then relocate; see `relocate_within`."""
         from shoal.methods.mondrian import Mondrian
 
-        base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, requirements, run)
+        rules = group_rules(requirements, self.measure)
+        base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
         # A box that is parted gets new groups, which only plain k is sure to allow.
-        k = requirements.k if requirements.plain_k else 0
-        return relocate_within(table, base, allowance, self.measure or requirements.measure, run, k)
+        k = rules.k if rules.plain_k else 0
+        return relocate_within(table, base, allowance, rules.measure, run, k)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +105,7 @@ class Relocate(Method):
         """Run the other method, then relocate within its classes; see `relocate_within`."""
         from shoal.methods import METHODS
 
-        base = METHODS[self.base]().anonymize(table, requirements, run)
+        base = METHODS[self.base]().anonymize(table, group_rules(requirements), run)
         if base.sets is not None or base.bucket_of is not None or base.shown_from is not None:
             raise PolicyError(
                 [

@@ -5,13 +5,17 @@ A relocated row is shown in a region that does not cover all of its own values; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.models.base import Model
+from shoal.models.hybrid import HybridK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.requirements import Requirements
 from shoal.table import CodedTable
 
 VARIANTS = ("deterministic", "randomized", "statistical", "rstat")
@@ -54,6 +58,16 @@ class Allowance:
     def limit(self, groups: int) -> float:
         """Return the largest chi-squared statistic that so many groups may reach."""
         return np.inf if self.alpha is None else critical(groups - 1, self.alpha)
+
+
+def group_rules(requirements: Requirements, measure: str = "") -> Requirements:
+    """Return the rules over classes that steer a search, with the k of hybrid k-anonymity among them.
+
+    Limits on untrue cells are kept by the budget of the method, and verified afterwards like everything else.
+    """
+    hybrid = [KAnonymity(k=m.k) for m in requirements.models if isinstance(m, HybridK) and m.k > 1]
+    rules: tuple[Model, ...] = (*requirements.group_models, *hybrid)
+    return replace(requirements, models=rules, measure=measure or requirements.measure)
 
 
 def critical(degrees: int, alpha: float) -> float:

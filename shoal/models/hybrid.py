@@ -31,18 +31,19 @@ class HybridK(Model):
     )
     needs_original: ClassVar[bool] = True
 
-    k: int
-    """Smallest permitted class."""
+    k: int = 1
+    """Smallest permitted class; 1 leaves that to another model."""
     budget: float
     """Largest permitted share of published cells that do not hold their owner's value."""
 
     def __post_init__(self) -> None:
-        KAnonymity(k=self.k)
+        if self.k != 1:
+            KAnonymity(k=self.k)
         if not 0 <= self.budget <= 1:
             raise PolicyError(
                 [
                     Problem(
-                        "privacy.budget",
+                        "privacy.relocation.budget",
                         f"must be a share from 0 to 1, not {self.budget}",
                         "for example 0.01",
                     )
@@ -52,7 +53,8 @@ class HybridK(Model):
     @property
     def title(self) -> str:
         """Name the model."""
-        return f"hybrid {self.k}-anonymity, {self.budget:.4g} of cells relocated"
+        share = f"at most {100 * self.budget:.4g} % of cells relocated"
+        return share if self.k == 1 else f"{self.k}-anonymity with {share}"
 
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Count the cells that do not hold their owner's value. O(rows x quasi-identifiers)."""
@@ -61,16 +63,16 @@ class HybridK(Model):
             return Verdict(self.title, self.budget, None, False, f"cannot be known: {reason}")
         changed = int(untrue_cells(published, original).sum())
         share = changed / max(original.rows * len(original.attributes), 1)
-        sizes = KAnonymity(k=self.k).verify(published, original)
-        holds = sizes.holds and share <= self.budget + 1e-9
+        smallest = int(published.sizes.min(initial=self.k))
+        holds = smallest >= self.k and share <= self.budget + 1e-9
         detail = f"{changed:,} cells are untrue"
-        if not sizes.holds:
-            detail += f"; the smallest class has {sizes.reached:,} rows, {self.k:,} are required"
+        if smallest < self.k:
+            detail += f"; the smallest class has {smallest:,} rows, {self.k:,} are required"
         return Verdict(self.title, self.budget, share, holds, detail)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more rows than the table."""
-        return KAnonymity(k=self.k).infeasible(table, suppressible)
+        return KAnonymity(k=self.k).infeasible(table, suppressible) if self.k > 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,7 @@ class AlphaHybrid(Model):
             raise PolicyError(
                 [
                     Problem(
-                        "privacy.alpha_hybrid",
+                        "privacy.relocation.alpha",
                         f"must lie between 0 and 1, not {self.alpha}",
                         "for example 0.05",
                     )

@@ -118,6 +118,7 @@ class Policy(BaseModel):
         t: Any = None,
         alpha: Any = None,
         p: Any = None,
+        relocation: Any = None,
         hierarchies: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
@@ -142,6 +143,7 @@ class Policy(BaseModel):
                 "t",
                 "alpha",
                 "p",
+                "relocation",
                 "hierarchies",
                 "weights",
                 "limits",
@@ -159,7 +161,7 @@ class Policy(BaseModel):
                     columns[name][key] = value
                 else:
                     problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
-        asked = {"k": k, "notion": notion, "l": l, "t": t, "alpha": alpha, "p": p}
+        asked = {"k": k, "notion": notion, "l": l, "t": t, "alpha": alpha, "p": p, "relocation": relocation}
         raw = {
             "data": {"other_columns": other_columns, **(data or {})},
             "columns": columns,

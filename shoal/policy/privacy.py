@@ -51,6 +51,19 @@ class Closeness(Part):
         return _one_given(self, "{ equal = 0.2 }")
 
 
+class Relocation(Part):
+    """How far cells may be untrue, for methods that change some outright; judged with the original at hand."""
+
+    budget: Annotated[Number, Field(ge=0, le=1)] | None = None
+    """Largest share of quasi-identifier cells that do not hold their owner's value."""
+    alpha: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    """Significance level at which the sizes of classes must pass for chance."""
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Relocation:
+        return _one_given(self, "{ budget = 0.01 }")
+
+
 P = TypeVar("P", bound=Part)
 
 
@@ -152,6 +165,8 @@ class Privacy(Part):
         | None
     ) = None
     """p-sensitivity: at least so many different sensitive values in every class."""
+    relocation: Relocation | None = None
+    """Limits for untrue cells: `{ budget = 0.01, alpha = 0.05 }`. Without it, none are checked."""
 
     @model_validator(mode="after")
     def _notion_of_k(self) -> Privacy:
@@ -259,10 +274,20 @@ def _p(value: int | dict[str, int], sensitive: Sequence[str]) -> Iterator[Model]
         yield PSensitive(p=p, **place)
 
 
+def _relocation(value: Relocation, sensitive: Sequence[str]) -> Iterator[Model]:
+    from shoal.models.hybrid import AlphaHybrid, HybridK
+
+    if value.budget is not None:
+        yield HybridK(budget=value.budget)
+    if value.alpha is not None:
+        yield AlphaHybrid(alpha=value.alpha)
+
+
 _BUILDERS: dict[str, Callable[[Any, Sequence[str]], Iterator[Model]]] = {
     "k": _k,
     "l": _l,
     "t": _t,
     "alpha": _alpha,
     "p": _p,
+    "relocation": _relocation,
 }
