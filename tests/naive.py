@@ -358,7 +358,9 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     made = []
 
     def apart(a, b):
-        return sum((int(keys[w, a]) & int(m)) != (int(keys[w, b]) & int(m)) for w, m in zip(word, mask, strict=True))
+        return sum(
+            (int(keys[w, a]) & int(m)) != (int(keys[w, b]) & int(m)) for w, m in zip(word, mask, strict=True)
+        )
 
     def statistic():
         return sum((size[g] - int(before[g])) ** 2 / int(before[g]) for g in size)
@@ -448,7 +450,10 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
         rows = counted()
 
         def spare(d, later=later):
-            return sum(min(n, later) for label, n in counted().items() if demand_of[label] == d) - rules.p[d] * later
+            return (
+                sum(min(n, later) for label, n in counted().items() if demand_of[label] == d)
+                - rules.p[d] * later
+            )
 
         hardest = min(demands, key=lambda d: Fraction(int(spare(d)), int(rules.p[d])))
         frequent = sum(demand_of[label] == hardest and n > later for label, n in rows.items())
@@ -475,7 +480,8 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                     return None
                 points = 0
                 if label not in inside:
-                    points = -1 if not missing else lack[d] * (len(lack) + 1) if lack[d] > 0 else 1
+                    extra = 0 if rules.guarded else 1
+                    points = -extra if not missing else lack[d] * (len(lack) + 1) if lack[d] > 0 else extra
                     if missing and d == hardest and scarce and rare > 0 and lack[d] > 0:
                         points += 1 << 20
                 if rules.share[label] <= 1 and rows[label] > rules.share[label] * rest + 1e-9:
@@ -575,7 +581,9 @@ def _box_changes(members, k, most, noise, shape, node, loss):
             if 0 < lack <= most:
                 into = left + lack if 2 * left < total else left - lack
                 gain = into * (whole - _range_loss(shape, node, loss, j, values[0], values[z]))
-                gain += (total - into) * (whole - _range_loss(shape, node, loss, j, values[z + 1], values[-1]))
+                gain += (total - into) * (
+                    whole - _range_loss(shape, node, loss, j, values[z + 1], values[-1])
+                )
                 yield gain / lack * noise[j], 1, j, values[0], values[z], lack
 
 
@@ -960,7 +968,9 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
                     union = rows_loss(codes, row_item[members[a] + members[b]], losses)
                     if union < np.inf:
                         sizes = len(members[a]), len(members[b])
-                        pairs.append((cluster_distance(kind, union, loss(a), sizes[0], loss(b), sizes[1]), b, a))
+                        pairs.append(
+                            (cluster_distance(kind, union, loss(a), sizes[0], loss(b), sizes[1]), b, a)
+                        )
         if not pairs:
             break
         _, b, a = min(pairs)
@@ -1597,3 +1607,73 @@ def cheapest_closures(codes, count, near, far, shape, table, wide, k, patience):
                 if count[members].sum() >= k:
                     best[item] = min(best[item], rows_loss(codes, members, (shape, table)))
     return best
+
+
+# --- membership in shuffled buckets ---------------------------------------------------------------------------
+
+
+def choose(n, k):
+    """Binomial coefficient, by its recursion."""
+    row = [1]
+    for _ in range(n):
+        row = [1, *(a + b for a, b in zip(row, row[1:], strict=False)), 1]
+    return row[k] if 0 <= k <= n else 0
+
+
+def extend_states(states, word, shift, mask, cap, step, most, limit):
+    children, child_of = {}, np.full((len(states), most + 1), -1, np.int32)
+    for s, state in enumerate(states.tolist()):
+        for x in range(most + 1):
+            left = [
+                (state[w] >> int(b) & int(m)) - x
+                for w, b, m in zip(word.tolist(), shift.tolist(), mask.tolist(), strict=True)
+            ]
+            if all(0 <= have <= c for have, c in zip(left, cap.tolist(), strict=True)):
+                child = tuple(value - x * one for value, one in zip(state, step.tolist(), strict=True))
+                child_of[s, x] = children.setdefault(child, len(children))
+    made = np.array(list(children), np.uint64).reshape(len(children), states.shape[1])
+    return made, child_of, len(children) <= limit
+
+
+def match_states(left, right, whole):
+    place = {tuple(state): i for i, state in enumerate(right.tolist())}
+    words = range(left.shape[1])
+    rest = [tuple((int(whole[w]) - state[w]) % 2**64 for w in words) for state in left.tolist()]
+    return np.array([place.get(state, -1) for state in rest], np.int32)
+
+
+def push_ways(ways, child_of, weight, prime, children):
+    reached = [0] * children
+    for s, line in enumerate(child_of.tolist()):
+        for x, child in enumerate(line):
+            if child >= 0:
+                reached[child] += int(ways[s]) * int(weight[x])
+    return np.array([value % int(prime) for value in reached], np.uint64)
+
+
+def pull_ways(rest, ways, child_of, weight, prime):
+    onward, people = [0] * len(ways), 0
+    for s, line in enumerate(child_of.tolist()):
+        for x, child in enumerate(line):
+            if child >= 0:
+                part = int(weight[x]) * int(rest[child])
+                onward[s] += part
+                people += x * part * int(ways[s])
+    return np.array([value % int(prime) for value in onward], np.uint64), people % int(prime)
+
+
+def walk_subsets(bounds_of, tuple_of, order, inside, left, pairs, chances, penalty, stride):
+    seen, fits = np.zeros(len(bounds_of), np.int64), 0
+    for step, (a, b) in enumerate(pairs.tolist()):
+        after = left.copy()
+        after[bounds_of[tuple_of[order[a]]]] += 1
+        after[bounds_of[tuple_of[order[b]]]] -= 1
+        change = int(np.abs(after).sum() - np.abs(left).sum())
+        if change <= 0 or chances[step] < np.exp(-penalty * change):
+            left[:] = after
+            order[[a, b]] = order[[b, a]]
+        if not left.any() and step % stride == 0:
+            fits += 1
+            for person in order[:inside].tolist():
+                seen[tuple_of[person]] += 1
+    return seen, fits
