@@ -13,8 +13,11 @@ from shoal.auditing import as_policy, as_published
 from shoal.encode import encode
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
-from shoal.results import Clock
+from shoal.publish import read_published, render
+from shoal.published import Published
+from shoal.results import Clock, Result
 from shoal.run import Progress, Run, silent
+from shoal.table import CodedTable
 
 
 def attack(
@@ -31,6 +34,8 @@ def attack(
 ) -> Exposure:
     """Attack a release, made by any tool, and hold the outcome against the original.
 
+    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then it is known whose each row
+    is, which some attacks need to tell whether they are right.
     `adversary` is what the attacker knows: for ``linkage``, ``some`` people's quasi-identifiers, or all ``members``
     of the table. Whoever has fewer than the policy's k candidates is at risk. Row numbers of the people who are
     most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
@@ -41,12 +46,12 @@ def attack(
     ATTACKS[name]  # A wrong name is told before the work.
     progress("read", 0.0)
     with clock("read"):
-        rows = frames.read(source, chosen.read_options()).data
+        rows = None if isinstance(source, Result) else frames.read(source, chosen.read_options()).data
         before = frames.read(original, chosen.read_options())
     progress("encode", 0.2)
     with clock("encode"):
         table = encode(before, chosen.plans(before.columns))
-        published, notes = as_published(rows, chosen, table)
+        published, notes = _own(source, table) if rows is None else as_published(rows, chosen, table)
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     with clock("attack"):
         # What the policy knows, for attacks that ask for it.
@@ -57,6 +62,21 @@ def attack(
         asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
         found = _attacker(name, asked, known).attempt(published, table, Run.start(seed, progress))
     return dataclasses.replace(found, notes=(*found.notes, *notes), seconds=clock.seconds)
+
+
+def _own(result: Result, table: CodedTable) -> tuple[Published, list[str]]:
+    """Read a release of ours back, with the knowledge of whose each row is."""
+    rendered = render(table, result.release)
+    published, _ = read_published(
+        rendered.rows,
+        table.attributes,
+        table.sensitive,
+        table.sensitive_codes[rendered.owner],
+        owner=rendered.owner,
+        suppressed=table.rows - len(rendered.owner),
+        bucket=rendered.bucket,
+    )
+    return published, []
 
 
 def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:

@@ -95,3 +95,18 @@ def test_who_did_not_make_the_release_cannot_judge(table):
     for name in ("corruption", "algorithm-aware"):
         with pytest.raises(DataError, match="only by whoever made the release"):
             ATTACKS[name](k=K).attempt(published, table, Run.start(1))
+
+
+def test_a_result_of_ours_can_be_attacked_as_it_is():
+    import shoal
+
+    frame = pl.DataFrame({"a": [i % 5 for i in range(200)], "b": list(range(200)), "s": ["x", "y"] * 100})
+    policy = {"quasi": ["a", "b"], "sensitive": ["s"], "k": K, "notion": "probabilistic-k"}
+    policy["method"] = {"name": "ring", "partition": "none"}
+    result = shoal.anonymize(frame, **policy)
+    for name in ("corruption", "algorithm-aware"):
+        found = shoal.attack(result, **policy, original=frame, name=name, options={"partition": "none"})
+        assert found.holds
+        assert found.figures["rings"] == 1
+    with pytest.raises(DataError, match=r"shoal\.anonymize"):
+        shoal.attack(result.table, **policy, original=frame, name="corruption")

@@ -90,8 +90,8 @@ def true_classes(published: Published, rows: int) -> IntVector:
     """Return the class of each person's row, -1 for who is not published; only whoever made the release knows it."""
     if published.owner is None:
         raise DataError(
-            "whether a guess is right can be told only by whoever made the release: attack it with `Published.owner`, "
-            "from Python"
+            "whether a guess is right can be told only by whoever made the release: in Python, give `shoal.attack` "
+            "what `shoal.anonymize` returned"
         )
     own = np.full(rows, -1, np.int32)
     own[published.owner] = published.class_of
