@@ -88,6 +88,19 @@ def make_card(
             for verdict, meaning in zip(summary["verdicts"], meanings, strict=True)
         ],
         "measures": summary["measures"],
+        **_untrue(summary),
+    }
+
+
+def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says of cells that were changed outright: how many, never which."""
+    if not summary.get("changed_cells"):
+        return {}
+    return {
+        "cells_changed": summary["changed_share"],
+        "cells_changed_by_column": {
+            name: count / max(summary["rows"], 1) for name, count in summary["changed_by_column"].items()
+        },
     }
 
 
@@ -127,6 +140,15 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         f"{'' if c['loss'] is None else format(c['loss'], '.1%')} |"
         for c in card["columns"]
     ]
+    if "cells_changed" in card:
+        columns = ", ".join(
+            f"{_cell(name)} {share:.2%}" for name, share in card["cells_changed_by_column"].items() if share
+        )
+        lines += [
+            "",
+            f"{card['cells_changed']:.2%} of the generalized cells were changed outright and do not hold the value of "
+            f"the person whose row it is ({columns}); which ones is secret.",
+        ]
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
     return "\n".join(lines) + "\n"

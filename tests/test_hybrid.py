@@ -25,6 +25,7 @@ from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, unt
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import ColumnPlan
 from shoal.publish import read_published, render
+from shoal.record import card_markdown
 from shoal.requirements import Requirements
 from shoal.run import Run
 from tests import naive
@@ -503,6 +504,10 @@ def test_the_attack_on_the_example(example):
     assert exposure.figures["accused"] == 1
     assert exposure.figures["vanished_groups"] == 1
     assert exposure.holds
+    # Without the pairing, the row that the class has too many stands for the relocated one.
+    unpaired = dataclasses.replace(published, owner=None)
+    outside = ATTACKS["statistical"]().attempt(unpaired, example, Run.start(1))
+    assert (outside.success, outside.baseline) == pytest.approx((1 / 3, 1 / 9))
     plainly = published_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
     nothing = ATTACKS["statistical"]().attempt(plainly, example, Run.start(1))
     assert (nothing.success, nothing.baseline, nothing.figures["p_value"]) == (0.0, 0.0, 1.0)
@@ -652,7 +657,15 @@ def test_the_whole_story_from_a_policy():
         assert 0 < record["changed_cells"] <= 40
         assert sum(record["changed_by_column"].values()) == record["changed_cells"]
         assert set(result.table.columns) == set(data.columns)
-        assert "changed_by_column" not in result.card
+        share = record["changed_cells"] / 800
+        assert result.card["cells_changed"] == pytest.approx(share)
+        shares = result.card["cells_changed_by_column"]
+        assert sum(shares.values()) / 2 == pytest.approx(share)
+        assert f"{share:.2%} of the generalized cells were changed outright" in card_markdown(result.card)
+    untouched = shoal.anonymize(data, method="mondrian", seed=1, **asked)
+    assert untouched.holds
+    assert "cells_changed" not in untouched.card
+    assert "changed outright" not in card_markdown(untouched.card)
     tight = asked | {"relocation": {"budget": 0.0001}}
     with pytest.raises(ViolationError, match="relocated"):
         shoal.anonymize(data, method={"name": "hybrid", "budget": 0.05}, seed=1, **tight)

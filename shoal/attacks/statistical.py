@@ -83,9 +83,17 @@ class Statistical(Attack):
         }
         chances = np.zeros(original.rows)
         if published.owner is None:
-            note = "whose row is whose is unknown, so accusations cannot be judged"
+            # Rows beyond those that a class truly covers must have been relocated, whichever they are.
+            surplus = np.maximum(published.sizes - truth.classes, 0)
+            hits = float((accused * surplus / published.sizes).sum())
+            note = "whose row is whose is unknown: what classes have too many counts as relocated"
             return self._exposure(
-                float("nan"), float("nan"), figures, chances, int(published.sizes[thin].sum()), note
+                hits / max(int(accused.sum()), 1),
+                int(surplus.sum()) / max(published.rows, 1),
+                figures,
+                chances,
+                int(published.sizes[thin].sum()),
+                note,
             )
         relocated = untrue_rows(published, original)
         chances[published.owner] = np.where(relocated, (accused / published.sizes)[published.class_of], 0.0)
