@@ -1410,20 +1410,43 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
                 members[a] = without
                 members[b].insert(0, row)
                 clusters.cluster_of[row_item[row]] = b
-        before = [list(rows) for rows in members]
-        now, spent, moved = cost(members[a]), 0.0, {}
-        for row in members[a]:
-            moved[row], growth = closest(row, choices, now - spent)
-            if moved[row] is None:
-                members = before
-                break
-            spent += growth
-            members[moved[row]].insert(0, row)
-        else:
-            gained += now - spent
-            members[a] = []
-            for row, b in moved.items():
-                clusters.cluster_of[row_item[row]] = b
+        # Rows beyond a code in some column go together, in the order of rows at the start; at last all rows.
+        codes_of = {row: codes[row_item[row]] for row in rows}
+        turns = [(j, above, row) for j in range(codes.shape[1]) for above in (False, True) for row in rows]
+        for turn in [*turns, None]:
+            here = [row for row in rows if row in members[a]]
+            goes = here
+            if turn is not None:
+                j, above, edge = turn
+                earlier = here[: here.index(edge)] if edge in here else []
+                if edge not in here or len(here) == k:
+                    continue
+                if any(codes_of[row][j] == codes_of[edge][j] for row in earlier):
+                    continue
+                goes = [
+                    row
+                    for row in here
+                    if (codes_of[row][j] > codes_of[edge][j] if above else codes_of[row][j] < codes_of[edge][j])
+                ]
+                if not goes or len(here) - len(goes) < k:
+                    continue
+            stay = [row for row in here if row not in goes]
+            budget, spent, moved = cost(here) - cost(stay), 0.0, {}
+            if turn is not None and budget <= len(goes) * 1e-9:
+                continue
+            before = [list(rows) for rows in members]
+            for row in goes:
+                moved[row], growth = closest(row, choices, budget - spent)
+                if moved[row] is None:
+                    members = before
+                    break
+                spent += growth
+                members[moved[row]].insert(0, row)
+            else:
+                gained += budget - spent
+                members[a] = stay
+                for row, b in moved.items():
+                    clusters.cluster_of[row_item[row]] = b
     relink(clusters, members, codes, row_item, losses)
     return gained
 
@@ -1677,3 +1700,12 @@ def walk_subsets(bounds_of, tuple_of, order, inside, left, pairs, chances, penal
             for person in order[:inside].tolist():
                 seen[tuple_of[person]] += 1
     return seen, fits
+
+
+def regions_of_people(low, high, codes):
+    lists = [
+        [r for r in range(len(low)) if all(low[r][j] <= v <= high[r][j] for j, v in enumerate(person))]
+        for person in codes.tolist()
+    ]
+    start = np.cumsum([0, *map(len, lists)])
+    return start, np.array([r for own in lists for r in own], np.int32)

@@ -83,6 +83,29 @@ class Desk(NamedTuple):
     """The atoms that were drawn, in order."""
     owner: IntVector
     """The class of each."""
+    bound: LongVector
+    """Point -> what the class loses with it, or lost when it was smaller."""
+    seen: LongVector
+    """Point -> when its bound was computed."""
+    standing: IntVector
+    """The points with rows left."""
+    worth: LongVector
+    """Label -> what it is worth to the class."""
+    inside: LongVector
+    """Label -> rows in the class."""
+    demand_of: LongVector
+    """Label -> demand."""
+    kinds_left: IntVector
+    chosen_kinds: IntVector
+    grown: LongVector
+    """Code of any column -> what that column loses with it."""
+    low: LongVector
+    """Ends of the class, per column."""
+    high: LongVector
+    different: LongVector
+    """Demand -> labels in the class."""
+    spare: LongVector
+    """Demand -> labels that the classes to come can do without."""
 
 
 @njit(cache=True, nogil=True)
@@ -110,22 +133,22 @@ def _widen(shape, node, loss, j, low, high, grown):
 @njit(cache=True, nogil=True)
 def _draw(pool, atom, change):
     """Take a row of an atom out of the pool (change = -1), or put it back (1)."""
+    left, listed, place, live, rows = pool.left, pool.listed, pool.place, pool.live, pool.rows
     kind = pool.kind[atom]
-    begin = pool.start[kind]
-    if change > 0 and pool.left[atom] == 0:
-        pool.live[kind] += 1
-    if pool.left[atom] + min(change, 0) == 0:
+    if change > 0 and left[atom] == 0:
+        live[kind] += 1
+    if left[atom] + min(change, 0) == 0:
         # The atom changes places with the last live one, or with the first that is not.
-        here, there = pool.place[atom], begin + pool.live[kind] - 1
-        other = pool.listed[there]
-        pool.listed[here], pool.listed[there] = other, atom
-        pool.place[other], pool.place[atom] = here, there
+        here, there = place[atom], pool.start[kind] + live[kind] - 1
+        other = listed[there]
+        listed[here], listed[there] = other, atom
+        place[other], place[atom] = here, there
         if change < 0:
-            pool.live[kind] -= 1
-    pool.left[atom] += change
+            live[kind] -= 1
+    left[atom] += change
     pool.point_rows[pool.point[atom]] += change
-    for j in range(pool.labels.shape[1]):
-        pool.rows[pool.labels[kind, j]] += change
+    for d in range(pool.labels.shape[1]):
+        rows[pool.labels[kind, d]] += change
 
 
 @njit(cache=True, nogil=True)
@@ -133,69 +156,65 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
     """Grow classes until no further one can be completed; return after about `patience` visits of points.
 
     While a class is short of labels it takes the row that brings most of those missing, later the one that brings
-    least; among those the row that makes the class lose least. The next seed is the row that loses most together
-    with the last one (`Rules.farthest`). Equals are decided by the number of their atom. What a row loses with a
-    class only grows with the class, so former losses are bounds: all points are looked at once per class, later only
-    those whose bound does not rule them out. O(classes x points x columns + rows x (kinds + atoms)).
+    least (any, where it is guarded); among those the row that makes the class lose least. The next seed is the row
+    that loses most together with the last one (`Rules.farthest`). Equals are decided by the number of their atom.
+    What a row loses with a class only grows with the class, so former losses are bounds: all points are looked at
+    once per class, later only those whose bound does not rule them out.
+    O(classes x points x columns + rows x (kinds + atoms)).
 
     A guarded class leaves, for the v classes that are wanted after it, labels enough: v classes with p labels each
     exist just if the labels, each counted at most v times, add up to p v. A class that cannot be completed so gives
     its rows back, and one class fewer is wanted.
     """
-    state, far = desk.state, desk.far
-    points, width = pool.codes.shape
-    kinds, demands = pool.labels.shape
-    bound = np.zeros(points, np.int64)
-    seen = np.zeros(points, np.int64)
-    worth = np.zeros(len(pool.rows), np.int64)
-    kinds_left = np.zeros(kinds, np.int32)
-    chosen_kinds = np.zeros(kinds, np.int32)
-    cells = 0
-    for j in range(width):
-        cells += shape[j, 0]
-    grown = np.zeros(cells, np.int64)
-    low = np.zeros(width, np.int64)
-    high = np.zeros(width, np.int64)
-    inside = np.zeros(len(pool.rows), np.int64)
-    demand_of = np.zeros(len(pool.rows), np.int64)
-    for kind in range(kinds):
-        for d in range(demands):
-            demand_of[pool.labels[kind, d]] = d
-    different = np.zeros(demands, np.int64)
-    spare = np.zeros(demands, np.int64)
-    standing = np.empty(points, np.int32)
-    standing_points = 0
+    # Fields are taken out once: every access to a field of a tuple costs time to compile.
+    state, far, drawn, owner = desk.state, desk.far, desk.atom, desk.owner
+    codes, point_of, labels, rows = pool.codes, pool.point, pool.labels, pool.rows
+    live, start, listed, point_rows = pool.live, pool.start, pool.listed, pool.point_rows
+    k, p, most, share, guarded = rules.k, rules.p, rules.most, rules.share, rules.guarded
+    points, width = codes.shape
+    kinds, demands = labels.shape
+    bound, seen, standing = desk.bound, desk.seen, desk.standing
+    worth, inside, demand_of = desk.worth, desk.inside, desk.demand_of
+    kinds_left, chosen_kinds = desk.kinds_left, desk.chosen_kinds
+    grown, low, high, different, spare = desk.grown, desk.low, desk.high, desk.different, desk.spare
     for point in range(points):
-        if pool.point_rows[point] > 0:
-            standing[standing_points] = point
-            standing_points += 1
+        seen[point] = 0
+    standing_points = -1
+    # A label that nobody misses is spared, unless a guard sees to that: then only loss counts.
+    extra = 0 if guarded else -1
     now = 0
     visits = 0
     while state[4] == 0 and visits < patience:
-        if state[3] < rules.k:
+        if state[3] < k:
             state[4] = 1
             break
+        if standing_points < 0:
+            standing_points = 0
+            for point in range(points):
+                if point_rows[point] > 0:
+                    standing[standing_points] = point
+                    standing_points += 1
         begin = state[0]
-        state[2] = min(state[2], state[3] // rules.k)
-        later = max(state[2] - 1, 0) if rules.guarded else 0
-        rest = state[3] - rules.k
+        state[2] = min(state[2], state[3] // k)
+        later = max(state[2] - 1, 0) if guarded else 0
+        rest = state[3] - k
         for d in range(demands):
-            spare[d] = -rules.p[d] * later
+            spare[d] = -p[d] * later
             different[d] = 0
         frequent = 0
-        for label in range(len(pool.rows)):
+        for label in range(len(rows)):
             inside[label] = 0
-            spare[demand_of[label]] += min(pool.rows[label], later)
+            spare[demand_of[label]] += min(rows[label], later)
         hardest = 0
         for d in range(demands):
-            if spare[d] * rules.p[hardest] < spare[hardest] * rules.p[d]:
+            if spare[d] * p[hardest] < spare[hardest] * p[d]:
                 hardest = d
-        for label in range(len(pool.rows)):
-            frequent += 1 if demand_of[label] == hardest and pool.rows[label] > later else 0
-        rare = rules.p[hardest] - frequent if later > 0 else 0
+        for label in range(len(rows)):
+            frequent += 1 if demand_of[label] == hardest and rows[label] > later else 0
+        rare = p[hardest] - frequent if later > 0 else 0
         standing_kinds = 0
         for kind in range(kinds):
-            if pool.live[kind] > 0:
+            if live[kind] > 0:
                 kinds_left[standing_kinds] = kind
                 standing_kinds += 1
         size = 0
@@ -203,23 +222,23 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
         while True:
             missing = False
             for d in range(demands):
-                missing |= different[d] < rules.p[d]
-            if size >= rules.k and not missing:
+                missing |= different[d] < p[d]
+            if size >= k and not missing:
                 complete = True
                 break
-            for label in range(len(pool.rows)):
+            for label in range(len(rows)):
                 d = demand_of[label]
-                lack = rules.p[d] - different[d]
-                scarce = pool.rows[label] <= later
-                if inside[label] >= rules.most[label] or (scarce and spare[d] < 1):
+                lack = p[d] - different[d]
+                scarce = rows[label] <= later
+                if inside[label] >= most[label] or (scarce and spare[d] < 1):
                     worth[label] = FORBIDDEN
                     continue
                 worth[label] = 0
                 if inside[label] == 0:
-                    worth[label] = -1 if not missing else lack * (demands + 1) if lack > 0 else 1
+                    worth[label] = extra if not missing else lack * (demands + 1) if lack > 0 else -extra
                     if missing and d == hardest and scarce and rare > 0 and lack > 0:
                         worth[label] += RARE
-                if rules.share[label] <= 1.0 and pool.rows[label] > rules.share[label] * rest + 1e-9:
+                if share[label] <= 1.0 and rows[label] > share[label] * rest + 1e-9:
                     worth[label] += MUST
             # In a class that is short, less is brought by a row with no missing label, whatever else it brings.
             best = np.int64(demands + 1) if missing else np.int64(-demands)
@@ -228,8 +247,8 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                 kind = kinds_left[at]
                 total = np.int64(0)
                 for d in range(demands):
-                    total += worth[pool.labels[kind, d]]
-                if total >= best and pool.live[kind] > 0:
+                    total += worth[labels[kind, d]]
+                if total >= best and live[kind] > 0:
                     equals = 0 if total > best else equals
                     best = total
                     chosen_kinds[equals] = kind
@@ -240,9 +259,9 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
             least = np.int64(-1)
             for turn in range(equals):
                 kind = chosen_kinds[turn]
-                for at in range(pool.start[kind], pool.start[kind] + pool.live[kind]):
-                    atom = pool.listed[at]
-                    point = pool.point[atom]
+                for at in range(start[kind], start[kind] + live[kind]):
+                    atom = listed[at]
+                    point = point_of[atom]
                     if size == 0:
                         if far[point] > least or (far[point] == least and atom < chosen):
                             least, chosen = far[point], atom
@@ -252,7 +271,7 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                     if seen[point] != now:
                         total = np.int64(0)
                         for j in range(width):
-                            total += grown[shape[j, 5] + pool.codes[point, j]]
+                            total += grown[shape[j, 5] + codes[point, j]]
                         bound[point] = total
                         seen[point] = now
                         if chosen >= 0 and (total > least or (total == least and atom > chosen)):
@@ -260,22 +279,22 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                     least, chosen = bound[point], atom
             kind = pool.kind[chosen]
             for d in range(demands):
-                label = pool.labels[kind, d]
-                if pool.rows[label] <= later:
+                label = labels[kind, d]
+                if rows[label] <= later:
                     spare[d] -= 1
                     if d == hardest and inside[label] == 0:
                         rare -= 1
                 different[d] += 1 if inside[label] == 0 else 0
                 inside[label] += 1
-            _draw(pool, chosen, -1)
-            desk.atom[state[0]] = chosen
-            desk.owner[state[0]] = state[1]
+            _draw(pool, chosen, np.int64(-1))
+            drawn[state[0]] = chosen
+            owner[state[0]] = state[1]
             state[0] += 1
             state[3] -= 1
-            point = pool.point[chosen]
+            point = point_of[chosen]
             now += 1
             for j in range(width):
-                code = pool.codes[point, j]
+                code = codes[point, j]
                 if size == 0:
                     low[j] = high[j] = code
                 elif low[j] <= code <= high[j]:
@@ -286,13 +305,13 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                 kept = 0
                 for at in range(standing_points):
                     point = standing[at]
-                    if pool.point_rows[point] == 0 and point != pool.point[chosen]:
+                    if point_rows[point] == 0 and point != point_of[chosen]:
                         continue
                     standing[kept] = point
                     kept += 1
                     total = np.int64(0)
                     for j in range(width):
-                        total += grown[shape[j, 5] + pool.codes[point, j]]
+                        total += grown[shape[j, 5] + codes[point, j]]
                     bound[point] = total
                     far[point] = total if rules.farthest else 0
                     seen[point] = now
@@ -306,12 +325,8 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
         while state[0] > begin:
             state[0] -= 1
             state[3] += 1
-            _draw(pool, desk.atom[state[0]], 1)
-        standing_points = 0
-        for point in range(points):
-            if pool.point_rows[point] > 0:
-                standing[standing_points] = point
-                standing_points += 1
+            _draw(pool, np.int64(drawn[state[0]]), np.int64(1))
+        standing_points = -1
         if later == 0:
             state[4] = 1
         state[2] -= 1

@@ -17,8 +17,8 @@ from shoal.table import CodedTable
 class PK(Method):
     """`greedy-p-k` where rows limit the number of classes, `enhanced-p-k` where sensitive values do.
 
-    The other one is tried too where the first does not reach the bound on the number of classes; the one with more
-    classes that can be told apart wins, then the one that loses less.
+    Where rows are the limit both may reach the bound on the number of classes, and where values are, enhanced-p-k may
+    miss it; then both are tried. The one with more classes wins, then the one that loses less.
     """
 
     name: ClassVar[str] = "p-k"
@@ -29,8 +29,8 @@ class PK(Method):
         """Choose by the feasibility bound; at worst the cost of both methods."""
         guarded = limited_by_values(table, requirements, run)
         best = cluster(table, requirements, run, guarded=guarded)
-        if best.classes < best.bound:
+        if best.classes < best.bound or not guarded:
             other = cluster(table, requirements, run, guarded=not guarded)
-            if (-other.shown, other.loss) < (-best.shown, best.loss):
+            if (-other.classes, other.loss) < (-best.classes, best.loss):
                 best, guarded = other, not guarded
         return best.release(table, chosen="enhanced-p-k" if guarded else "greedy-p-k")

@@ -31,8 +31,7 @@ class Clustering:
     class_of: IntVector
     """Row -> class; -1 for a suppressed row."""
     classes: int
-    shown: int
-    """Classes that can be told apart: those that read alike are one to an outsider."""
+    """Some of them may read alike in the end, and are one class to an outsider."""
     loss: int
     """What all rows lose together, in the units of `range_losses`."""
     bound: int
@@ -62,8 +61,6 @@ def cluster(
     than k, p, distinct l and (alpha,k) are met by merging the classes that fall short with near ones. Raises
     InfeasibleError where too many rows would have to be suppressed. See `grow_classes` for the cost.
     """
-    from shoal.kernels.grouping import distinct
-
     problem = _Problem(table, requirements, run)
     names, blocks = _blocks(table, requirements)
     class_of = np.full(table.rows, -1, np.int32)
@@ -77,9 +74,8 @@ def cluster(
         problem.done += len(rows)
     low, high = closures(table, class_of, classes)
     loss = int(problem.loss(low, high) @ np.bincount(class_of[class_of >= 0], minlength=classes))
-    shown = len(distinct(np.hstack([low, high]))[1])
     far = outlook(table, requirements)
-    return Clustering(class_of, classes, shown, loss, bound, tuple(names), str(far) if far else "")
+    return Clustering(class_of, classes, loss, bound, tuple(names), str(far) if far else "")
 
 
 def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -> bool:
@@ -107,6 +103,8 @@ class _Labels:
     """``[rows, demands]``"""
     rows: LongVector
     """Label -> rows."""
+    demand: LongVector
+    """Label -> demand."""
     share: FloatVector
     """Label -> largest permitted share of a class; above 1: any."""
     size: int
@@ -151,7 +149,9 @@ class _Problem:
                 share[~demand.capped[values]] = 2.0
         size = self.demands.size(counts, shares)
         most = self.demands.bound(counts, size)
-        return _Labels(of.astype(np.int32), np.concatenate(counts), np.concatenate(shares), size, most)
+        demand_of = np.repeat(np.arange(len(counts)), [len(own) for own in counts])
+        rows_of, share_of = np.concatenate(counts), np.concatenate(shares)
+        return _Labels(of.astype(np.int32), rows_of, demand_of, share_of, size, most)
 
     def block(self, rows: LongVector, labels: _Labels, guarded: bool, at_random: bool) -> IntVector:
         """Return the classes of the rows of one block, 0, 1, .."""
@@ -203,18 +203,13 @@ class _Problem:
         self, pool: Any, labels: _Labels, guarded: bool, farthest: bool
     ) -> tuple[IntVector, IntVector, int]:
         """Run the kernel to its end; return the drawn atoms, the class of each draw, and the number of classes."""
-        from shoal.kernels.p_k import Desk, Rules, grow_classes
+        from shoal.kernels.p_k import Rules, grow_classes
 
         rows = int(pool.left.sum())
         most = np.where(labels.share > 1, rows, np.floor(np.minimum(labels.share, 1.0) * labels.size + 1e-9))
         p = np.array([demand.p for demand in self.demands.each], np.int64)
         rules = Rules(labels.size, p, most.astype(np.int64), labels.share, guarded, farthest)
-        desk = Desk(
-            state=np.array([0, 0, labels.most_classes, rows, 0], np.int64),
-            far=np.zeros(len(pool.codes), np.int64),
-            atom=np.zeros(rows, np.int32),
-            owner=np.zeros(rows, np.int32),
-        )
+        desk = _desk(pool, labels, int(self.losses[0][:, 0].sum()))
         while desk.state[4] == 0:
             self.run.progress("grow", (self.done + int(desk.state[0])) / self.table.rows)
             grow_classes(pool, *self.losses, rules, desk, PATIENCE)
@@ -290,4 +285,39 @@ def _pool(
         labels=labels,
         rows=rows.copy(),
         point_rows=np.bincount(point, weights=left, minlength=len(codes)).astype(np.int64),
+    )
+
+
+def _desk(pool: Any, labels: _Labels, codes: int) -> Any:
+    """Return working memory for the kernel; `codes` is how many all columns have."""
+    from shoal.kernels.p_k import Desk
+
+    points, width = pool.codes.shape
+    kinds, demands = pool.labels.shape
+    rows = int(pool.left.sum())
+
+    def longs(size: int) -> LongVector:
+        return np.zeros(size, np.int64)
+
+    def integers(size: int) -> IntVector:
+        return np.zeros(size, np.int32)
+
+    return Desk(
+        state=np.array([0, 0, labels.most_classes, rows, 0], np.int64),
+        far=longs(points),
+        atom=integers(rows),
+        owner=integers(rows),
+        bound=longs(points),
+        seen=longs(points),
+        standing=integers(points),
+        worth=longs(len(pool.rows)),
+        inside=longs(len(pool.rows)),
+        demand_of=labels.demand,
+        kinds_left=integers(kinds),
+        chosen_kinds=integers(kinds),
+        grown=longs(codes),
+        low=longs(width),
+        high=longs(width),
+        different=longs(demands),
+        spare=longs(demands),
     )
