@@ -15,6 +15,7 @@ from shoal.methods import hybrid_mondrian as module
 from shoal.methods.hybrid_mondrian import HybridMondrian, Relocate, relocate_within
 from shoal.methods.mondrian import Mondrian
 from shoal.methods.relocation import VARIANTS, Allowance
+from shoal.models import MODELS
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity
@@ -151,7 +152,7 @@ def test_sensitive_values_stay_where_they_were():
         assert diverse.verify(published_by(table, release), table).holds
 
 
-@pytest.mark.parametrize("base", ["mondrian", "full-domain", "incognito"])
+@pytest.mark.parametrize("base", ["mondrian", "full-domain", "incognito", "agglomerative"])
 def test_relocation_improves_the_release_of_any_method(base):
     random = np.random.default_rng(5)
     data = pl.DataFrame({"a": random.integers(0, 30, 80), "b": random.integers(0, 9, 80)})
@@ -160,6 +161,14 @@ def test_relocation_improves_the_release_of_any_method(base):
     published = published_by(table, release)
     assert HybridK(k=5, budget=0.05).verify(published, table).holds
     assert release.facts["loss_with_relocation"] < release.facts["loss_without_relocation"]
+
+
+@pytest.mark.parametrize("base", ["k-k", "nearest"])
+def test_rows_with_cells_of_their_own_are_not_narrowed(base):
+    table = ages([20, 21, 22, 23, 65, 66])
+    asked = Requirements(models=(MODELS["k-k" if base == "k-k" else "k-1"](k=2),))
+    with pytest.raises(PolicyError, match="whole classes"):
+        Relocate(base=base, budget=0.3).anonymize(table, asked, Run.start(1))
 
 
 def test_wrong_options_are_named():

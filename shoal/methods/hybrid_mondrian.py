@@ -105,8 +105,12 @@ class Relocate(Method):
         """Run the other method, then relocate within its classes; see `relocate_within`."""
         from shoal.methods import METHODS
 
-        base = METHODS[self.base]().anonymize(table, group_rules(requirements), run)
-        if base.sets is not None or base.bucket_of is not None or base.shown_from is not None:
+        rules = group_rules(requirements)
+        base = METHODS[self.base]().anonymize(table, rules, run)
+        sizes = np.bincount(base.region_of[base.region_of >= 0], minlength=len(base.low))
+        # Rows with cells of their own would shrink to their own values.
+        alone = sizes.min(initial=rules.k) < max(rules.k, 2)
+        if base.sets is not None or base.bucket_of is not None or base.shown_from is not None or alone:
             raise PolicyError(
                 [
                     Problem(

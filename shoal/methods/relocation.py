@@ -13,7 +13,7 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.models.base import Model
-from shoal.models.hybrid import HybridK
+from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.requirements import Requirements
 from shoal.table import CodedTable
@@ -61,13 +61,13 @@ class Allowance:
 
 
 def group_rules(requirements: Requirements, measure: str = "") -> Requirements:
-    """Return the rules over classes that steer a search, with the k of hybrid k-anonymity among them.
+    """Return the requirements that steer a search, with the k of hybrid k-anonymity among them.
 
     Limits on untrue cells are kept by the budget of the method, and verified afterwards like everything else.
     """
-    hybrid = [KAnonymity(k=m.k) for m in requirements.models if isinstance(m, HybridK) and m.k > 1]
-    rules: tuple[Model, ...] = (*requirements.group_models, *hybrid)
-    return replace(requirements, models=rules, measure=measure or requirements.measure)
+    rules: list[Model] = [m for m in requirements.models if not isinstance(m, HybridK | AlphaHybrid)]
+    rules += [KAnonymity(k=m.k) for m in requirements.models if isinstance(m, HybridK) and m.k > 1]
+    return replace(requirements, models=tuple(rules), measure=measure or requirements.measure)
 
 
 def critical(degrees: int, alpha: float) -> float:
