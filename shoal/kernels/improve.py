@@ -448,14 +448,17 @@ def _closest(codes, item, candidates, found, size, loss, box, budget, shape, tab
 def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end):
     """Send rows of the clusters ``begin..end`` to neighbours, where that costs less; return what was gained.
 
-    First single rows of a cluster with more than k, then all rows of a cluster at once, one after the other.
-    O(rows x candidates x columns).
+    First single rows of a cluster with more than k; then the rows below or above a code in some column, as long as k
+    stay; at last all rows. Rows that go together go one after the other.
+    O(rows x candidates x columns) for single rows, times the codes that are tried at worst.
     """
     cluster_of, head, next_row, size, loss, box, changed, _seen, clock = clusters
     width = len(shape)
     rows = np.empty(LARGEST, np.int64)
     items = np.empty(LARGEST, np.int64)
     stays = np.empty(LARGEST, np.int64)
+    goes = np.empty(LARGEST, np.int64)
+    keeps = np.empty(LARGEST, np.int64)
     target = np.empty(LARGEST, np.int64)
     old_box = np.empty((LARGEST, 2 * width), np.int64)
     old_loss = np.empty(LARGEST, np.float64)
@@ -506,51 +509,81 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
             if stays[i]:
                 next_row[rows[i]] = head[a]
                 head[a] = rows[i]
-        now, spent, moved = size[a] * loss[a], 0.0, 0
-        complete = True
-        for i in range(count):
-            if not stays[i]:
-                continue
-            b, growth, new_loss = _closest(
-                codes,
-                items[i],
-                candidates,
-                found,
-                size,
-                loss,
-                box,
-                now - spent - LEAST_GAIN,
-                shape,
-                table,
-                wide,
-            )
-            if b < 0:
-                complete = False
+        # Then the rows beyond a code in some column, or all rows (the last turn), go together.
+        for turn in range(2 * width * count + 1):
+            if size[a] == 0:
                 break
-            target[moved], old_loss[moved] = b, loss[b]
-            old_box[moved] = box[b]
-            moved += 1
-            spent += growth
-            size[b] += 1
-            loss[b] = new_loss
-            _add(codes, items[i], box[b])
-        if complete:
-            gained += now - spent
-            clock[0] += 1
-            moved = 0
+            everyone = turn == 2 * width * count
+            gone = size[a]
+            budget = size[a] * loss[a]
+            if everyone:
+                goes[:count] = stays[:count]
+            else:
+                j, i = turn // (2 * count), turn % count
+                if not stays[i] or size[a] == k:
+                    continue
+                code, above = codes[items[i], j], turn // count % 2
+                gone = 0
+                for h in range(count):
+                    beyond = codes[items[h], j] > code if above else codes[items[h], j] < code
+                    goes[h] = stays[h] if beyond else 0
+                    gone += goes[h]
+                    if stays[h] and codes[items[h], j] == code and h < i:
+                        gone = count + 1
+                        break
+                if gone == 0 or size[a] - gone < k:
+                    continue
+                for h in range(count):
+                    keeps[h] = stays[h] - goes[h]
+                without = _cover(codes, items, keeps, 1, count, shape, table, wide, own)
+                budget -= (size[a] - gone) * without
+                if budget <= gone * LEAST_GAIN:
+                    continue
+            spent, moved = 0.0, 0
             for i in range(count):
-                if stays[i]:
+                if not goes[i]:
+                    continue
+                b, growth, new_loss = _closest(
+                    codes, items[i], candidates, found, size, loss, box, budget - spent - LEAST_GAIN, shape, table, wide
+                )
+                if b < 0:
+                    break
+                target[moved], old_loss[moved] = b, loss[b]
+                old_box[moved] = box[b]
+                moved += 1
+                spent += growth
+                size[b] += 1
+                loss[b] = new_loss
+                _add(codes, items[i], box[b])
+            if moved < gone:
+                for m in range(moved - 1, -1, -1):
+                    b = target[m]
+                    size[b] -= 1
+                    loss[b] = old_loss[m]
+                    box[b] = old_box[m]
+                continue
+            gained += budget - spent
+            clock[0] += 1
+            changed[a] = clock[0]
+            size[a] -= gone
+            if not everyone:
+                loss[a] = without
+                box[a] = own
+            moved = 0
+            head[a] = -1
+            for i in range(count - 1, -1, -1):
+                if stays[i] and not goes[i]:
+                    next_row[rows[i]] = head[a]
+                    head[a] = rows[i]
+            for i in range(count):
+                if goes[i]:
                     b = target[moved]
                     moved += 1
                     next_row[rows[i]] = head[b]
                     head[b] = rows[i]
                     cluster_of[items[i]] = b
                     changed[b] = clock[0]
-            head[a], size[a], loss[a] = -1, 0, 0.0
-        else:
-            for m in range(moved - 1, -1, -1):
-                b = target[m]
-                size[b] -= 1
-                loss[b] = old_loss[m]
-                box[b] = old_box[m]
+                    stays[i] = 0
+            if everyone:
+                loss[a] = 0.0
     return gained
