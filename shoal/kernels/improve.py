@@ -544,7 +544,17 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
                 if not goes[i]:
                     continue
                 b, growth, new_loss = _closest(
-                    codes, items[i], candidates, found, size, loss, box, budget - spent - LEAST_GAIN, shape, table, wide
+                    codes,
+                    items[i],
+                    candidates,
+                    found,
+                    size,
+                    loss,
+                    box,
+                    budget - spent - LEAST_GAIN,
+                    shape,
+                    table,
+                    wide,
                 )
                 if b < 0:
                     break
