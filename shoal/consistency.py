@@ -14,6 +14,9 @@ from shoal.published import Published
 from shoal.release import ValueSets
 from shoal.table import Attribute, CodedTable
 
+DENSE = 1 << 28
+"""Up to so many pairs of classes and values are marked in one array of bits; sorted keys take over beyond."""
+
 
 class Tree(NamedTuple):
     """A tree of tight boxes over distinct rows, nodes in preorder; see `shoal.kernels.consistency.plant_boxes`."""
@@ -177,6 +180,12 @@ def consistency(published: Published, original: CodedTable) -> Consistency:
     if published.sets is not None:
         start, links = _within_sets(people, published.sets, start, links)
     pairs = _pairs(published, people, original.rows)
+    if (
+        pairs is not None
+        and published.sets is not None
+        and not _linked(pairs, start, links, len(people.weight))
+    ):
+        pairs = None
     size = published.sizes
     missing = original.rows - published.rows
     if missing:
@@ -202,22 +211,38 @@ def _pairs(published: Published, people: People, rows: int) -> tuple[IntVector, 
     codes, at = people.codes[who[shown]], what[shown]
     assert published.low is not None
     assert published.high is not None
-    if np.any(codes < published.low[at]) or np.any(codes > published.high[at]) or published.sets is not None:
+    if np.any(codes < published.low[at]) or np.any(codes > published.high[at]):
         return None
     return who, what
+
+
+def _linked(pairs: tuple[IntVector, IntVector], start: LongVector, links: IntVector, people: int) -> bool:
+    """Whether everybody fits the class that they belong to; people without a published row are left aside."""
+    who, what = pairs
+    shown = what < len(start) - 1
+    fitting = np.repeat(np.arange(len(start) - 1, dtype=np.int64), np.diff(start)) * people + links
+    return bool(np.isin(what[shown].astype(np.int64) * people + who[shown], fitting).all())
 
 
 def _within_sets(
     people: People, sets: ValueSets, start: LongVector, links: IntVector
 ) -> tuple[LongVector, IntVector]:
-    """Keep the links whose every value is in the published set, not only between its ends."""
-    columns = people.codes.shape[1]
-    class_of = np.repeat(np.arange(len(start) - 1, dtype=np.int64), np.diff(start))
-    width = int(people.codes.max(initial=0)) + 1
-    cell = np.repeat(np.arange(len(sets.start) - 1, dtype=np.int64), np.diff(sets.start))
-    shown = cell * width + sets.codes[: sets.start[-1]]
+    """Keep the links whose every value is in the published set, not only between its ends. O(links x columns)."""
+    from shoal.value_sets import column_sets
+
+    columns, classes = people.codes.shape[1], len(start) - 1
+    class_of = np.repeat(np.arange(classes, dtype=np.int64), np.diff(start))
     keep = np.ones(len(links), np.bool_)
     for j in range(columns):
-        keep &= np.isin((class_of * columns + j) * width + people.codes[links, j], shown)
-    kept = np.bincount(class_of[keep], minlength=len(start) - 1)
+        begins, codes = column_sets(sets, columns, j)
+        width = int(max(codes.max(initial=0), people.codes[:, j].max(initial=0))) + 1
+        shown = np.repeat(np.arange(classes, dtype=np.int64), np.diff(begins)) * width + codes
+        wanted = class_of * width + people.codes[links, j]
+        if classes * width <= DENSE:
+            inside = np.zeros(classes * width, np.bool_)
+            inside[shown] = True
+            keep &= inside[wanted]
+        else:
+            keep &= np.isin(wanted, shown)
+    kept = np.bincount(class_of[keep], minlength=classes)
     return np.concatenate(([0], np.cumsum(kept))).astype(np.int64), links[keep]

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.published import Published
-from shoal.release import ValueSets
 from shoal.table import Attribute, CodedTable
+from shoal.value_sets import column_sets
 
 
 class Measure(ABC):
@@ -125,11 +125,3 @@ class ClassMeasure(Measure):
     def value(self, published: Published, original: CodedTable | None, k: int) -> float:
         """Measure the published classes."""
         return self.of_sizes(published.sizes, published.suppressed, k)
-
-
-def column_sets(sets: ValueSets, columns: int, column: int) -> tuple[LongVector, IntVector]:
-    """Return the value sets of one column: where each class's set starts, and all their codes."""
-    lengths = np.diff(sets.start)
-    mine = np.arange(len(lengths)) % columns == column
-    start = np.concatenate(([0], np.cumsum(lengths[mine]))).astype(np.int64)
-    return start, sets.codes[: sets.start[-1]][np.repeat(mine, lengths)]

@@ -22,7 +22,7 @@ MOST_LINKS = 200_000
 """In larger graphs no k disjoint assignments are looked for."""
 SMALL = 10
 """Components of so many rows at most are counted out."""
-MOST_COMPONENTS = 50
+MOST_COMPONENTS = 20
 """More are not counted out."""
 
 
