@@ -685,3 +685,17 @@ def test_the_loss_without_relocation_is_told(example):
     release = published_by(example, Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)))
     assert facts["loss_without_relocation"] == pytest.approx(lm.value(baseline, example, 3))
     assert facts["loss_with_relocation"] == pytest.approx(lm.value(release, example, 3))
+
+
+@pytest.mark.parametrize(("k", "suppression"), [(5, 0.0), (50, 0.0), (5, 0.05)])
+def test_without_a_budget_adult_gets_the_optimum_of_full_domain(adult, k, suppression):
+    names = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
+    plans = [ColumnPlan(n, "quasi", adult / f"adult_hierarchy_{n}.csv") for n in (*names, "salary-class")]
+    table = encode(pl.read_csv(adult / "adult.csv", separator=";", infer_schema=False), plans)
+    requirements = plain(k, suppression)
+    expected_ = FullDomain().anonymize(table, requirements, Run.start(1))
+    release = Hybrid(budget=0.0).anonymize(table, requirements, Run.start(1))
+    assert release.levels == expected_.levels
+    np.testing.assert_array_equal(release.region_of, expected_.region_of)
+    assert release.facts["changed_cells"] == 0
+    assert release.facts["loss_with_relocation"] == release.facts["loss_without_relocation"]
