@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         ShoalError,
         ViolationError,
     )
+    from shoal.network.anonymize import NetworkResult, anonymize_network
+    from shoal.network.judging import audit_network
     from shoal.pipeline import anonymize
     from shoal.policy import Policy
     from shoal.release import Release
@@ -33,6 +35,7 @@ _PLACES = {
     "HierarchyError": "shoal.errors",
     "InfeasibleError": "shoal.errors",
     "OutputError": "shoal.errors",
+    "NetworkResult": "shoal.network.anonymize",
     "Policy": "shoal.policy",
     "PolicyError": "shoal.errors",
     "Release": "shoal.release",
@@ -40,8 +43,10 @@ _PLACES = {
     "ShoalError": "shoal.errors",
     "ViolationError": "shoal.errors",
     "anonymize": "shoal.pipeline",
+    "anonymize_network": "shoal.network.anonymize",
     "attack": "shoal.attacking",
     "audit": "shoal.auditing",
+    "audit_network": "shoal.network.judging",
 }
 
 __all__ = [
@@ -50,6 +55,7 @@ __all__ = [
     "Exposure",
     "HierarchyError",
     "InfeasibleError",
+    "NetworkResult",
     "OutputError",
     "Policy",
     "PolicyError",
@@ -58,8 +64,10 @@ __all__ = [
     "ShoalError",
     "ViolationError",
     "anonymize",
+    "anonymize_network",
     "attack",
     "audit",
+    "audit_network",
 ]
 
 

@@ -1,0 +1,447 @@
+"""Graphs as sparse rows: growing clusters of alike nodes, and what neighbourhoods give away.
+
+A graph is two arrays: the neighbours of node `x` are ``neighbours[start[x]:start[x + 1]]``, ascending, without `x`
+itself and without duplicates. Every edge is there twice, once from each end.
+
+What columns lose is in `shape`, `node` and `loss`, as `shoal.methods.range_losses` makes them: ``shape[j]`` is the size
+of column `j`, the number of its ordered codes (-1 for a column with a tree), where it starts in `node` and in `loss`,
+its number of levels, and where it starts when the codes of all columns are numbered through.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+
+
+class Atoms(NamedTuple):
+    """Nodes with equal quasi-identifiers and equal labels, block after block."""
+
+    of: IntVector
+    """Node -> atom."""
+    start: LongVector
+    """Atom -> its first place in `nodes`; one more at the end."""
+    nodes: IntVector
+    """The nodes of each atom, those of low degree first, then by number."""
+    codes: IntMatrix
+    """``[atoms, columns]``"""
+    kind: IntVector
+    """Atom -> combination of labels."""
+    block: IntVector
+    """Atom -> block; nodes of different blocks never share a cluster."""
+    block_start: LongVector
+    """Block -> its first atom; one more at the end."""
+
+
+class Progress(NamedTuple):
+    """Where the work stands; changed in place."""
+
+    cluster_of: IntVector
+    """Node -> cluster; -1: none yet."""
+    head: LongVector
+    """Atom -> place in `nodes` of its first node that is in no cluster."""
+    closed: IntVector
+    """Block -> 1 once no further cluster can be completed in it."""
+    state: LongVector
+    """Next place in the order of seeds, clusters made."""
+
+
+@njit(cache=True, nogil=True)
+def _widen(shape, node, loss, j, low, high, grown):
+    """Note for each code of a column the loss of the smallest publishable range over it and over `low` to `high`.
+
+    O(codes of the column). Codes under no common node with these are left as they are: they are in other blocks.
+    """
+    size, ordered, at, out = shape[j, 0], shape[j, 1], shape[j, 3], shape[j, 5]
+    if ordered >= 0:
+        for code in range(size):
+            first, last = min(low, code), max(high, code)
+            if last >= ordered and first != last:
+                grown[out + code] = loss[at + size]
+            else:
+                grown[out + code] = loss[at + last] - loss[at + first]
+        return
+    for level in range(shape[j, 4] - 1, -1, -1):
+        place = shape[j, 2] + level * size
+        own = node[place + low]
+        if node[place + high] != own:
+            break
+        code = own
+        while code < size and node[place + code] == own:
+            grown[out + code] = loss[at + level * size + low]
+            code += 1
+
+
+@njit(cache=True, nogil=True)
+def grow_network_clusters(
+    start,
+    neighbours,
+    order,
+    rank,
+    atoms,
+    labels,
+    p,
+    shape,
+    node,
+    loss,
+    by_loss,
+    by_distance,
+    k,
+    progress,
+    patience,
+):
+    """Grow clusters one after the other, each from the first free node of `order`, until it has k nodes and p labels.
+
+    A cluster takes the node that brings most of the labels it lacks; among those the one with the least
+    ``by_loss * loss + by_distance * distance``: what its nodes lose together with it, and the mean over its members of
+    on how many other nodes the two neighbourhoods differ; among equals the one of least `rank` (by degree). A cluster
+    that cannot be completed is dissolved, and its block closed. Returns after `patience` looks at nodes; go on by
+    calling again.
+
+    Only nodes within two steps of the cluster need a look of their own. For all others the distance depends on the
+    degree alone, so of each atom the node of least degree is enough. Losses never shrink while a cluster grows, so old
+    ones serve as bounds. O(sum of squared degrees) for neighbourhoods, and O(nodes x atoms) looks at most.
+    """
+    nodes = len(start) - 1
+    width = atoms.codes.shape[1]
+    demands = len(p)
+    cluster_of, head = progress.cluster_of, progress.head
+    atom_of, atom_start, atom_nodes, codes, kind_of, block_of, _ = atoms
+    position, clusters = progress.state[0], progress.state[1]
+    degree = np.empty(nodes, np.int32)
+    for x in range(nodes):
+        degree[x] = start[x + 1] - start[x]
+    # The degree of each atom's first free node; -1 where none is free.
+    least_degree = np.empty(len(kind_of), np.int32)
+    for atom in range(len(kind_of)):
+        place = head[atom]
+        while place < atom_start[atom + 1] and cluster_of[atom_nodes[place]] >= 0:
+            place += 1
+        head[atom] = place
+        least_degree[atom] = degree[atom_nodes[place]] if place < atom_start[atom + 1] else -1
+    contact = np.zeros(nodes, np.int32)
+    touched = np.empty(nodes, np.int32)
+    members = np.empty(nodes, np.int32)
+    bound = np.zeros(len(kind_of), np.int64)
+    fresh = np.full(len(kind_of), -1, np.int64)
+    score = np.zeros(len(labels), np.int64)
+    holds = np.full(labels.max() + 1, -1, np.int64)
+    missing = np.zeros(demands, np.int64)
+    low = np.zeros(width, np.int32)
+    high = np.zeros(width, np.int32)
+    # What a cluster that takes in a code loses in its column; codes of all columns numbered through.
+    grown = np.zeros(shape[:, 0].sum(), np.int64)
+    places = np.empty(codes.shape, np.int32)
+    for atom in range(len(codes)):
+        for j in range(width):
+            places[atom, j] = shape[j, 5] + codes[atom, j]
+    standing = np.empty(len(kind_of), np.int32)
+    block = -1
+    count = 0
+    version = 0
+    looks = 0
+    while position < nodes and looks < patience:
+        seed = order[position]
+        own = block_of[atom_of[seed]]
+        if cluster_of[seed] >= 0 or progress.closed[own]:
+            position += 1
+            continue
+        if own != block:
+            block = own
+            count = atoms.block_start[own + 1] - atoms.block_start[own]
+            for at in range(count):
+                standing[at] = atoms.block_start[own] + at
+        kept = 0
+        for at in range(count):
+            atom = standing[at]
+            if least_degree[atom] >= 0:
+                standing[kept] = atom
+                bound[atom] = 0
+                kept += 1
+        count = kept
+        touches = 0
+        size = 0
+        degrees = np.int64(0)
+        short = np.int64(0)
+        for d in range(demands):
+            missing[d] = p[d]
+            short += p[d]
+        chosen = seed
+        while True:
+            # Take the chosen node in.
+            cluster_of[chosen] = clusters
+            members[size] = chosen
+            size += 1
+            degrees += degree[chosen]
+            for at in range(start[chosen], start[chosen + 1]):
+                between = neighbours[at]
+                if cluster_of[between] < 0:
+                    if contact[between] == 0:
+                        touched[touches] = between
+                        touches += 1
+                    contact[between] += 1
+                for further in range(start[between], start[between + 1]):
+                    other = neighbours[further]
+                    if cluster_of[other] < 0:
+                        if contact[other] == 0:
+                            touched[touches] = other
+                            touches += 1
+                        contact[other] += 1
+                looks += degree[between]
+            atom = atom_of[chosen]
+            if atom_nodes[head[atom]] == chosen:
+                place, end = head[atom] + 1, atom_start[atom + 1]
+                while place < end and cluster_of[atom_nodes[place]] >= 0:
+                    place += 1
+                head[atom] = place
+                least_degree[atom] = degree[atom_nodes[place]] if place < end else -1
+            for d in range(demands):
+                label = labels[kind_of[atom], d]
+                if holds[label] != clusters:
+                    holds[label] = clusters
+                    if missing[d] > 0:
+                        missing[d] -= 1
+                        short -= 1
+            if size >= k and short == 0:
+                break
+            version += 1
+            for j in range(width):
+                code = codes[atom, j]
+                if size == 1:
+                    low[j] = high[j] = code
+                elif low[j] <= code <= high[j]:
+                    continue
+                low[j], high[j] = min(low[j], code), max(high[j], code)
+                _widen(shape, node, loss, j, low[j], high[j], grown)
+            if short > 0:
+                for kind in range(len(labels)):
+                    score[kind] = 0
+                    for d in range(demands):
+                        if missing[d] > 0 and holds[labels[kind, d]] != clusters:
+                            score[kind] += missing[d]
+            # Look for the next one: all nodes nearby, then the first free node of each atom as if it were far away.
+            # If it is not, it was looked at before and cost less.
+            chosen = -1
+            most = np.int64(0)
+            least = np.inf
+            looks += count + touches
+            for at in range(touches):
+                x = touched[at]
+                if cluster_of[x] >= 0:
+                    continue
+                differing = np.int64(size) * degree[x] + degrees - 2 * np.int64(contact[x])
+                far = by_distance * differing / size
+                if short == 0 and far > least:
+                    continue
+                atom = atom_of[x]
+                gain = score[kind_of[atom]] if short > 0 else 0
+                if (
+                    block_of[atom] != own
+                    or gain < most
+                    or (gain == most and by_loss * bound[atom] + far > least)
+                ):
+                    continue
+                if fresh[atom] != version:
+                    fresh[atom] = version
+                    total = np.int64(0)
+                    for j in range(width):
+                        total += grown[places[atom, j]]
+                    bound[atom] = total
+                cost = by_loss * bound[atom] + far
+                if gain > most or cost < least or (cost == least and rank[x] < rank[chosen]):
+                    most, least, chosen = gain, cost, x
+            for at in range(count):
+                atom = standing[at]
+                if least_degree[atom] < 0:
+                    continue
+                far = by_distance * (np.int64(size) * least_degree[atom] + degrees) / size
+                if short > 0:
+                    gain = score[kind_of[atom]]
+                    if gain < most or (gain == most and by_loss * bound[atom] + far > least):
+                        continue
+                else:
+                    gain = 0
+                    if by_loss * bound[atom] + far > least:
+                        continue
+                if fresh[atom] != version:
+                    fresh[atom] = version
+                    total = np.int64(0)
+                    for j in range(width):
+                        total += grown[places[atom, j]]
+                    bound[atom] = total
+                cost = by_loss * bound[atom] + far
+                x = atom_nodes[head[atom]]
+                if gain > most or cost < least or (cost == least and rank[x] < rank[chosen]):
+                    most, least, chosen = gain, cost, x
+            if chosen < 0 or (short > 0 and most == 0):
+                break
+        for at in range(touches):
+            contact[touched[at]] = 0
+        if size >= k and short == 0:
+            clusters += 1
+        else:
+            for at in range(size):
+                cluster_of[members[at]] = -1
+            progress.closed[own] = 1
+            holds[:] = -1
+    progress.state[0], progress.state[1] = position, clusters
+
+
+@njit(cache=True, nogil=True)
+def network_contacts(start, neighbours, cluster_of, members, clusters):
+    """Return for each cluster how many edges, and how many common neighbours, pairs of a member and a node of the
+    cluster have. O(sum over members of their neighbours' degrees).
+    """
+    contacts = np.zeros(clusters, np.int64)
+    for x in members:
+        for at in range(start[x], start[x + 1]):
+            between = neighbours[at]
+            if cluster_of[between] >= 0:
+                contacts[cluster_of[between]] += 1
+            for further in range(start[between], start[between + 1]):
+                other = neighbours[further]
+                if other != x and cluster_of[other] >= 0:
+                    contacts[cluster_of[other]] += 1
+    return contacts
+
+
+@njit(cache=True, nogil=True)
+def common_neighbours(start, neighbours):
+    """Return for each place in `neighbours` how many neighbours its two ends share. O(sum of squared degrees)."""
+    common = np.zeros(len(neighbours), np.int32)
+    mark = np.full(len(start) - 1, -1, np.int32)
+    for x in range(len(start) - 1):
+        for at in range(start[x], start[x + 1]):
+            mark[neighbours[at]] = x
+        for at in range(start[x], start[x + 1]):
+            between = neighbours[at]
+            shared = 0
+            for further in range(start[between], start[between + 1]):
+                shared += mark[neighbours[further]] == x
+            common[at] = shared
+    return common
+
+
+@njit(cache=True, nogil=True)
+def ego_keys(start, neighbours, common, noise):
+    """Return a key for the subgraph of each node and its neighbours; equal subgraphs have equal keys.
+
+    A neighbour looks like the number of neighbours it has in the subgraph, and like those numbers of its own
+    neighbours there; `noise` holds a random number for each number of neighbours. Subgraphs that differ only in what
+    two such looks do not show get equal keys, too. O(sum of squared degrees).
+    """
+    keys = np.zeros(len(start) - 1, np.uint64)
+    look = np.zeros(len(start) - 1, np.uint64)
+    mark = np.full(len(start) - 1, -1, np.int32)
+    for x in range(len(start) - 1):
+        for at in range(start[x], start[x + 1]):
+            mark[neighbours[at]] = x
+            look[neighbours[at]] = noise[common[at]]
+        for at in range(start[x], start[x + 1]):
+            between = neighbours[at]
+            around = look[between] * np.uint64(0x9E3779B97F4A7C15)
+            for further in range(start[between], start[between + 1]):
+                if mark[neighbours[further]] == x:
+                    around += look[neighbours[further]]
+            around ^= around >> np.uint64(29)
+            around *= np.uint64(0xBF58476D1CE4E5B9)
+            around ^= around >> np.uint64(32)
+            keys[x] += around
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def pivot_centrality(start, neighbours, pivots):
+    """Return how many shortest paths from `pivots` each node lies on (as shares of all between two ends), the sum of
+    its distances to the pivots, and how many of them it reaches. O(pivots x (nodes + edges)).
+    """
+    nodes = len(start) - 1
+    between = np.zeros(nodes)
+    far = np.zeros(nodes, np.int64)
+    reached = np.zeros(nodes, np.int64)
+    distance = np.empty(nodes, np.int32)
+    paths = np.empty(nodes)
+    share = np.empty(nodes)
+    queue = np.empty(nodes, np.int32)
+    for pivot in pivots:
+        distance[:] = -1
+        paths[:] = 0.0
+        share[:] = 0.0
+        distance[pivot] = 0
+        paths[pivot] = 1.0
+        queue[0] = pivot
+        end, at = 1, 0
+        while at < end:
+            x = queue[at]
+            at += 1
+            far[x] += distance[x]
+            reached[x] += 1
+            for place in range(start[x], start[x + 1]):
+                y = neighbours[place]
+                if distance[y] < 0:
+                    distance[y] = distance[x] + 1
+                    queue[end] = y
+                    end += 1
+                if distance[y] == distance[x] + 1:
+                    paths[y] += paths[x]
+        for at in range(end - 1, 0, -1):
+            x = queue[at]
+            between[x] += share[x]
+            for place in range(start[x], start[x + 1]):
+                y = neighbours[place]
+                if distance[y] == distance[x] - 1:
+                    share[y] += paths[y] / paths[x] * (1.0 + share[x])
+    return between, far, reached
+
+
+@njit(cache=True, nogil=True)
+def neighbours_fit(degrees, low, high, start, other, room, by_high):
+    """Return which clusters may hold a node whose neighbours have these degrees (ascending), by intervals of degrees.
+
+    Nodes of cluster `c` have degrees `low` to `high`, and neighbours among ``other[start[c]:start[c + 1]]``, ascending
+    by `low`, at most `room` from each; `by_high` are the same places, descending by `high`. First there must be room for
+    the highest degrees, however many; that is enough where no interval begins above the least one. Else each degree,
+    from the least on, is given to the fitting cluster whose interval ends first.
+    O(clusters x degrees) as a rule, times the clusters beside each other at worst.
+    """
+    clusters = len(low)
+    wanted = len(degrees)
+    fits = np.zeros(clusters, np.bool_)
+    left = np.zeros(clusters, np.int64)
+    for c in range(clusters):
+        if wanted < low[c] or wanted > high[c]:
+            continue
+        fits[c] = True
+        supply = 0
+        at = start[c]
+        for turn in range(wanted):
+            if supply >= wanted:
+                break
+            degree = degrees[wanted - 1 - turn]
+            while at < start[c + 1] and high[other[by_high[at]]] >= degree:
+                supply += room[by_high[at]]
+                at += 1
+            if supply <= turn:
+                fits[c] = False
+                break
+        if not fits[c] or wanted == 0 or low[other[start[c + 1] - 1]] <= degrees[0]:
+            continue
+        for at in range(start[c], start[c + 1]):
+            left[other[at]] = room[at]
+        for degree in degrees:
+            chosen = -1
+            for at in range(start[c], start[c + 1]):
+                d = other[at]
+                if low[d] > degree:
+                    break
+                if left[d] > 0 and high[d] >= degree and (chosen < 0 or high[d] < high[chosen]):
+                    chosen = d
+            if chosen < 0:
+                fits[c] = False
+                break
+            left[chosen] -= 1
+    return fits

@@ -1,0 +1,253 @@
+"""The whole story of a network: read, encode, cluster, mask, read back, verify, measure, attack, write."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal import frames
+from shoal.arrays import BoolVector, IntVector
+from shoal.auditing import as_policy
+from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
+from shoal.feasibility import explain, refusal, unserved
+from shoal.network.clustering import cluster_network
+from shoal.network.graph import Network, read_network
+from shoal.network.judging import NetworkAudit, encode_nodes, judge_network
+from shoal.network.masked import FORMATS, MaskedNetwork, make_folder, mask
+from shoal.network.sampling import sample_network, sample_tables
+from shoal.policy import Policy
+from shoal.record import NOT_FOR_PUBLICATION, make_record
+from shoal.requirements import Requirements
+from shoal.results import Clock
+from shoal.run import Progress, Run, silent
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NetworkResult(NetworkAudit):
+    """A verified masked network and everything that is known about it."""
+
+    masked: MaskedNetwork
+    nodes: Any
+    """The table of super-nodes, in the kind of frame that was given."""
+    members: Any
+    """The sensitive and plain values of the members of each super-node; None where there are none."""
+    edges: Any
+    """The table of super-edges."""
+    alpha: float
+    cluster_of: IntVector
+    """Node -> row in the table of super-nodes; -1 for a suppressed node. Private."""
+    network: Network
+    """The original, without suppressed nodes: private."""
+    record: dict[str, Any]
+    """The private run record."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for ``--json``."""
+        return {**super().summary(), "alpha": self.alpha, "beta": 1.0 - self.alpha}
+
+    def sample(self, seed: int | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Draw an ordinary graph that fits the masked one: its node table and its edge table."""
+        return sample_tables(sample_network(self.masked, Run.start(seed).random))
+
+    def picture(self) -> str | None:
+        """Return an SVG of the network before and after; None where it is too large. Private: it shows edges."""
+        from shoal.network.picture import picture
+
+        kept = self.cluster_of[self.cluster_of >= 0]
+        return picture(self.network, self.masked, kept)
+
+    def write(self, folder: str | Path, *, kind: str = "csv", force: bool = False) -> list[Path]:
+        """Write the tables and a GraphML file into a folder, all or none."""
+        return write_files(self, Path(folder), kind=kind, force=force)
+
+
+def anonymize_network(
+    nodes: Any,
+    edges: Any = None,
+    policy: Policy | str | Path | None = None,
+    *,
+    id: str | None = None,
+    ends: tuple[str, str] | None = None,
+    alpha: float = 0.5,
+    samples: int = 1,
+    attack: bool = True,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **keywords: Any,
+) -> NetworkResult:
+    """Turn a network into a verified masked one.
+
+    `nodes` and `edges` are tables, paths of tables, or `nodes` alone is a GraphML file or a networkx or igraph graph
+    (see `read_network`). `policy` speaks of the columns of the node table, as in `shoal.anonymize`; its method plays no
+    part. `alpha` weighs attributes, ``1 - alpha`` structure. Structure is measured on so many `samples`.
+    Raises InfeasibleError where no masked network can satisfy the policy, ViolationError where the one made does not.
+    """
+    clock = Clock()
+    chosen = as_policy(policy, keywords)
+    problems = []
+    if not 0.0 <= alpha <= 1.0:
+        problems.append(
+            Problem("alpha", f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}")
+        )
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        problems.append(Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}"))
+    if problems:
+        raise PolicyError(problems)
+    run = Run.start(seed, progress)
+    progress("read", 0.0)
+    with clock("read"):
+        whole = read_network(
+            nodes,
+            edges,
+            id=id,
+            identifiers=chosen.names("identifier"),
+            ends=ends,
+            options=chosen.read_options(),
+        )
+    progress("encode", 0.1)
+    with clock("encode"):
+        full = encode_nodes(whole, chosen)
+        requirements = chosen.requirements([attribute.name for attribute in full.sensitive])
+    reasons = explain(full, requirements)
+    if reasons:
+        raise InfeasibleError("\n".join(reasons))
+    dropped, names = _unserved(full, requirements)
+    network, table = (whole.without(dropped), _part(full, ~dropped)) if names else (whole, full)
+    with clock("cluster"):
+        found = cluster_network(network, table, requirements, float(alpha), run)
+    with clock("mask"):
+        masked, cluster_of = mask(network, table, found.cluster_of, found.clusters, run.random)
+    report = judge_network(
+        masked, chosen, network, full, run, clock, samples=samples, dropped=int(dropped.sum()), attack=attack
+    )
+    if not report.holds:
+        raise ViolationError(_violations(report))
+    place = np.full(whole.nodes, -1, np.int32)
+    place[~dropped] = cluster_of
+    notes = [*report.notes, *([] if seed is None else [NOT_FOR_PUBLICATION])]
+    if names:
+        notes.append(
+            f"nodes that generalization limits leave without a cluster are left out: {'; '.join(names)}"
+        )
+    if found.leftovers:
+        notes.append(f"{found.leftovers:,} nodes were left over and joined the nearest cluster")
+    if found.merged:
+        notes.append(f"{found.merged:,} clusters were merged with others to satisfy the models")
+    parts = {own.name: getattr(report, own.name) for own in fields(report)} | {"notes": tuple(notes)}
+    result = NetworkResult(
+        **parts,
+        masked=masked,
+        nodes=frames.give_back(masked.nodes, whole.kind),
+        members=None if masked.members is None else frames.give_back(masked.members, whole.kind),
+        edges=frames.give_back(masked.edges, whole.kind),
+        alpha=float(alpha),
+        cluster_of=place,
+        network=network,
+        record={},
+    )
+    digest = " ".join(own for own in whole.digests if own) or None
+    record = make_record(result.summary(), digest=digest, policy=chosen.to_toml(), seed=seed)
+    progress("done", 1.0)
+    return replace(result, record=record)
+
+
+def anonymize_network_files(
+    nodes: Any,
+    edges: Any,
+    policy: Policy,
+    folder: Path,
+    *,
+    kind: str = "csv",
+    record: Path | None = None,
+    report: Path | None = None,
+    force: bool = False,
+    **options: Any,
+) -> NetworkResult:
+    """Turn files into a verified masked network in a folder, with its private papers. Nothing is written unless it
+    holds.
+    """
+    for path in (record, report):
+        if path is not None:
+            frames.check_writable(path, force=force, table=False)
+    _check_folder(folder, kind, force=force)
+    result = anonymize_network(nodes, edges, policy, **options)
+    write_files(result, folder, kind=kind, record=record, report=report, force=force)
+    return result
+
+
+def write_files(
+    result: NetworkResult,
+    folder: Path,
+    *,
+    kind: str = "csv",
+    record: Path | None = None,
+    report: Path | None = None,
+    force: bool = False,
+) -> list[Path]:
+    """Write a masked network and its private papers, all or none."""
+    _check_folder(folder, kind, force=force)
+    created = make_folder(folder)
+    try:
+        with frames.Outbox(force=force) as box:
+            written = result.masked.put_into(box, folder, kind)
+            if record is not None:
+                written.append(box.write_text(record, json.dumps(result.record, indent=2) + "\n"))
+            if report is not None:
+                from shoal.network.report import report_html
+
+                written.append(box.write_text(report, report_html(result)))
+    except BaseException:
+        if created and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+    return written
+
+
+def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
+    if kind not in FORMATS:
+        raise OutputError(f"'{kind}' is no format of tables here; known are {', '.join(FORMATS)}")
+    if not folder.exists():
+        if not folder.absolute().parent.is_dir():
+            raise OutputError(f"{folder}: there is no directory {folder.parent}; create it first")
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder")
+    for name in ("nodes", "members", "edges"):
+        frames.check_writable(folder / f"{name}.{kind}", force=force)
+    frames.check_writable(folder / "masked.graphml", force=force, table=False)
+
+
+def _unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str]]:
+    """Return the nodes of blocks that cannot be served, and the names of those blocks; more than may go is an error."""
+    good, names, count = unserved(table, requirements)
+    if count > requirements.suppressible(table.rows) or count == table.rows:
+        raise InfeasibleError(refusal(table, requirements))
+    return ~good[table.block_of], names
+
+
+def _part(table: CodedTable, kept: BoolVector) -> CodedTable:
+    """Return some rows of a table."""
+    return CodedTable(
+        table.attributes,
+        np.asfortranarray(table.codes[kept]),
+        table.sensitive,
+        np.asfortranarray(table.sensitive_codes[kept]),
+        table.kept.filter(pl.Series(kept)) if table.kept.width else table.kept,
+        table.columns,
+    )
+
+
+def _violations(report: NetworkAudit) -> str:
+    lines = [
+        f"  {verdict.model}: required {verdict.required}, reached {verdict.reached}"
+        + (f" ({verdict.detail})" if verdict.detail else "")
+        for verdict in report.verdicts
+        if not verdict.holds
+    ]
+    return "\n".join(["the masked network does not satisfy its policy, so it was not written", *lines])

@@ -1,0 +1,233 @@
+"""Adversaries who know some of the structure around a person, and look for the person in a network."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.network.graph import Network
+from shoal.network.masked import MaskedNetwork
+from shoal.published import Published
+from shoal.table import CodedTable
+
+EFFORT = 300_000_000
+"""About how many steps the costlier attacks may take; in large networks they are tried on some nodes only."""
+MOST_TARGETS = 5_000
+KNOWLEDGE = {
+    "degree": "how many neighbours a person has",
+    "neighbour-degrees": "how many neighbours a person has, and how many each of those has",
+    "subgraph": "the subgraph of a person and all neighbours",
+}
+
+
+@dataclass(frozen=True)
+class NetworkExposure:
+    """How many candidates an adversary is left with, before and after."""
+
+    knowledge: str
+    """A key of `KNOWLEDGE`; with ``+ attributes``, quasi-identifiers are known, too."""
+    targets: int
+    """Nodes that were attacked."""
+    before_least: int
+    before_mean: float
+    before_unique: int
+    """Nodes of the whole original network that nobody else is like."""
+    after_least: int
+    """Fewest nodes that the masked network does not rule out."""
+    after_mean: float
+    at_risk: int
+    """Targets with fewer than k candidates left."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeRanges:
+    """What degrees the nodes of each super-node can have, in some graph that fits the masked network."""
+
+    low: LongVector
+    high: LongVector
+    start: LongVector
+    """Where the super-nodes beside each super-node begin in `other`, itself included if it has inner edges."""
+    other: IntVector
+    """Ascending by `low` of each."""
+    room: LongVector
+    """How many neighbours a node can have in each of them."""
+    by_high: LongVector
+    """The places in `other`, descending by `high` within each super-node."""
+
+
+def degree_ranges(masked: MaskedNetwork) -> DegreeRanges:
+    """Return the least and the highest degree of a node of each super-node, over all graphs that fit.
+
+    Of e edges between s and t nodes a node has at most min(e, t), and at least what does not fit on the other s - 1
+    nodes; the parts of a degree are free of each other, so every number between is possible, too. O(super-edges log).
+    """
+    size, inside = masked.size, masked.inside
+    a, b, count = masked.between
+    own = np.flatnonzero(inside > 0).astype(np.int32)
+    here = np.concatenate([a, b, own])
+    there = np.concatenate([b, a, own])
+    edges = np.concatenate([count, count, inside[own]])
+    within = here == there
+    across = np.where(within, size[here] - 1, size[there])
+    others = np.where(within, (size[here] - 1) * (size[here] - 2) // 2, (size[here] - 1) * size[there])
+    room = np.minimum(edges, across)
+    needed = np.maximum(edges - others, 0)
+    low = np.bincount(here, weights=needed, minlength=len(size)).astype(np.int64)
+    high = np.bincount(here, weights=room, minlength=len(size)).astype(np.int64)
+    order = np.lexsort((low[there], here))
+    start = np.concatenate(([0], np.cumsum(np.bincount(here, minlength=len(size))))).astype(np.int64)
+    other = there[order].astype(np.int32)
+    by_high = np.lexsort((-high[other], here[order])).astype(np.int64)
+    return DegreeRanges(low, high, start, other, room[order], by_high)
+
+
+def attack_network(
+    network: Network,
+    masked: MaskedNetwork,
+    table: CodedTable | None,
+    published: Published | None,
+    k: int,
+    random: np.random.Generator,
+) -> list[NetworkExposure]:
+    """Try all attacks, each with and without knowledge of quasi-identifiers.
+
+    `published` has one class per super-node, in the order of the masked network. After, candidates are all nodes of
+    super-nodes that the knowledge does not rule out; tests are necessary conditions, so an adversary of unlimited
+    skill might rule out more, but never another member of the right super-node: whatever fits one member fits all.
+    """
+    from shoal.kernels.network import common_neighbours
+
+    n, ranges = network.nodes, degree_ranges(masked)
+    steps = masked.clusters * (2 * network.edges // max(n, 1) + 10)
+    some = min(max(EFFORT // steps, 50), MOST_TARGETS)
+    targets = np.arange(n) if some >= n else np.sort(random.choice(n, some, replace=False))
+    common = common_neighbours(network.start, network.neighbours)
+    keys = _structural_keys(network, common, random)
+    # Neighbours have as many edges among them as the node has triangles.
+    edges_among = np.diff(np.concatenate(([0], np.cumsum(common)))[network.start]) // 2
+    points, covers = _attributes(table, published)
+    counted: dict[str, Any] = {name: [] for name in KNOWLEDGE}
+    counted |= {f"{name} + attributes": [] for name in KNOWLEDGE} if covers is not None else {}
+    most_edges = _edges_beside(masked, ranges)
+    for x in targets:
+        fits = _fits(network, int(x), ranges, most_edges, int(edges_among[x]))
+        for name, good in fits.items():
+            counted[name].append(good @ masked.size)
+            if covers is not None:
+                counted[f"{name} + attributes"].append((good & covers(int(x))) @ masked.size)
+    counted["degree"] = degree_candidates(network, masked)
+    exposures = []
+    for name, left in counted.items():
+        plain = name.partition(" ")[0]
+        columns = [keys[plain]] + ([points.astype(np.uint64)] if name != plain and points is not None else [])
+        same = _alike(columns)
+        after = np.array(left)
+        exposures.append(
+            NetworkExposure(
+                name,
+                len(after),
+                int(same.min()),
+                float(same.mean()),
+                int((same == 1).sum()),
+                int(after.min()),
+                float(after.mean()),
+                int((after < k).sum()),
+            )
+        )
+    return exposures
+
+
+def degree_candidates(network: Network, masked: MaskedNetwork) -> LongVector:
+    """Return for every node how many nodes the masked network leaves to whoever knows its degree.
+
+    O(nodes + super-nodes + highest degree).
+    """
+    ranges = degree_ranges(masked)
+    highest = int(max(network.degree.max(initial=0), ranges.high.max(initial=0)))
+    change = np.zeros(highest + 2, np.int64)
+    np.add.at(change, ranges.low, masked.size)
+    np.add.at(change, ranges.high + 1, -masked.size)
+    candidates: LongVector = np.cumsum(change)[network.degree]
+    return candidates
+
+
+def _fits(
+    network: Network, x: int, ranges: DegreeRanges, most_edges: LongVector, among: int
+) -> dict[str, BoolVector]:
+    """Return which super-nodes what is known of a node does not rule out, per attack."""
+    from shoal.kernels.network import neighbours_fit
+
+    around = network.neighbours[network.start[x] : network.start[x + 1]]
+    degrees = np.sort(network.degree[around])
+    by_degree = (ranges.low <= len(around)) & (len(around) <= ranges.high)
+    by_neighbours = neighbours_fit(
+        degrees, ranges.low, ranges.high, ranges.start, ranges.other, ranges.room, ranges.by_high
+    )
+    by_subgraph = by_degree & (most_edges >= among)
+    return {"degree": by_degree, "neighbour-degrees": by_neighbours, "subgraph": by_subgraph}
+
+
+def _structural_keys(network: Network, common: IntVector, random: np.random.Generator) -> dict[str, Any]:
+    """Return per attack a key for each node; nodes that the adversary cannot tell apart have the same."""
+    from shoal.kernels.network import ego_keys
+
+    degree = network.degree
+    noise = random.integers(0, 2**64, int(degree.max(initial=0)) + 2, dtype=np.uint64)
+    sums = np.concatenate(
+        (np.zeros(1, np.uint64), np.cumsum(noise[degree[network.neighbours]], dtype=np.uint64))
+    )
+    around = sums[network.start[1:]] - sums[network.start[:-1]]
+    egos = ego_keys(network.start, network.neighbours, common, noise)
+    return {"degree": degree.astype(np.uint64), "neighbour-degrees": around, "subgraph": egos}
+
+
+def _alike(columns: list[Any]) -> LongVector:
+    """Return how many rows are equal to each row, itself included."""
+    number = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        _, own = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
+    counts: LongVector = np.bincount(number)[number]
+    return counts
+
+
+def _edges_beside(masked: MaskedNetwork, ranges: DegreeRanges) -> LongVector:
+    """Return how many edges there are at most among neighbours of a node of each super-node: those inside and between
+    the super-nodes beside it. O(sum of squared numbers of super-edges) at worst, by sparse products.
+    """
+    from scipy.sparse import csr_matrix
+
+    clusters = masked.clusters
+    a, b, count = masked.between
+    beside = csr_matrix((np.ones(len(ranges.other)), ranges.other, ranges.start), shape=(clusters, clusters))
+    ends = (np.concatenate([a, b]), np.concatenate([b, a]))
+    joined = csr_matrix((np.concatenate([count, count]).astype(np.float64), ends), shape=(clusters, clusters))
+    most = np.zeros(clusters, np.int64)
+    piece = max(1, 20_000_000 // max(len(ranges.other), 1))
+    for first in range(0, clusters, piece):
+        rows = beside[first : first + piece]
+        twice = np.asarray((rows @ joined).multiply(rows).sum(axis=1)).ravel()
+        most[first : first + piece] = np.rint(twice / 2 + rows @ masked.inside).astype(np.int64)
+    return most
+
+
+def _attributes(table: CodedTable | None, published: Published | None) -> tuple[Any, Any]:
+    """Return a number for each combination of quasi-identifiers, and a test which super-nodes cover those of a node."""
+    if table is None or published is None or published.low is None or published.high is None:
+        return None, None
+    from shoal.kernels.grouping import distinct
+
+    low, high = published.low, published.high
+
+    def covers(x: int) -> BoolVector:
+        codes = table.codes[x]
+        return np.asarray(((low <= codes) & (codes <= high)).all(axis=1))
+
+    return distinct(table.codes)[0], covers

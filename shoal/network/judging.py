@@ -1,0 +1,211 @@
+"""Judging a masked network from its tables: models, losses, structure, attacks; and `audit_network`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.auditing import as_policy, as_published, verify
+from shoal.encode import encode
+from shoal.errors import DataError
+from shoal.measures import measure_all, per_column
+from shoal.models.base import Verdict
+from shoal.network.attacks import NetworkExposure, attack_network
+from shoal.network.graph import Network, read_network
+from shoal.network.losses import ngil, nsil
+from shoal.network.masked import MaskedNetwork, checked, read_masked
+from shoal.network.sampling import sample_network
+from shoal.network.structure import Structure, differences, structure_of
+from shoal.policy import Policy
+from shoal.published import Published
+from shoal.requirements import Requirements
+from shoal.results import Audit, Clock
+from shoal.run import Progress, Run, silent
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NetworkAudit(Audit):
+    """What a masked network withstands and what it has lost, read from its tables."""
+
+    edges_before: int | None
+    """Edges of the original, where it is known."""
+    edges_published: int
+    structure: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Figures ``before`` and ``after`` (the mean over graphs drawn from the masked network), and how far the
+    distributions behind them ``differ``."""
+    attacks: tuple[NetworkExposure, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for ``--json`` and records."""
+        out = super().summary()
+        out["edges"] = self.edges_before
+        out["edges_published"] = self.edges_published
+        out["structure"] = {part: dict(values) for part, values in self.structure.items()}
+        out["attacks"] = [attack.summary() for attack in self.attacks]
+        return out
+
+
+def audit_network(
+    masked: MaskedNetwork | str | Path,
+    policy: Policy | str | Path | None = None,
+    *,
+    nodes: Any = None,
+    edges: Any = None,
+    id: str | None = None,
+    ends: tuple[str, str] | None = None,
+    samples: int = 1,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **keywords: Any,
+) -> NetworkAudit:
+    """Judge a masked network (or the folder of one) from its tables alone; with the original, `nodes` and `edges` as in
+    `read_network`, losses, structure and attacks, too.
+    """
+    clock = Clock()
+    chosen = as_policy(policy, keywords)
+    run = Run.start(seed, progress)
+    progress("read", 0.0)
+    network = table = None
+    with clock("read"):
+        shown = checked(masked) if isinstance(masked, MaskedNetwork) else read_masked(masked)
+        if nodes is not None:
+            network = read_network(
+                nodes,
+                edges,
+                id=id,
+                identifiers=chosen.names("identifier"),
+                ends=ends,
+                options=chosen.read_options(),
+            )
+    if network is not None:
+        with clock("encode"):
+            table = encode_nodes(network, chosen)
+    return judge_network(shown, chosen, network, table, run, clock, samples=samples)
+
+
+def encode_nodes(network: Network, policy: Policy) -> CodedTable:
+    """Code the attributes of nodes. The column that names nodes is an identifier, whatever the policy leaves out."""
+    column = policy.columns.get(network.id_column)
+    inside = network.id_column in network.attributes.columns
+    if column is not None and not inside:
+        if column.role != "identifier":
+            raise DataError(
+                f"'{network.id_column}' names the nodes, but its role is {column.role}: make it an identifier"
+            )
+        rest = {name: own for name, own in policy.columns.items() if name != network.id_column}
+        policy = policy.model_copy(update={"columns": rest})
+    return encode(network.attributes, policy.plans(network.attributes.columns))
+
+
+def judge_network(
+    masked: MaskedNetwork,
+    policy: Policy,
+    network: Network | None,
+    table: CodedTable | None,
+    run: Run,
+    clock: Clock,
+    *,
+    samples: int = 1,
+    dropped: int = 0,
+    attack: bool = True,
+) -> NetworkAudit:
+    """Judge a masked network; `network` and `table` are what it was made from, `dropped` nodes were left out of it
+    before. Where a network is wrong in itself, no further figures are computed.
+    """
+    run.progress("verify", 0.8)
+    with clock("verify"):
+        problems = masked.problems()
+        verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems))]
+        if network is not None and not dropped:
+            verdicts.append(_complete("all nodes", network.nodes, masked.people))
+            verdicts.append(_complete("all edges", network.edges, masked.links))
+        published, notes = read_network_published(masked, policy, table)
+        requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+        verdicts = [*verify(published, table, requirements), *verdicts]
+        verdicts += _identifiers_gone(masked, policy)
+    run.progress("measure", 0.85)
+    with clock("measure"):
+        measures = _measures(masked, published, table, requirements)
+        losses = per_column("lm", published, table)
+    found: dict[str, Any] = {}
+    if network is not None and not problems:
+        with clock("structure"):
+            found["structure"] = _structure(network, masked, run, samples)
+        run.progress("attack", 0.92)
+        if attack:
+            with clock("attack"):
+                own = table if table is not None and table.rows == network.nodes else None
+                exposures = attack_network(
+                    network, masked, own, published, max(requirements.k, 2), run.random
+                )
+                found["attacks"] = tuple(exposures)
+    return NetworkAudit(
+        rows=published.rows + published.suppressed,
+        suppressed=published.suppressed,
+        classes=published.classes,
+        verdicts=tuple(verdicts),
+        measures=measures,
+        losses=losses,
+        seconds=clock.seconds,
+        notes=(*(network.notes if network else ()), *notes),
+        edges_before=network.edges if network else None,
+        edges_published=masked.links,
+        **found,
+    )
+
+
+def _complete(what: str, required: int, reached: int) -> Verdict:
+    return Verdict(what, required, reached, required == reached, "" if required == reached else "they differ")
+
+
+def _identifiers_gone(masked: MaskedNetwork, policy: Policy) -> list[Verdict]:
+    shown = [*masked.nodes.columns, *(masked.members.columns if masked.members is not None else [])]
+    left = [name for name in policy.names("identifier") if name in shown]
+    return [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left))] if left else []
+
+
+def read_network_published(
+    masked: MaskedNetwork, policy: Policy, table: CodedTable | None
+) -> tuple[Published, list[str]]:
+    """Read a masked network as an outsider does: one class per super-node, even where two of them show the same.
+
+    Super-nodes stand apart, because each has its own edges.
+    """
+    rows, place = masked.rows()
+    # A super-node may well show * in every column, and is there all the same.
+    strict = policy.model_copy(update={"utility": policy.utility.model_copy(update={"suppression": 0.0})})
+    published, notes = as_published(rows, strict, table)
+    first = np.zeros(masked.clusters, np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    read = published.class_of[first]
+    low = None if published.low is None else published.low[read]
+    high = None if published.high is None else published.high[read]
+    return replace(published, class_of=place.astype(np.int32), low=low, high=high), notes
+
+
+def _measures(
+    masked: MaskedNetwork, published: Published, table: CodedTable | None, requirements: Requirements
+) -> dict[str, float]:
+    own = {"ngil": ngil(published, table), "nsil": nsil(masked)}
+    return own | dict(measure_all(published, table, requirements.k))
+
+
+def _structure(
+    network: Network, masked: MaskedNetwork, run: Run, samples: int
+) -> dict[str, dict[str, float]]:
+    before = structure_of(network, run.random)
+    drawn: list[Structure] = []
+    for turn in range(max(samples, 1)):
+        run.progress("sample", 0.86 + 0.06 * turn / max(samples, 1))
+        drawn.append(structure_of(sample_network(masked, run.random), run.random))
+    apart = [differences(before, after) for after in drawn]
+    return {
+        "before": before.figures,
+        "after": {name: float(np.mean([own.figures[name] for own in drawn])) for name in before.figures},
+        "differ": {name: float(np.mean([own[name] for own in apart])) for name in apart[0]},
+    }

@@ -1,0 +1,247 @@
+"""`MaskedNetwork`: what is published of a network: super-nodes, their members' values, super-edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from shoal import frames
+from shoal.arrays import IntVector, LongVector
+from shoal.errors import DataError, OutputError, did_you_mean, some_values
+from shoal.network.graph import Network, read_maybe_empty
+from shoal.network.graphml import graphml
+from shoal.publish import render
+from shoal.release import Release, closures
+from shoal.table import CodedTable
+
+CLUSTER, NODES, INSIDE = "cluster", "nodes", "edges_inside"
+ENDS, BETWEEN = ("cluster_a", "cluster_b"), "edges"
+FORMATS = ("csv", "tsv", "parquet", "arrow")
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedNetwork:
+    """A masked network as an outsider reads it: three tables."""
+
+    nodes: pl.DataFrame
+    """One row per super-node: its number, how many nodes and inner edges it stands for, and what they show."""
+    members: pl.DataFrame | None
+    """One row per node: the number of its super-node, and its sensitive and plain values. None where there are none."""
+    edges: pl.DataFrame
+    """One row per super-edge: two super-nodes, and how many edges there are between their nodes."""
+
+    @cached_property
+    def size(self) -> LongVector:
+        """``[super-nodes]`` nodes in each."""
+        return self.nodes[NODES].to_numpy().astype(np.int64)
+
+    @cached_property
+    def inside(self) -> LongVector:
+        """``[super-nodes]`` edges inside each."""
+        return self.nodes[INSIDE].to_numpy().astype(np.int64)
+
+    @cached_property
+    def between(self) -> tuple[IntVector, IntVector, LongVector]:
+        """Super-edges: positions of the two ends among the super-nodes, and how many edges they stand for."""
+        place = {name: at for at, name in enumerate(self.nodes[CLUSTER].to_list())}
+        a, b = (
+            np.array([place[name] for name in self.edges[end].to_list()], np.int32).reshape(-1)
+            for end in ENDS
+        )
+        return a, b, self.edges[BETWEEN].to_numpy().astype(np.int64)
+
+    @property
+    def clusters(self) -> int:
+        """Number of super-nodes."""
+        return self.nodes.height
+
+    @property
+    def people(self) -> int:
+        """Number of nodes that all super-nodes stand for."""
+        return int(self.size.sum())
+
+    @property
+    def links(self) -> int:
+        """Number of edges that all super-nodes and super-edges stand for."""
+        return int(self.inside.sum() + self.between[2].sum())
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of the quasi-identifiers."""
+        return [name for name in self.nodes.columns if name not in (CLUSTER, NODES, INSIDE)]
+
+    def rows(self) -> tuple[pl.DataFrame, IntVector]:
+        """Return one row per node as an outsider can put it together, and its super-node. O(nodes)."""
+        wanted = [CLUSTER, *self.shown]
+        if self.members is None:
+            place = np.repeat(np.arange(self.clusters, dtype=np.int32), self.size)
+            return self.nodes.select(self.shown)[place], place
+        known = self.nodes.select(CLUSTER).with_row_index("place")
+        found = self.members.select(CLUSTER).join(known, on=CLUSTER, how="left", maintain_order="left")[
+            "place"
+        ]
+        at = found.to_numpy().astype(np.int32)
+        cells = self.nodes.select(wanted)[at].drop(CLUSTER)
+        return pl.concat([cells, self.members.drop(CLUSTER)], how="horizontal"), at
+
+    def graphml(self) -> str:
+        """Return the masked network as GraphML, the values of members as counts: ``asthma x 2; flu x 1``."""
+        nodes = self.nodes
+        if self.members is not None:
+            for name in self.members.columns:
+                if name != CLUSTER:
+                    counted = (
+                        self.members.group_by(
+                            CLUSTER, pl.col(name).cast(pl.String).fill_null("null").alias("value")
+                        )
+                        .agg(pl.len().alias("count"))
+                        .sort(CLUSTER, "value")
+                        .group_by(CLUSTER, maintain_order=True)
+                        .agg(pl.format("{} x {}", "value", "count").str.join("; ").alias(name))
+                    )
+                    nodes = nodes.join(counted, on=CLUSTER, how="left", maintain_order="left")
+        return graphml(nodes, self.edges)
+
+    def put_into(self, box: frames.Outbox, folder: Path, kind: str = "csv") -> list[Path]:
+        """Prepare all files in an existing folder, and return where they will be."""
+        written = [box.write(self.nodes, folder / f"nodes.{kind}")]
+        if self.members is not None:
+            written.append(box.write(self.members, folder / f"members.{kind}"))
+        written.append(box.write(self.edges, folder / f"edges.{kind}"))
+        written.append(box.write_text(folder / "masked.graphml", self.graphml()))
+        return written
+
+    def problems(self) -> list[str]:
+        """Say what is impossible about the numbers: no network could have been masked like this."""
+        found = []
+        a, b, count = self.between
+        pairs = self.size * (self.size - 1) // 2
+        if (self.size < 1).any() or (self.inside < 0).any() or (count < 1).any():
+            found.append("a super-node stands for no node, or a super-edge for no edge")
+        if (self.inside > pairs).any():
+            found.append(
+                f"{int((self.inside > pairs).sum()):,} super-nodes have more edges inside than pairs of nodes"
+            )
+        if (count > self.size[a] * self.size[b]).any():
+            found.append("super-edges stand for more edges than there are pairs of nodes")
+        if (a == b).any():
+            found.append("super-edges lead from a super-node to itself; those edges belong in edges_inside")
+        keys = np.minimum(a, b).astype(np.int64) * self.clusters + np.maximum(a, b)
+        if len(np.unique(keys)) < len(keys):
+            found.append("two super-edges join the same super-nodes")
+        if self.members is not None:
+            own = np.bincount(self.rows()[1], minlength=self.clusters)
+            if not np.array_equal(own, self.size):
+                found.append("the member table has other numbers of nodes than the super-nodes")
+        return found
+
+
+def mask(
+    network: Network, table: CodedTable, cluster_of: IntVector, clusters: int, random: np.random.Generator
+) -> tuple[MaskedNetwork, IntVector]:
+    """Collapse clusters; also return the number of each node's super-node.
+
+    Numbers of super-nodes are drawn at random: the order in which clusters were made tells who has many friends.
+    O(nodes + edges log edges).
+    """
+    clash = [name for name in table.columns if name in (CLUSTER, NODES, INSIDE)]
+    if clash:
+        raise DataError(
+            f"the node table has a column '{clash[0]}', as the masked network will have: rename it"
+        )
+    cluster_of = random.permutation(clusters).astype(np.int32)[cluster_of]
+    low, high = closures(table, cluster_of, clusters)
+    rows = render(table, Release(cluster_of, low, high)).rows
+    first = np.unique(cluster_of, return_index=True)[1]
+    a, b = network.pairs()
+    ca, cb = cluster_of[a], cluster_of[b]
+    keys, counts = np.unique(
+        np.minimum(ca, cb).astype(np.int64) * clusters + np.maximum(ca, cb), return_counts=True
+    )
+    one, other = keys // clusters, keys % clusters
+    inside = np.zeros(clusters, np.int64)
+    inside[one[one == other]] = counts[one == other]
+    numbers = {
+        CLUSTER: np.arange(clusters),
+        NODES: np.bincount(cluster_of, minlength=clusters),
+        INSIDE: inside,
+    }
+    quasi = [attribute.name for attribute in table.attributes]
+    nodes = pl.concat([pl.DataFrame(numbers), rows.select(quasi)[first]], how="horizontal")
+    members = None
+    if table.kept.width:
+        own = table.kept.select(pl.Series(CLUSTER, cluster_of.astype(np.int64)), pl.all())
+        order = random.permutation(table.rows)
+        members = own[order[np.argsort(cluster_of[order], kind="stable")]]
+    apart = one != other
+    edges = pl.DataFrame(
+        {ENDS[0]: one[apart], ENDS[1]: other[apart], BETWEEN: counts[apart].astype(np.int64)}
+    )
+    return MaskedNetwork(nodes, members, edges), cluster_of
+
+
+def read_masked(folder: str | Path) -> MaskedNetwork:
+    """Read a masked network from its folder. Raises DataError where its tables do not belong together."""
+    place = Path(folder)
+    if not place.is_dir():
+        raise DataError(
+            f"{place}: there is no such folder; give the one that `shoal network anonymize` wrote"
+        )
+    kinds = [kind for kind in FORMATS if (place / f"nodes.{kind}").is_file()]
+    if len(kinds) != 1:
+        raise DataError(
+            f"{place}: expected one table of super-nodes, nodes.csv or the like, found {len(kinds)}"
+        )
+    kind = kinds[0]
+    nodes = frames.read(place / f"nodes.{kind}").data
+    edges = read_maybe_empty(place / f"edges.{kind}", None, [*ENDS, BETWEEN])[0]
+    members_file = place / f"members.{kind}"
+    members = frames.read(members_file).data if members_file.is_file() else None
+    return checked(MaskedNetwork(nodes, members, edges))
+
+
+def checked(masked: MaskedNetwork) -> MaskedNetwork:
+    """Return the masked network if its tables belong together, else raise DataError."""
+    nodes, members, edges = masked.nodes, masked.members, masked.edges
+    tables = [("super-nodes", nodes, [CLUSTER, NODES, INSIDE]), ("super-edges", edges, [*ENDS, BETWEEN])]
+    if members is not None:
+        tables.append(("members", members, [CLUSTER]))
+    for title, data, wanted in tables:
+        for name in wanted:
+            if name not in data.columns:
+                raise DataError(
+                    f"the table of {title} has no column '{name}' ({did_you_mean(name, data.columns)})"
+                )
+            if data[name].null_count() or not data[name].dtype.is_integer():
+                raise DataError(f"the table of {title}: '{name}' has to be a whole number in every row")
+    if nodes[CLUSTER].is_duplicated().any():
+        raise DataError("two super-nodes have the same number")
+    known = nodes[CLUSTER].cast(pl.Int64)
+    for title, column in [("super-edges", edges[ENDS[0]]), ("super-edges", edges[ENDS[1]])] + (
+        [("members", members[CLUSTER])] if members is not None else []
+    ):
+        unknown = column.cast(pl.Int64).filter(~column.cast(pl.Int64).is_in(known.implode())).unique()
+        if len(unknown):
+            raise DataError(
+                f"the table of {title} names super-nodes that are not there: {some_values(unknown.to_list())}"
+            )
+    return masked
+
+
+def make_folder(folder: Path) -> bool:
+    """Create the folder of a release if it is not there; return whether it was created."""
+    if folder.is_dir():
+        return False
+    try:
+        folder.mkdir()
+    except FileNotFoundError:
+        raise OutputError(f"{folder}: there is no directory {folder.parent}; create it first") from None
+    except FileExistsError:
+        raise OutputError(f"{folder} is a file; name a folder") from None
+    except OSError as error:
+        raise OutputError(f"{folder} could not be created: {error.strerror or error}") from None
+    return True
