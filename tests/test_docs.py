@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 import shoal
@@ -26,8 +27,11 @@ def text(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
 
 
-def options(command: str) -> set[str]:
-    return {name for parameter in main.commands[command].params for name in parameter.opts if name[0] == "-"}
+def options(name: str) -> set[str]:
+    """The options of a command; of one that has commands of its own, those of all of them."""
+    command = main.commands[name]
+    inner = command.commands.values() if isinstance(command, click.Group) else [command]
+    return {option for one in inner for given in one.params for option in given.opts if option[0] == "-"}
 
 
 def sections() -> dict[str, str]:
