@@ -325,6 +325,8 @@ def test_a_node_under_a_protected_one_is_not_strong():
 
 def test_extended_sensitivity_is_refused_with_its_reason():
     table = simple_table([0, 0, 1, 1])
+    with pytest.raises(PolicyError, match=r"columns\.disease\.protected: no node is called 'lunge'"):
+        ExtendedPSensitive(p=2, protected=("lunge",), **PLACE).infeasible(table)
     model = ExtendedPSensitive(p=2, protected=("lung",), **PLACE)
     assert model.infeasible(table) == (
         "no release can satisfy extended 2-sensitivity of disease: the column has 1 strong value"

@@ -51,7 +51,11 @@ class ExtendedPSensitive(SensitiveModel):
 
     def strong(self, hierarchy: Hierarchy) -> IntVector:
         """Return, for each code of the column, the first code of its strong node."""
-        return strong_values(hierarchy, self.protected)
+        try:
+            return strong_values(hierarchy, self.protected)
+        except PolicyError as error:
+            path = f"columns.{self.column_name}.protected"
+            raise PolicyError([Problem(path, problem.message) for problem in error.problems]) from None
 
     def reached(self, groups: Groups) -> FloatVector:
         """Return the number of different strong values of each group."""
