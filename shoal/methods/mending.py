@@ -70,7 +70,8 @@ class Mender:
 
     def apart(self, g: int) -> LongVector:
         """Return in how many columns each group differs from one."""
-        return np.count_nonzero(self.nodes != self.nodes[g], axis=1)
+        counts: LongVector = np.count_nonzero(self.nodes != self.nodes[g], axis=1)
+        return counts
 
     def follow(self, moves: IntMatrix) -> None:
         """Repeat moves between groups; of a group that gives some rows, the most frequent kinds go first."""
