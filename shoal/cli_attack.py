@@ -78,7 +78,8 @@ def _words(found: Exposure) -> str:
     for name, value in found.figures.items():
         label = name.replace("_", " ")
         lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else _number(value)}")
-    lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")
+    if found.success == found.success:
+        lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")
     people = len(found.chances)
     at_risk = f"{found.at_risk:,} of {people:,} people are" if found.at_risk else "nobody is"
     lines.append(f"{at_risk} exposed more than the policy allows")
@@ -87,7 +88,10 @@ def _words(found: Exposure) -> str:
 
 
 def _counts(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in values.items())
+    return ", ".join(
+        f"{name.replace('_', ' ')} {f'({_counts(value)})' if isinstance(value, dict) else _number(value)}"
+        for name, value in values.items()
+    )
 
 
 def _number(value: Any) -> str:

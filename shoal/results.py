@@ -58,10 +58,10 @@ class Audit:
             "classes": self.classes,
             "holds": self.holds,
             "verdicts": [
-                {key: _plain(value) for key, value in asdict(verdict).items()} for verdict in self.verdicts
+                {key: plain(value) for key, value in asdict(verdict).items()} for verdict in self.verdicts
             ],
-            "measures": {name: _plain(value) for name, value in self.measures.items()},
-            "losses": {name: _plain(value) for name, value in self.losses.items()},
+            "measures": {name: plain(value) for name, value in self.measures.items()},
+            "losses": {name: plain(value) for name, value in self.losses.items()},
             "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
             "notes": list(self.notes),
         }
@@ -88,12 +88,12 @@ class Result(Audit):
         if self.release.levels is not None:
             out["levels"] = list(self.release.levels)
         for name, value in self.release.facts.items():
-            out.setdefault(name, _plain(value))
+            out.setdefault(name, plain(value))
         return out
 
 
-def _plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity, and numpy's numbers are not Python's."""
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: no NaN and no infinity, and Python's numbers instead of numpy's."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
@@ -101,5 +101,7 @@ def _plain(value: Any) -> Any:
             return None
         return int(value) if value.is_integer() and abs(value) < 2**53 else value
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
     return value

@@ -112,7 +112,10 @@ def costs(report: Audit) -> list[str]:
             f"risk   a known person's row is found with at most {known['risk-prosecutor-max']:.1%}, "
             f"on average {known['risk-prosecutor-mean']:.1%}{before}"
         )
-    rest = "   ".join(f"{name} {number(known[name])}" for name in SHOWN_MEASURES if name in known)
+    from shoal.measures import MEASURES
+
+    asked = [name for name in known if not MEASURES[name].default]
+    rest = "   ".join(f"{name} {number(known[name])}" for name in (*SHOWN_MEASURES, *asked) if name in known)
     return [*lines, f"also   {rest}"] if rest else lines
 
 

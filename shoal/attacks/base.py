@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector
 from shoal.published import Published
+from shoal.results import plain
 from shoal.run import Run
 from shoal.table import CodedTable
 
@@ -54,11 +55,11 @@ class Exposure:
             "attack": self.attack,
             "adversary": self.adversary,
             "people": len(self.chances),
-            "success": self.success,
-            "baseline": self.baseline,
+            "success": plain(self.success),
+            "baseline": plain(self.baseline),
             "at_risk": self.at_risk,
             "holds": self.holds,
-            **self.figures,
+            **{name: plain(value) for name, value in self.figures.items()},
             "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
             "notes": list(self.notes),
         }
