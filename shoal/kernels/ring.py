@@ -38,11 +38,11 @@ def lexicographic_parts(codes, blocks, k):
     cut = np.empty(rows + 2, np.int64)
     first = np.empty(rows // k + 2, np.int64)
     for b in range(len(blocks) - 1):
-        todo[0] = blocks[b], blocks[b + 1], 0
+        todo[0, 0], todo[0, 1], todo[0, 2] = blocks[b], blocks[b + 1], 0
         waiting = 1
         while waiting:
             waiting -= 1
-            begin, end, column = todo[waiting]
+            begin, end, column = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
             if column == columns or end - begin < 2 * k:
                 starts[parts] = begin
                 parts += 1
@@ -82,7 +82,7 @@ def lexicographic_parts(codes, blocks, k):
                     low = first[made]
             for part in range(made - 1, -1, -1):
                 stop = first[part + 1] if part + 1 < made else end
-                todo[waiting] = first[part], stop, column + 1
+                todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first[part], stop, column + 1
                 waiting += 1
     starts[parts] = blocks[-1]
     return starts[: parts + 1]
@@ -131,16 +131,19 @@ def window_sets(codes, starts, widths, size):
             if changed:
                 if used + distinct > len(values):
                     larger = np.empty(2 * len(values) + distinct, np.int32)
-                    larger[:used] = values[:used]
+                    for at in range(used):
+                        larger[at] = values[at]
                     values = larger
                 begins[sets] = used
-                values[used : used + distinct] = current[:distinct]
+                for at in range(distinct):
+                    values[used + at] = current[at]
                 used += distinct
                 sets += 1
                 changed = False
             set_of[position] = sets - 1
             if width == end - begin:
-                set_of[position:end] = sets - 1
+                for later in range(position, end):
+                    set_of[later] = sets - 1
                 break
             leaving = codes[position]
             # What enters next decides whether the set really loses the value.
@@ -159,7 +162,7 @@ def window_sets(codes, starts, widths, size):
         for at in range(distinct):
             count[current[at]] = 0
     begins[sets] = used
-    return set_of, begins[: sets + 1].copy(), values[:used].copy()
+    return set_of, begins[: sets + 1], values[:used]
 
 
 @njit(cache=True, nogil=True)
@@ -202,7 +205,7 @@ def number_lists(start, values):
                 numbers[i] = known
                 break
             slot = (slot + np.uint64(1)) & mask
-    return numbers, first[:found].copy()
+    return numbers, first[:found]
 
 
 @njit(cache=True, nogil=True)
@@ -323,7 +326,7 @@ def diverse_pieces(values, starts, least, target):
             left[own[i]] = 0
         with_count[0] = 0
     cuts[pieces] = done
-    return order[:done], cuts[: pieces + 1].copy()
+    return order[:done], cuts[: pieces + 1]
 
 
 @njit(cache=True, nogil=True)
@@ -345,11 +348,11 @@ def diverse_parts(codes, values, blocks, k, least):
     first = np.empty(rows // k + 2, np.int64)
     mixed = np.empty(rows // k + 2, np.bool_)
     for b in range(len(blocks) - 1):
-        todo[0] = blocks[b], blocks[b + 1], 0
+        todo[0, 0], todo[0, 1], todo[0, 2] = blocks[b], blocks[b + 1], 0
         waiting = 1
         while waiting:
             waiting -= 1
-            begin, end, column = todo[waiting]
+            begin, end, column = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
             if column == columns or end - begin < 2 * k:
                 starts[parts] = begin
                 parts += 1
@@ -377,7 +380,8 @@ def diverse_parts(codes, values, blocks, k, least):
                     low, most = row + 1, 0
             for part in range(made - 1, -1, -1):
                 stop = first[part + 1] if part + 1 < made else end
-                todo[waiting] = first[part], stop, columns if mixed[part] else column + 1
+                todo[waiting, 0], todo[waiting, 1] = first[part], stop
+                todo[waiting, 2] = columns if mixed[part] else column + 1
                 waiting += 1
     starts[parts] = blocks[-1]
     return starts[: parts + 1]
