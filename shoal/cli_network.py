@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,9 +206,12 @@ def _show(report: NetworkAudit, place: Path) -> None:
     from rich.table import Table
 
     from shoal import show
+    from shoal.measures import MEASURES
     from shoal.network.report import ATTACK_HEAD, attack_rows, structure_rows
 
-    show.audit(report, place)
+    # The two measures of networks have a line of their own.
+    known = {name: value for name, value in report.measures.items() if name in MEASURES}
+    show.audit(replace(report, measures=known), place)
     console = Console(highlight=False)
     losses = "   ".join(f"{name.upper()} {show.number(report.measures[name])}" for name in ("ngil", "nsil"))
     console.print(f"network: {report.edges_published:,} edges   {losses}")

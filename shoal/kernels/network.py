@@ -403,9 +403,9 @@ def neighbours_fit(degrees, low, high, start, other, room, by_high):
     """Return which clusters may hold a node whose neighbours have these degrees (ascending), by intervals of degrees.
 
     Nodes of cluster `c` have degrees `low` to `high`, and neighbours among ``other[start[c]:start[c + 1]]``, ascending
-    by `low`, at most `room` from each; `by_high` are the same places, descending by `high`. First there must be room for
-    the highest degrees, however many; that is enough where no interval begins above the least one. Else each degree,
-    from the least on, is given to the fitting cluster whose interval ends first.
+    by `low`, at most `room` from each; `by_high` are the same places, descending by `high`. First there must be room
+    for the highest degrees, however many; that is enough where no interval begins above the least one. Else each
+    degree, from the least on, is given to the fitting cluster whose interval ends first.
     O(clusters x degrees) as a rule, times the clusters beside each other at worst.
     """
     clusters = len(low)

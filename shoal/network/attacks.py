@@ -15,7 +15,7 @@ from shoal.table import CodedTable
 
 EFFORT = 300_000_000
 """About how many steps the costlier attacks may take; in large networks they are tried on some nodes only."""
-MOST_TARGETS = 5_000
+MOST_TARGETS = 2_000
 KNOWLEDGE = {
     "degree": "how many neighbours a person has",
     "neighbour-degrees": "how many neighbours a person has, and how many each of those has",
