@@ -34,8 +34,10 @@ NOTIONS = ("k-1", "k-k", "global-1-k", "probabilistic-k")
 """What k may be about other than classes."""
 RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
 """Methods that may show a row with the quasi-identifiers of others."""
-EXCUSED: dict[str, str] = {}
-"""Methods that do not generalize, and why."""
+EXCUSED = dict.fromkeys(
+    ("mpalm", "spalm"), "needs a population beside the table, and rules about presence in it"
+)
+"""Methods that take none of the questions asked here, and why."""
 
 TREE = {"United States": {"West Coast": {"California": ["San Diego", "Los Angeles"]}, "Midwest": {
     "Kansas": ["Wichita", "Kansas City"], "Nebraska": ["Lincoln"]}}}  # fmt: skip
