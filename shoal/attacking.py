@@ -10,9 +10,9 @@ from typing import Any
 from shoal import frames
 from shoal.attacks import ATTACKS, Attack, Exposure
 from shoal.auditing import as_policy, as_published
-from shoal.encode import encode
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
+from shoal.population import encode_with_population
 from shoal.publish import read_published, render
 from shoal.published import Published
 from shoal.results import Clock, Result
@@ -25,6 +25,7 @@ def attack(
     policy: Policy | str | Path | None = None,
     *,
     original: Any,
+    population: Any = None,
     name: str = "linkage",
     adversary: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -50,7 +51,7 @@ def attack(
         before = frames.read(original, chosen.read_options())
     progress("encode", 0.2)
     with clock("encode"):
-        table = encode(before, chosen.plans(before.columns))
+        table = encode_with_population(before, chosen, population)
         published, notes = _own(source, table) if rows is None else as_published(rows, chosen, table)
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     with clock("attack"):

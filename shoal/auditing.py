@@ -19,6 +19,7 @@ from shoal.measures import measure_all, per_column, unmeasured
 from shoal.models.base import Verdict
 from shoal.plan import ColumnPlan
 from shoal.policy import Policy
+from shoal.population import encode_with_population
 from shoal.publish import read_published
 from shoal.published import Published
 from shoal.requirements import Requirements
@@ -32,6 +33,7 @@ def audit(
     policy: Policy | str | Path | None = None,
     *,
     original: Any = None,
+    population: Any = None,
     measures: Sequence[str] = (),
     progress: Progress = silent,
     **keywords: Any,
@@ -48,7 +50,7 @@ def audit(
         before = frames.read(original, chosen.read_options()) if original is not None else None
     progress("encode", 0.2)
     with clock("encode"):
-        table = encode(before, chosen.plans(before.columns)) if before is not None else None
+        table = encode_with_population(before, chosen, population) if before is not None else None
         published, notes = as_published(rows, chosen, table)
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     progress("verify", 0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ import polars as pl
 
 from shoal import frames
 from shoal.auditing import as_policy, measure, verify
-from shoal.encode import encode
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.feasibility import explain, left_out
 from shoal.frames import Frame
 from shoal.models.base import Verdict
 from shoal.policy import Policy
+from shoal.population import encode_with_population
 from shoal.publish import read_published, render, shuffled
 from shoal.published import Published
 from shoal.record import NOT_FOR_PUBLICATION, card_markdown, make_card, make_record
@@ -35,6 +35,7 @@ def anonymize(
     source: Any,
     policy: Policy | str | Path | None = None,
     *,
+    population: Any = None,
     seed: int | None = None,
     progress: Progress = silent,
     **keywords: Any,
@@ -43,12 +44,13 @@ def anonymize(
 
     `source` is a path or a polars, pandas or pyarrow frame; `table` of the result is of the same kind. `policy` is a
     `Policy`, the path of one, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
+    `population`, a path or a frame too, is everybody who could be in the table, for guarantees about who is in it.
     Raises InfeasibleError, before the work starts, where no release can satisfy the policy, and ViolationError where
     the release that was made does not.
     """
     clock = Clock()
     chosen = as_policy(policy, keywords)
-    made = _make(source, chosen, seed, progress, clock)
+    made = _make(source, chosen, seed, progress, clock, population)
     return _result(made, chosen, frames.give_back(made.rows, made.frame.kind), seed, clock)
 
 
@@ -112,7 +114,9 @@ class _Made:
     """The blocks that generalization limits leave without a release, in words."""
 
 
-def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock) -> _Made:
+def _make(
+    source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock, population: Any = None
+) -> _Made:
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
     run = Run.start(seed, progress)
@@ -122,7 +126,7 @@ def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clo
         frame = frames.read(source, policy.read_options())
     progress("encode", 0.1)
     with clock("encode"):
-        table = encode(frame, policy.plans(frame.columns))
+        table = encode_with_population(frame, policy, population)
         requirements = policy.requirements([attribute.name for attribute in table.sensitive])
     reasons = explain(table, requirements)
     if reasons:
@@ -143,6 +147,7 @@ def _make(source: Any, policy: Policy, seed: int | None, progress: Progress, clo
             suppressed=table.rows - len(rendered.owner),
             bucket=rendered.bucket,
         )
+        published = replace(published, together=release.together)
         verdicts = verify(published, table, requirements)
     failing = [verdict for verdict in verdicts if not verdict.holds]
     if failing:

@@ -38,6 +38,8 @@ class Published:
     """Value sets, by class, where the release shows sets."""
     bucket_of: IntVector | None = None
     """Published row -> bucket, where the release shows buckets."""
+    together: tuple[tuple[int, ...], ...] | None = None
+    """Which quasi-identifiers were shuffled as a unit within buckets, where that is known; else each by itself."""
 
     @property
     def rows(self) -> int:

@@ -41,6 +41,8 @@ class Release:
     """Row -> published bucket, for permuting methods."""
     shown_from: IntMatrix | None = None
     """``[rows, quasi-identifiers + sensitive columns]`` whose value each cell shows; None: everyone's own."""
+    together: tuple[tuple[int, ...], ...] | None = None
+    """Which quasi-identifiers were shuffled as a unit; None: nothing was shuffled, or each by itself."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the method says of its own work, for the run record: mappings checked, bounds, .."""
 

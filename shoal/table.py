@@ -37,6 +37,9 @@ class CodedTable:
     """The columns that are published as they are: sensitive and plain ones. Identifiers are gone."""
     columns: tuple[str, ...]
     """Names of all published columns, in the order of the input."""
+    population: IntMatrix | None = None
+    """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, where that is known; the
+    people of the table are among them."""
 
     @property
     def rows(self) -> int:

@@ -519,7 +519,7 @@ def test_any_policy_survives_writing_and_reading(specs, k, suppression, diversit
 def test_schema_describes_every_key():
     schema = json_schema()
     json.dumps(schema)
-    assert set(schema["properties"]) == {"data", "columns", "privacy", "method", "utility"}
+    assert set(schema["properties"]) == {"data", "columns", "privacy", "method", "utility", "population"}
     parts = schema["$defs"]
     assert set(parts["Privacy"]["properties"]) == set(Privacy.model_fields)
     assert set(parts["MethodChoice"]["properties"]["name"]["enum"]) == set(METHODS)

@@ -23,6 +23,8 @@ METHODS: Registry[Method] = Registry(
         "global-1-k": "shoal.methods.global_one_k:GlobalOneK",
         "ring": "shoal.methods.ring:Ring",
         "hilbert": "shoal.methods.hilbert:Hilbert",
+        "mpalm": "shoal.methods.mpalm:MPALM",
+        "spalm": "shoal.methods.spalm:SPALM",
         "lexicographic": "shoal.methods.lexicographic:Lexicographic",
     },
 )

@@ -24,6 +24,7 @@ MODELS: Registry[Model] = Registry(
         "k-k": "shoal.models.k_type:KK",
         "global-1-k": "shoal.models.k_type:GlobalOneK",
         "probabilistic-k": "shoal.models.probabilistic_k:ProbabilisticK",
+        "delta-presence": "shoal.models.delta_presence:DeltaPresence",
         "candidate-l": "shoal.models.probabilistic_k:CandidateDiversity",
     },
 )

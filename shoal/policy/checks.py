@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.part import Part, shown
-from shoal.policy.parts import Column, Data, MethodChoice, Utility
+from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Closeness, Privacy
 from shoal.policy.problems import dotted, explained
 
@@ -21,6 +21,7 @@ SECTIONS: dict[str, type[Part]] = {
     "privacy": Privacy,
     "method": MethodChoice,
     "utility": Utility,
+    "population": Population,
 }
 WORDS = ("auto", "none")
 """Hierarchies that are words, not files."""
@@ -42,7 +43,7 @@ def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
     """Return everything that is wrong with a policy, given as plain tables or as parts."""
     found: list[Problem] = []
     draft = _Draft()
-    known = ("data", "columns", "privacy", "method", "utility")
+    known = ("data", "columns", "privacy", "method", "utility", "population")
     for name, section in raw.items():
         if name not in known:
             found.append(Problem(dotted(name), "is no section of a policy", did_you_mean(name, known)))
@@ -51,7 +52,8 @@ def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
         else:
             draft.parts[name] = _validated(SECTIONS[name], section, found, name)
     for name, model in SECTIONS.items():
-        draft.parts.setdefault(name, model())
+        if name not in draft.parts:
+            draft.parts[name] = model() if name != "population" else None
     found += _cross(draft, base)
     return found
 
@@ -93,6 +95,8 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
             found.append(Problem("columns", "no column is a quasi-identifier", hint))
         elif all(draft.columns[name].weight == 0 for name in quasi):
             found.append(Problem("columns", "all weights are 0", "give a quasi-identifier a weight above 0"))
+    if draft.parts["population"] is not None:
+        found += _check_population(draft.parts["population"], draft, base)
     privacy = draft.parts["privacy"]
     if privacy is not None:
         found += _check_privacy(privacy, draft)
@@ -125,6 +129,17 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
             hint = did_you_mean(path.name, [*nearby, *WORDS]) if "." not in path.name or nearby else ""
             add("hierarchy", f"there is no file {path}", hint or "paths are relative to the policy file")
     return found
+
+
+def _check_population(population: Population, draft: _Draft, base: Path) -> list[Problem]:
+    if population.column is not None and population.column in draft.columns:
+        role = draft.columns[population.column].role
+        message = f"'{population.column}' says who is in the table, so it cannot be {role}"
+        return [Problem("population.column", message, f"take it out of [columns.{population.column}]")]
+    if population.file is not None and not (base / population.file).is_file():
+        hint = "paths are relative to the policy file"
+        return [Problem("population.file", f"there is no file {base / population.file}", hint)]
+    return []
 
 
 def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:

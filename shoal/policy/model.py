@@ -22,7 +22,7 @@ from shoal.plan import ColumnPlan, Role
 from shoal.policy import toml
 from shoal.policy.checks import WORDS, built, problems_of
 from shoal.policy.part import Part
-from shoal.policy.parts import Column, Data, MethodChoice, Utility
+from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 
@@ -54,6 +54,8 @@ class Policy(BaseModel):
     """How to make the release."""
     utility: Utility = Field(default_factory=Utility)
     """What a good release is."""
+    population: Population | None = None
+    """Everybody who could be in the table, for guarantees about who is in it."""
 
     _base: Path = PrivateAttr(default=Path())
 
@@ -118,6 +120,7 @@ class Policy(BaseModel):
         t: Any = None,
         alpha: Any = None,
         p: Any = None,
+        presence: Any = None,
         relocation: Any = None,
         hierarchies: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
@@ -128,6 +131,7 @@ class Policy(BaseModel):
         suppression: float = 0.0,
         other_columns: str = "refuse",
         data: Mapping[str, Any] | None = None,
+        population: Mapping[str, Any] | None = None,
         base: str | os.PathLike[str] = ".",
         **unknown: Any,
     ) -> Policy:
@@ -143,6 +147,8 @@ class Policy(BaseModel):
                 "t",
                 "alpha",
                 "p",
+                "presence",
+                "population",
                 "relocation",
                 "hierarchies",
                 "weights",
@@ -162,6 +168,7 @@ class Policy(BaseModel):
                 else:
                     problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
         asked = {"k": k, "notion": notion, "l": l, "t": t, "alpha": alpha, "p": p, "relocation": relocation}
+        asked["presence"] = presence
         raw = {
             "data": {"other_columns": other_columns, **(data or {})},
             "columns": columns,
@@ -169,6 +176,8 @@ class Policy(BaseModel):
             "method": {"name": method} if isinstance(method, str) else dict(method),
             "utility": {"measure": measure, "suppression": suppression},
         }
+        if population is not None:
+            raw["population"] = dict(population)
         return cls._made_despite(raw, problems, base)
 
     @classmethod
@@ -207,7 +216,11 @@ class Policy(BaseModel):
         whole = self.model_dump(exclude_none=True)
         brief = self.model_dump(exclude_none=True, exclude_defaults=True)
         parts = {"data": brief.get("data"), "columns": brief.get("columns"), "privacy": whole["privacy"]}
-        parts |= {"method": whole["method"], "utility": whole["utility"]}
+        parts |= {
+            "method": whole["method"],
+            "utility": whole["utility"],
+            "population": brief.get("population"),
+        }
         return {name: part for name, part in parts.items() if part}
 
     def to_toml(self) -> str:
@@ -243,7 +256,8 @@ class Policy(BaseModel):
             for name, column in self.columns.items()
             if name not in names and not (of_release and column.role in ("identifier", "plain"))
         ]
-        other = [name for name in names if name not in self.columns]
+        member = self.population.column if self.population is not None else None
+        other = [name for name in names if name not in self.columns and name != member]
         choice = "plain" if of_release else self.data.other_columns
         if other and choice == "refuse":
             listed = ", ".join(other[:12]) + (f" and {len(other) - 12} more" if len(other) > 12 else "")
@@ -251,7 +265,8 @@ class Policy(BaseModel):
             problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
         if problems:
             raise PolicyError(problems)
-        return tuple(self._plan(name, "plain" if choice == "plain" else "identifier") for name in names)
+        fallback: Role = "plain" if choice == "plain" else "identifier"
+        return tuple(self._plan(name, "identifier" if name == member else fallback) for name in names)
 
     def _plan(self, name: str, fallback: Role) -> ColumnPlan:
         column = self.columns.get(name)

@@ -95,7 +95,7 @@ def _unreadable(path: list[str], text: str) -> Problem | None:
 
 def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
     """A path that leads nowhere."""
-    sections = ["data", "columns", "privacy", "method", "utility"]
+    sections = ["data", "columns", "privacy", "method", "utility", "population"]
     where = dotted(*path)
     if path[0] not in sections:
         return Problem(where, f"there is no section '{path[0]}'", did_you_mean(path[0], sections))

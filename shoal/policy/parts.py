@@ -134,6 +134,21 @@ class MethodChoice(Part):
         return dict(self.model_extra or {})
 
 
+class Population(Part):
+    """Everybody who could be in the table: a file of its own, or the same file with a column that says who is in."""
+
+    file: Text | None = None
+    """A table of the population with the same quasi-identifiers, relative to the policy."""
+    column: Text | None = None
+    """A column of the table that is true for the rows to publish; the file then holds the whole population."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Population:
+        if (self.file is None) == (self.column is None):
+            raise wrong("must have a file or a column, and not both", 'for example file = "register.csv"')
+        return self
+
+
 class Utility(Part):
     """What a good release is."""
 

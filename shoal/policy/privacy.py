@@ -165,8 +165,18 @@ class Privacy(Part):
         | None
     ) = None
     """p-sensitivity: at least so many different sensitive values in every class."""
+    presence: tuple[Annotated[Number, Field(ge=0, le=1)], Annotated[Number, Field(ge=0, le=1)]] | None = None
+    """delta-presence, `[0.0, 0.5]`: for everybody in the population, the least and the highest permitted chance to be
+    in the table. Needs a `[population]`."""
     relocation: Relocation | None = None
     """Limits for untrue cells: `{ budget = 0.01, alpha = 0.05 }`. Without it, none are checked."""
+
+    @model_validator(mode="after")
+    def _bounds_in_order(self) -> Privacy:
+        if self.presence is not None and self.presence[0] > self.presence[1]:
+            low, high = self.presence
+            raise wrong(f"presence has its higher bound first: [{low}, {high}]", f"[{high}, {low}]")
+        return self
 
     @model_validator(mode="after")
     def _notion_of_k(self) -> Privacy:
@@ -283,6 +293,12 @@ def _relocation(value: Relocation, sensitive: Sequence[str]) -> Iterator[Model]:
         yield AlphaHybrid(alpha=value.alpha)
 
 
+def _presence(value: tuple[float, float], sensitive: Sequence[str]) -> Iterator[Model]:
+    from shoal.models.delta_presence import DeltaPresence
+
+    yield DeltaPresence(low=value[0], high=value[1])
+
+
 _BUILDERS: dict[str, Callable[[Any, Sequence[str]], Iterator[Model]]] = {
     "k": _k,
     "l": _l,
@@ -290,4 +306,5 @@ _BUILDERS: dict[str, Callable[[Any, Sequence[str]], Iterator[Model]]] = {
     "alpha": _alpha,
     "p": _p,
     "relocation": _relocation,
+    "presence": _presence,
 }

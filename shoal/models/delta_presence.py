@@ -1,0 +1,95 @@
+"""delta-presence: can one find out that a person is in the table at all? (Nergiz, Atzori, Clifton 2007.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import PolicyError, Problem
+from shoal.models.base import Model, Verdict, number
+from shoal.published import Published
+from shoal.table import CodedTable
+
+SLACK = 1e-9
+"""Rounding errors of divisions, and nothing else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaPresence(Model):
+    """For everybody in the population, the chance to be in the table lies between two bounds."""
+
+    name: ClassVar[str] = "delta-presence"
+    summary: ClassVar[str] = (
+        "nobody can tell, with more than the stated certainty, who is in the table and who is not"
+    )
+    needs_original: ClassVar[bool] = True
+
+    low: float
+    """Smallest permitted chance; above 0, everybody of the population must fall in a class."""
+    high: float
+    """Largest permitted chance."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high <= 1:
+            message = f"must be two chances, the lower one first, not [{self.low}, {self.high}]"
+            raise PolicyError([Problem("privacy.presence", message, "for example [0.0, 0.5]")])
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"({number(self.low)}, {number(self.high)})-presence"
+
+    def allows(self, rows: int, people: int) -> bool:
+        """Whether so many rows of the table among so many people of the population are within the bounds."""
+        return self.low * people - SLACK * people <= rows <= self.high * people + SLACK * people
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Judge the least and the most certain person. A chance that is only estimated never passes for proven."""
+        from shoal.presence import presence
+
+        asked = [self.low, self.high]
+        if original is None or original.population is None:
+            detail = "cannot be judged without the population: name it in the policy, and give the original"
+            return Verdict(self.title, asked, None, False, detail)
+        found = presence(published, original.population)
+        least, most = float(found.low.min()), float(found.high.max())
+        outside = (found.low < self.low - SLACK) | (found.high > self.high + SLACK)
+        details = []
+        if outside.any():
+            details.append(f"{int(outside.sum()):,} of {len(outside):,} people are outside")
+        unsure = int((~found.exact & outside).sum())
+        if unsure:
+            details.append(
+                f"for {unsure:,} of them it could not be computed exactly, so the worst is assumed"
+            )
+        if found.overlapping:
+            details.append(f"{found.overlapping:,} people fit several classes; these are looked at as one")
+        return Verdict(self.title, asked, [least, most], not outside.any(), "; ".join(details))
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """Even one class of everybody gives each person the share of the population that the table is."""
+        if table.population is None or not len(table.population):
+            return None
+        share = table.rows / len(table.population)
+        if share > self.high + SLACK and suppressible == 0:
+            side = f"more than {number(self.high)}"
+        elif share < self.low - SLACK:
+            side = f"less than {number(self.low)}"
+        else:
+            return None
+        return (
+            f"no release can satisfy {self.title}: the table has {table.rows:,} of the {len(table.population):,} "
+            f"people of the population, a share of {share:.4g}, {side}; on average everybody has this chance"
+        )
+
+
+def asked_presence(models: tuple[Model, ...], method: str) -> DeltaPresence:
+    """Return the delta-presence that is asked for; methods that are made for it cannot do without."""
+    found = [model for model in models if isinstance(model, DeltaPresence)]
+    if not found:
+        hint = "add presence = [0.0, 0.5] to [privacy], and a [population]"
+        raise PolicyError([Problem("method.name", f"{method} needs bounds on presence", hint)])
+    low = float(np.max([model.low for model in found]))
+    return DeltaPresence(low=low, high=min(model.high for model in found))
