@@ -380,6 +380,27 @@ def test_every_variant_keeps_k_the_budget_and_its_own_account(table, k, budget, 
     np.testing.assert_array_equal(again.region_of, release.region_of)
 
 
+@settings(max_examples=100)
+@given(
+    tables(columns=st.integers(1, 3)),
+    st.integers(2, 5),
+    st.sampled_from([0.0, 0.1, 0.3]),
+    st.sampled_from(VARIANTS),
+    st.integers(0, 9),
+)
+def test_without_pruning_nothing_gets_worse(table, k, budget, variant, seed):
+    options = {"variant": variant, "budget": budget}
+    try:
+        pruned = Hybrid(**options).anonymize(table, plain(k), Run.start(seed)).facts
+    except InfeasibleError:
+        return
+    release = Hybrid(**options, prune=False).anonymize(table, plain(k), Run.start(seed))
+    assert release.facts["loss_with_relocation"] <= pruned["loss_with_relocation"]
+    assert HybridK(k=k, budget=budget).verify(published_by(table, release), table).holds
+    if budget == 0:
+        assert release.facts["loss_with_relocation"] == pruned["loss_with_relocation"]
+
+
 def test_the_facts_name_no_rows(example):
     facts = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)).facts
     numbers = [value for value in facts.values() if not isinstance(value, int | float)]

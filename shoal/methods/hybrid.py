@@ -50,6 +50,10 @@ class Hybrid(Method):
     measure: str = ""
     """The measure by which mappings are compared; empty: that of the policy."""
 
+    prune: bool = True
+    """As in the paper, levels at which relocation fails rule out all finer ones. Otherwise finer ones are tried as
+    well: never a worse release, often a much better one where targets are drawn, but a longer search."""
+
     def __post_init__(self) -> None:
         check_options(self.variant, self.budget, self.alpha)
 
@@ -62,7 +66,7 @@ class Hybrid(Method):
         """
         rules = group_rules(requirements, self.measure)
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
-        return Search(table, rules, run, allowance).best()
+        return Search(table, rules, run, allowance, self.prune).best()
 
 
 class Relocated(NamedTuple):
@@ -94,10 +98,18 @@ class Attempt(NamedTuple):
 class Search:
     """The state of one search."""
 
-    def __init__(self, table: CodedTable, requirements: Requirements, run: Run, allowance: Allowance) -> None:
+    def __init__(
+        self,
+        table: CodedTable,
+        requirements: Requirements,
+        run: Run,
+        allowance: Allowance,
+        prune: bool = True,
+    ) -> None:
         self.table, self.run, self.allowance = table, run, allowance
         self.lattice = Lattice(table)
         self.judge = Judge(table, requirements)
+        self.prune = prune and self.judge.strict
         self.least = self._least()
         self.gone: BoolVector = np.zeros(self.lattice.size, np.bool_)
         """Mappings that are deleted."""
@@ -156,7 +168,7 @@ class Search:
         if self.gone[index] or self._deletes(levels):
             return
         attempt = self._attempt(levels)
-        if not attempt.holds or (self.judge.strict and not self._generalizations_hold(levels)):
+        if not attempt.holds or (self.prune and not self._generalizations_hold(levels)):
             return
         if self.rank is None or (attempt.rank is not None and attempt.rank < self.rank):
             self.rank, self.levels = attempt.rank, levels
@@ -164,11 +176,11 @@ class Search:
     def _deletes(self, levels: LongVector) -> bool:
         """Try a mapping; where it rules out its specializations, delete them.
 
-        Under monotone rules without suppression that is every mapping that fails, as in the paper. Otherwise a
+        With `prune`, under monotone rules without suppression that is every mapping that fails. Otherwise a
         specialization may hold all the same, so only what no relocation can mend is deleted.
         """
         attempt = self._attempt(levels)
-        if attempt.hopeless or (self.judge.strict and not attempt.holds):
+        if attempt.hopeless or (self.prune and not attempt.holds):
             self.gone.reshape(self.lattice.dims)[tuple(slice(int(level) + 1) for level in levels)] = True
             return True
         return False
@@ -188,7 +200,7 @@ class Search:
         index = self.lattice.index(levels)
         if index not in self.tried:
             attempt = self._try(levels, index)
-            if attempt.safe and self.judge.strict:
+            if attempt.safe and self.prune:
                 self.sure.reshape(self.lattice.dims)[tuple(slice(int(level), None) for level in levels)] = (
                     True
                 )
