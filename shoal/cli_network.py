@@ -62,8 +62,8 @@ _kind = click.option("--format", "kind", type=click.Choice(["csv", "tsv", "parqu
 @click.option("-o", "--output", type=_PATH, required=True, help="The folder where the masked network goes.")
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.5, show_default=True,
               help="Weight of attributes; the rest, up to 1, is the weight of structure.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(1), default=1, show_default=True,
-              help="Graphs to draw for measuring structure.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(0), default=1, show_default=True,
+              help="Graphs to draw for measuring structure; 0 for none.")  # fmt: skip
 @click.option("--record", type=_PATH, help="Write the private run record (JSON) here.")
 @click.option(
     "--report", type=_PATH, help="Write a private report (HTML, with a picture of small networks) here."

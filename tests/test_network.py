@@ -100,6 +100,18 @@ def test_the_masked_network_is_what_the_definition_says(n, seed, k, alpha, links
     assert result.measures["avg"] == pytest.approx(n / (len(groups) * k))
 
 
+def test_a_path_of_four():
+    nodes = pl.DataFrame({"id": list("abcd"), "age": [20, 21, 40, 41]})
+    edges = pl.DataFrame({"s": list("abc"), "t": list("bcd")})
+    result = shoal.anonymize_network(nodes, edges, quasi=["age"], k=2, alpha=1.0)
+    assert result.nodes.drop("cluster").sort("age").rows() == [(2, 1, "[20, 21]"), (2, 1, "[40, 41]")]
+    assert result.edges["edges"].to_list() == [1]
+    assert result.members is None
+    # Inside nothing is uncertain; between, one of four pairs: 2 x 1 x 3/4, over 4 x 3 / 4.
+    assert result.measures["nsil"] == pytest.approx(0.5)
+    assert result.measures["ngil"] == pytest.approx(1 / 21)
+
+
 def every_graph(masked):
     """All graphs that fit a masked network, as sets of edges over nodes numbered cluster after cluster."""
     first = np.cumsum(masked.size) - masked.size

@@ -85,7 +85,8 @@ def anonymize_network(
 
     `nodes` and `edges` are tables, paths of tables, or `nodes` alone is a GraphML file or a networkx or igraph graph
     (see `read_network`). `policy` speaks of the columns of the node table, as in `shoal.anonymize`; its method plays no
-    part. `alpha` weighs attributes, ``1 - alpha`` structure. Structure is measured on so many `samples`.
+    part. `alpha` weighs attributes, ``1 - alpha`` structure. Structure is measured on so many
+    `samples`, 0 for not at all.
     Raises InfeasibleError where no masked network can satisfy the policy, ViolationError where the one made does not.
     """
     clock = Clock()
@@ -136,9 +137,11 @@ def anonymize_network(
             f"nodes that generalization limits leave without a cluster are left out: {'; '.join(names)}"
         )
     if found.leftovers:
-        notes.append(f"{found.leftovers:,} nodes were left over and joined the nearest cluster")
+        count = "1 node was" if found.leftovers == 1 else f"{found.leftovers:,} nodes were"
+        notes.append(f"{count} left over and joined the nearest cluster")
     if found.merged:
-        notes.append(f"{found.merged:,} clusters were merged with others to satisfy the models")
+        count = "1 cluster was" if found.merged == 1 else f"{found.merged:,} clusters were"
+        notes.append(f"{count} merged with others to satisfy the models")
     parts = {own.name: getattr(report, own.name) for own in fields(report)} | {"notes": tuple(notes)}
     result = NetworkResult(
         **parts,

@@ -134,8 +134,9 @@ def judge_network(
         losses = per_column("lm", published, table)
     found: dict[str, Any] = {}
     if network is not None and not problems:
-        with clock("structure"):
-            found["structure"] = _structure(network, masked, run, samples)
+        if samples:
+            with clock("structure"):
+                found["structure"] = _structure(network, masked, run, samples)
         run.progress("attack", 0.92)
         if attack:
             with clock("attack"):
@@ -200,8 +201,8 @@ def _structure(
 ) -> dict[str, dict[str, float]]:
     before = structure_of(network, run.random)
     drawn: list[Structure] = []
-    for turn in range(max(samples, 1)):
-        run.progress("sample", 0.86 + 0.06 * turn / max(samples, 1))
+    for turn in range(samples):
+        run.progress("sample", 0.86 + 0.06 * turn / samples)
         drawn.append(structure_of(sample_network(masked, run.random), run.random))
     apart = [differences(before, after) for after in drawn]
     return {
