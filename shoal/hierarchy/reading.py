@@ -26,7 +26,13 @@ def locate(leaves: pl.Series, values: pl.Series) -> IntVector:
     known = pl.DataFrame({"value": leaves, "code": np.arange(len(leaves), dtype=np.int32)})
     wanted = values.alias("value").to_frame()
     found = wanted.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return found["code"].fill_null(-1).to_numpy().astype(np.int32, copy=False)
+    codes: IntVector = found["code"].fill_null(-1).to_numpy().astype(np.int32)
+    if leaves.dtype.is_float():
+        # A join may hold NaN apart from NaN (it does for a single row), yet here it is one value.
+        nan = leaves.is_nan().fill_null(False).arg_true()
+        if len(nan):
+            codes[values.is_nan().fill_null(False).to_numpy()] = nan[0]
+    return codes
 
 
 def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:
