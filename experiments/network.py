@@ -117,9 +117,9 @@ def main():
     parts = [
         "# Masked networks on random graphs",
         f"Made by `experiments/network.py` on {os.cpu_count()} cores. Nodes have three quasi-identifiers (age, zip, "
-        "sex) and a sensitive attribute of five values; every cluster has k nodes and p = 2 values. Unless said otherwise "
-        f"{NODES:,} nodes, k = 10, alpha = beta = 0.5. *Fewest by degree* is the least number of candidates that "
-        "whoever knows a person's degree is left with, over all nodes.",
+        "sex) and a sensitive attribute of five values; every cluster has k nodes and p = 2 values. Unless said "
+        f"otherwise {NODES:,} nodes, k = 10, alpha = beta = 0.5. *Fewest by degree* is the least number of candidates "
+        "that whoever knows a person's degree is left with, over all nodes.",
         "## Against k",
         by_k(),
         "## Against alpha and beta",

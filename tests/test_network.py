@@ -290,7 +290,7 @@ def test_loops_multi_edges_isolated_nodes_and_components_are_fine():
     assert result.masked.links == 2
     notes = " ".join(result.notes)
     assert "1 self-loop was left out" in notes
-    assert "1 further edge" in notes
+    assert "1 edge was left out" in notes
     assert "since" in notes
 
 

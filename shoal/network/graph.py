@@ -95,7 +95,7 @@ def network_from_pairs(
     if loops:
         notes.append(f"{_count(loops, 'self-loop')} left out: an edge needs two people")
     if more:
-        notes.append(f"{_count(more, 'further edge')} between nodes that have one already left out")
+        notes.append(f"{_count(more, 'edge')} left out: there is one between the same two nodes already")
     start, neighbours = sparse_rows(keys // max(nodes, 1), keys % max(nodes, 1), nodes)
     return Network(attributes, start, neighbours, notes=tuple(notes), **rest)
 

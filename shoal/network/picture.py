@@ -45,7 +45,7 @@ def picture(network: Network, masked: MaskedNetwork, cluster_of: IntVector | Non
             [np.bincount(cluster_of, places[:, axis], masked.clusters) / masked.size for axis in (0, 1)],
             axis=1,
         )
-        super_places = _spread(middle)
+        super_places = _spread(_apart(_spread(middle), 0.9 / np.sqrt(max(masked.clusters, 1))))
     else:
         super_places = layout(masked.clusters, c, d, np.sqrt(count))
     left = _edges(places, a, b, np.full(len(a), 0.8)) + _dots(places, cluster_of)
@@ -81,6 +81,20 @@ def layout(
         step = 0.1 * (1 - turn / rounds)
         places += force / length[:, None] * np.minimum(length, step)[:, None]
     return _spread(places)
+
+
+def _apart(places: NDArray[np.float64], least: float, rounds: int = 100) -> NDArray[np.float64]:
+    """Push places that lie nearer than `least` away from each other, a little in each round. O(rounds x places^2)."""
+    # No two places may be the very same, or they would not know which way to go.
+    angle = np.arange(len(places)) * 2.399963
+    places = places + 1e-3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    for _ in range(rounds):
+        gap = places[:, None, :] - places[None, :, :]
+        length = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-6)
+        push = np.maximum(least - length, 0.0) / length
+        np.fill_diagonal(push, 0.0)
+        places = places + 0.25 * (gap * push[:, :, None]).sum(axis=1)
+    return places
 
 
 def _spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
