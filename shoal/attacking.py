@@ -58,6 +58,7 @@ def attack(
         # What the policy knows, for attacks that ask for it.
         known = {
             "k": max(requirements.k, 2),
+            "presence": chosen.privacy.presence or (0.0, 1.0),
             "protected": tuple(chosen.columns[a.name].protected or () for a in published.sensitive),
         }
         asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})

@@ -20,7 +20,7 @@ from shoal.models.base import Verdict
 from shoal.plan import ColumnPlan
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import read_published
+from shoal.publish import BUCKET, read_published
 from shoal.published import Published
 from shoal.requirements import Requirements
 from shoal.results import Audit, Clock
@@ -135,7 +135,11 @@ def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -
         raise DataError(
             f"the release has {len(rows):,} rows, more than the {whole:,} of its original: is it the right one?"
         )
-    published, unknown = read_published(rows, attributes, sensitive, codes, suppressed=whole - len(rows))
+    # A column that the original lacks and that is named like this is ours.
+    bucket = BUCKET if table is not None and BUCKET in rows.columns and BUCKET not in policy.columns else None
+    published, unknown = read_published(
+        rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
+    )
     if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
         # Without its domain no cell has a loss, not even one that shows *.
         published = replace(published, low=None, high=None)

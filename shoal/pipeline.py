@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.arrays import IntMatrix, IntVector
 from shoal.auditing import as_policy, measure, verify
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.feasibility import explain, left_out
@@ -142,7 +144,7 @@ def _make(
             rendered.rows,
             table.attributes,
             table.sensitive,
-            table.sensitive_codes[rendered.owner],
+            _shown_codes(table, release, rendered.owner),
             owner=rendered.owner,
             suppressed=table.rows - len(rendered.owner),
             bucket=rendered.bucket,
@@ -158,6 +160,14 @@ def _make(
     with clock("write"):
         rows = shuffled(rendered.rows, run.random)
     return _Made(rows, frame, table, release, published, requirements, verdicts, measured, unserved)
+
+
+def _shown_codes(table: CodedTable, release: Release, owner: IntVector) -> IntMatrix:
+    """Codes of the sensitive values that the published rows show; not their owners' where values were shuffled."""
+    if release.shown_from is None:
+        return table.sensitive_codes[owner]
+    sources = release.shown_from[owner, len(table.attributes) :]
+    return np.take_along_axis(table.sensitive_codes, sources.astype(np.int64), axis=0)
 
 
 def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Clock) -> Result:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
-from shoal.arrays import BoolVector, IntVector
+from shoal.arrays import BoolVector, IntMatrix, IntVector
 from shoal.encode import encode
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.frames import Frame
@@ -96,6 +96,16 @@ def _both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan])
     return table
 
 
+def population_of(table: CodedTable) -> IntMatrix:
+    """Return the people of the population, or say that it is missing."""
+    if table.population is None:
+        hint = '[population] with file = ".." or column = "..", or population= in Python'
+        raise PolicyError(
+            [Problem("population", "is missing: who could be in the table must be known", hint)]
+        )
+    return table.population
+
+
 def strangers(table: CodedTable) -> int:
     """Return how many rows of the table have nobody of the population to themselves. O(people)."""
     people, inside = counted_together(table)[1:]
@@ -106,11 +116,10 @@ def counted_together(table: CodedTable) -> tuple[IntVector, IntVector, IntVector
     """Return the distinct tuples of table and population, and how many people and how many rows have each."""
     from shoal.kernels.grouping import distinct
 
-    if table.population is None:
-        raise DataError("the population is not known")
-    both = np.asfortranarray(np.concatenate([table.population, table.codes]))
+    everyone = population_of(table)
+    both = np.asfortranarray(np.concatenate([everyone, table.codes]))
     number, first = distinct(both)
     count = len(first)
-    people = np.bincount(number[: len(table.population)], minlength=count)
-    inside = np.bincount(number[len(table.population) :], minlength=count)
+    people = np.bincount(number[: len(everyone)], minlength=count)
+    inside = np.bincount(number[len(everyone) :], minlength=count)
     return both[first], people.astype(np.int32), inside.astype(np.int32)

@@ -83,7 +83,7 @@ class Published:
         return tuple(found)
 
     def groups(self, original: CodedTable | None = None) -> Groups:
-        """Return the classes as group models see them.
+        """Return the classes as group models see them; the buckets, where values were shuffled within buckets.
 
         What counts as the whole table (for t-closeness) is the original where it is known, else the release.
         """
@@ -97,4 +97,7 @@ class Published:
             np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
             for j, attribute in enumerate(self.sensitive)
         ]
+        if self.bucket_of is not None:
+            buckets = int(self.bucket_of.max(initial=-1)) + 1
+            return group(self.bucket_of, buckets, self.sensitive_codes, self.sensitive, totals)
         return group(self.class_of, self.classes, self.sensitive_codes, self.sensitive, totals)

@@ -7,6 +7,7 @@ ATTACKS: Registry[Attack] = Registry(
     "attack",
     {
         "linkage": "shoal.attacks.linkage:Linkage",
+        "membership": "shoal.attacks.membership:Membership",
         "statistical": "shoal.attacks.statistical:Statistical",
         "attribute-disclosure": "shoal.attacks.attribute_disclosure:AttributeDisclosure",
         "corruption": "shoal.attacks.corruption:Corruption",

@@ -25,6 +25,9 @@ METHODS: Registry[Method] = Registry(
         "hilbert": "shoal.methods.hilbert:Hilbert",
         "mpalm": "shoal.methods.mpalm:MPALM",
         "spalm": "shoal.methods.spalm:SPALM",
+        "bucketization": "shoal.methods.permuting:Bucketization",
+        "slice-columns": "shoal.methods.permuting:SliceColumns",
+        "permute-generalize": "shoal.methods.permuting:PermuteGeneralize",
         "lexicographic": "shoal.methods.lexicographic:Lexicographic",
     },
 )

@@ -1,0 +1,237 @@
+"""Permuting methods, and the membership attack on whole releases."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.attacks.membership import Membership
+from shoal.errors import InfeasibleError, PolicyError
+from shoal.methods import METHODS
+from shoal.methods.permuting import shuffled_within
+from shoal.models.delta_presence import DeltaPresence
+from shoal.presence import presence
+from shoal.publish import render
+from shoal.requirements import Requirements
+from shoal.run import Run
+from tests.test_membership import P1, P2, enumerated
+from tests.test_presence import SALARIES, example, published, with_population
+
+PERMUTING = ["bucketization", "slice-columns"]
+
+
+def permuted(name, table, seed=1, models=(), **options):
+    return METHODS[name](k=2, **options).anonymize(table, Requirements(models=models), Run.start(seed))
+
+
+@given(with_population(), st.sampled_from(PERMUTING), st.integers(0, 5))
+def test_buckets_show_the_values_of_their_rows(table, name, seed):
+    assume(table.rows >= 2)
+    release = permuted(name, table, seed)
+    rows = render(table, release).rows
+    truth = table.kept.select(a.name for a in table.sensitive).with_columns(
+        **{a.name: a.hierarchy.leaves.gather(table.codes[:, j]) for j, a in enumerate(table.attributes)}
+    )
+    assert np.bincount(release.bucket_of).min() >= 2
+    for bucket in range(int(release.bucket_of.max()) + 1):
+        inside = np.flatnonzero(release.bucket_of == bucket)
+        for column in truth.columns:
+            assert Counter(rows[column][inside].to_list()) == Counter(truth[column][inside].to_list())
+    if name == "bucketization":
+        quasi = [a.name for a in table.attributes]
+        assert rows.select(quasi).rows() == truth.select(quasi).rows()
+
+
+def test_shuffles_are_even():
+    # Three rows in one bucket have six orders; each should come about equally often.
+    random = np.random.default_rng(1)
+    seen = Counter(tuple(shuffled_within(np.zeros(3, np.int32), random).tolist()) for _ in range(6000))
+    assert len(seen) == 6
+    assert min(seen.values()) > 850
+    alone = shuffled_within(np.array([-1, 0, -1, 1], np.int32), random)
+    assert alone.tolist() == [0, 1, 2, 3]
+
+
+@settings(max_examples=60)
+@given(with_population(), st.sampled_from(PERMUTING))
+def test_chances_are_those_of_enumeration_in_each_bucket(table, name):
+    assume(table.rows >= 2)
+    release = permuted(name, table)
+    shown = published(table, release)
+    found = presence(shown, table.population)
+    assume(found.overlapping == 0)
+    people = [tuple(p) for p in table.population.tolist()]
+    for bucket in range(int(release.bucket_of.max()) + 1):
+        own = [tuple(r) for r in table.codes[release.bucket_of == bucket].tolist()]
+        if name == "bucketization":
+            could_be = [i for i, p in enumerate(people) if p in own]
+            kinds = [(own.index(people[i]),) for i in could_be]
+        else:
+            values = [{row[j] for row in own} for j in range(len(own[0]))]
+            could_be = [
+                i for i, p in enumerate(people) if all(v in s for v, s in zip(p, values, strict=True))
+            ]
+            kinds = [people[i] for i in could_be]
+        left, private = list(range(len(could_be))), []
+        for row in own:
+            at = next(i for i in left if people[could_be[i]] == row)
+            left.remove(at)
+            private.append(at)
+        expected, _ = enumerated(kinds, private)
+        assert found.chance[could_be].tolist() == pytest.approx([float(e) for e in expected])
+
+
+def frames():
+    people = pl.DataFrame({"zip": [z for z, _ in P2.values()], "age": [a for _, a in P2.values()]})
+    inside = [0, 2, 3, 5]
+    return people, people[inside].with_columns(salary=pl.Series([15, 40, 42, 50]))
+
+
+def test_slicing_the_second_example_gives_the_first_bucket_away():
+    people, table = frames()
+    release = pl.DataFrame(
+        {
+            "zip": [5371, 5370, 5376, 5372],
+            "age": [21, 27, 32, 39],
+            "salary": [40, 15, 42, 50],
+            "bucket": [0, 0, 1, 1],
+        }
+    )
+    found = shoal.attack(
+        release,
+        original=table,
+        population=people,
+        name="membership",
+        quasi=["zip", "age"],
+        sensitive=["salary"],
+        k=2,
+    )
+    # Julie, Sara: certain. James, Barbara: 5372 and 32 are James's alone, 39 is Barbara's alone.
+    assert found.figures["certainly_in"] == 4
+    assert found.figures["certainly_out"] == 2
+    assert found.success == 1.0
+    assert found.baseline == pytest.approx(4 / 6)
+    assert not found.holds
+    assert found.summary()["estimated"] == 0
+
+
+def test_the_attack_reads_what_the_method_made():
+    people, table = frames()
+    keywords = {"quasi": ["zip", "age"], "sensitive": ["salary"], "l": 2}
+    result = shoal.anonymize(table, **keywords, method={"name": "slice-columns", "k": 2}, seed=3)
+    assert result.verdicts[0].holds
+    found = shoal.attack(result.table, original=table, population=people, name="membership", **keywords)
+    assert found.figures["exact"] == len(people)
+    plain = shoal.anonymize(table, **keywords, method={"name": "bucketization", "k": 2}, seed=3)
+    found = shoal.attack(
+        plain.table, original=table, population=people, name="membership", adversary="rows", **keywords
+    )
+    assert found.figures["certainly_in"] == 4
+
+
+def test_permute_generalize_on_the_worked_example():
+    result = example(method={"name": "permute-generalize", "k": 4}, presence=[0.1, 0.9], seed=1)
+    assert set(result.table["zip"].cast(pl.String)) == {"537*"}
+    assert Counter(result.table["age"].to_list()) == {25: 5, 27: 3}
+    assert result.table["bucket"].n_unique() == 1
+    assert result.verdicts[0].reached == pytest.approx([3 / 4, 5 / 6])
+    assert sorted(result.table["salary"]) == sorted(SALARIES.values())
+
+
+def test_permute_generalize_shows_both_binary_columns():
+    people = pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})
+    table = people[[1, 2]].with_columns(s=pl.Series(["x", "y"]))
+    result = shoal.anonymize(
+        table,
+        population=people,
+        quasi=["a", "b"],
+        sensitive=["s"],
+        method={"name": "permute-generalize", "k": 2},
+        presence=[0.5, 0.5],
+    )
+    assert [sorted(result.table[name]) for name in ("a", "b")] == [[0, 1], [0, 1]]
+
+
+@settings(max_examples=60)
+@given(with_population(), st.sampled_from([0.5, 0.8, 0.9]))
+def test_permute_generalize_takes_mappings_that_presence_allows(table, high):
+    assume(table.rows >= 2)
+    model = DeltaPresence(low=0.0, high=high)
+    try:
+        release = permuted("permute-generalize", table, models=(model,))
+    except InfeasibleError:
+        return
+    found = presence(published(table, release), table.population)
+    if not found.overlapping:
+        assert model.verify(published(table, release), table).holds
+
+
+def test_boxes_of_mpalm_gain_nothing_by_permuting_in_the_worked_example():
+    # MPALM makes one box per age of the worked example. Shuffled exact zips make people certain in both.
+    ages = {25: ["Clara", "Julie", "Taylor", "Ashley", "Amanda"], 27: ["Ada", "Sara", "Bob"]}
+    for age, inside in ages.items():
+        names = [name for name, (_, own) in P1.items() if own == age]
+        expected, _ = enumerated([(P1[name][0],) for name in names], [names.index(name) for name in inside])
+        assert max(expected) == 1
+
+
+def test_what_the_attack_refuses():
+    people, table = frames()
+    keywords = {"quasi": ["zip", "age"], "sensitive": ["salary"], "k": 2}
+    with pytest.raises(PolicyError, match="population"):
+        shoal.attack(table, original=table, name="membership", **keywords)
+    with pytest.raises(PolicyError, match="adversary"):
+        Membership(adversary="nobody")
+    with pytest.raises(PolicyError, match="each quasi-identifier once"):
+        shoal.attack(
+            table,
+            original=table,
+            population=people,
+            name="membership",
+            options={"together": (("zip",),)},
+            **keywords,
+        )
+    with pytest.raises(PolicyError, match=r"method\.k"):
+        METHODS["slice-columns"](k=1)
+
+
+def test_estimates_are_told():
+    people, table = frames()
+    # No counting is allowed at all.
+    everyone = pl.concat([people, people, people])
+    release = table.with_columns(bucket=pl.lit(0))
+    found = shoal.attack(
+        release,
+        original=table,
+        population=everyone,
+        name="membership",
+        options={"limit": 0, "seconds": 0.5},
+        seed=1,
+        quasi=["zip", "age"],
+        sensitive=["salary"],
+        k=2,
+    )
+    assert found.figures["exact"] + found.figures["estimated"] == len(everyone)
+    assert bool(found.figures["estimated"]) == any("estimates" in note for note in found.notes)
+
+
+def test_a_release_without_buckets_is_judged_by_its_classes():
+    people, table = frames()
+    release = table.with_columns(zip=pl.lit("*"), age=pl.lit("*"))
+    found = shoal.attack(
+        release,
+        original=table,
+        population=people,
+        name="membership",
+        quasi=["zip", "age"],
+        sensitive=["salary"],
+        k=2,
+    )
+    assert found.success == pytest.approx(4 / 6)
+    assert found.holds
