@@ -279,6 +279,20 @@ def test_limits_keep_nodes_apart_and_may_suppress_them():
     assert result.network.nodes == 28
     assert result.masked.links == result.network.edges
     assert any("left out" in note for note in result.notes)
+    judged = shoal.audit_network(result.masked, **policy, suppression=0.1, nodes=nodes, edges=edges)
+    assert judged.holds
+    assert not judged.attacks
+    assert not shoal.audit_network(result.masked, **policy, nodes=nodes, edges=edges).holds
+
+
+def test_another_networks_masking_does_not_pass_for_this_one():
+    """Degrees that no member of any super-node can have leave no candidates."""
+    nodes, edges = people(12, 2)
+    policy = {**ROLES, "k": 3}
+    empty = shoal.anonymize_network(nodes, None, **policy)
+    judged = shoal.audit_network(empty.masked, **policy, nodes=nodes, edges=edges)
+    failed = {verdict.model for verdict in judged.verdicts if not verdict.holds}
+    assert failed == {"all edges", "candidates by structure"}
 
 
 def test_loops_multi_edges_isolated_nodes_and_components_are_fine():
@@ -483,6 +497,10 @@ def test_commands(tmp_path):
     assert again.exit_code == 2  # its columns are not those of the policy
     assert not (tmp_path / "x").exists()
     assert run("anonymize", *base, *policy, "-o", out).exit_code == 6
+    before = (tmp_path / "nodes.csv").read_text()
+    assert run("anonymize", *base, *policy, "-o", tmp_path, "--force").exit_code == 6
+    assert (tmp_path / "nodes.csv").read_text() == before
+    assert run("anonymize", *base, *policy, "-o", out, "--force").exit_code == 0
     assert run("anonymize", *policy, "-o", tmp_path / "y").exit_code == 3
     assert read_masked(out).people == 40
     assert nsil(read_masked(out)) == pytest.approx(told["measures"]["nsil"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -124,9 +126,7 @@ def anonymize_network(
         found = cluster_network(network, table, requirements, float(alpha), run)
     with clock("mask"):
         masked, cluster_of = mask(network, table, found.cluster_of, found.clusters, run.random)
-    report = judge_network(
-        masked, chosen, network, full, run, clock, samples=samples, dropped=int(dropped.sum()), attack=attack
-    )
+    report = judge_network(masked, chosen, network, full, run, clock, samples=samples, attack=attack)
     if not report.holds:
         raise ViolationError(_violations(report))
     place = np.full(whole.nodes, -1, np.int32)
@@ -179,6 +179,7 @@ def anonymize_network_files(
         if path is not None:
             frames.check_writable(path, force=force, table=False)
     _check_folder(folder, kind, force=force)
+    _all_different([nodes, edges], folder, kind, [record, report])
     result = anonymize_network(nodes, edges, policy, **options)
     write_files(result, folder, kind=kind, record=record, report=report, force=force)
     return result
@@ -224,6 +225,19 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
     for name in ("nodes", "members", "edges"):
         frames.check_writable(folder / f"{name}.{kind}", force=force)
     frames.check_writable(folder / "masked.graphml", force=force, table=False)
+
+
+def _all_different(sources: Sequence[Any], folder: Path, kind: str, papers: Sequence[Path | None]) -> None:
+    """Refuse names that would make a file replace the data or another file: --force does not mean that."""
+    taken = {os.path.realpath(own): "the data" for own in sources if isinstance(own, str | Path)}
+    release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")] + [
+        folder / "masked.graphml"
+    ]
+    for path in [*release, *(own for own in papers if own is not None)]:
+        place = os.path.realpath(path)
+        if place in taken:
+            raise OutputError(f"{path} would replace {taken[place]}; choose another name")
+        taken[place] = "another file of this run"
 
 
 def _unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str]]:

@@ -111,21 +111,20 @@ def judge_network(
     clock: Clock,
     *,
     samples: int = 1,
-    dropped: int = 0,
     attack: bool = True,
 ) -> NetworkAudit:
-    """Judge a masked network; `network` and `table` are what it was made from, `dropped` nodes were left out of it
-    before. Where a network is wrong in itself, no further figures are computed.
+    """Judge a masked network; `network` is what it was made from, without suppressed nodes if they are known, and
+    `table` the attributes of all nodes. Where a network is wrong in itself, no further figures are computed.
     """
     run.progress("verify", 0.8)
     with clock("verify"):
         problems = masked.problems()
         verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems))]
-        if network is not None and not dropped:
-            verdicts.append(_complete("all nodes", network.nodes, masked.people))
-            verdicts.append(_complete("all edges", network.edges, masked.links))
         published, notes = read_network_published(masked, policy, table)
         requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+        if network is not None and (masked.people == network.nodes or not requirements.suppression):
+            verdicts.append(_complete("all nodes", network.nodes, masked.people))
+            verdicts.append(_complete("all edges", network.edges, masked.links))
         verdicts = [*verify(published, table, requirements), *verdicts]
         verdicts += _identifiers_gone(masked, policy)
     run.progress("measure", 0.85)
@@ -133,7 +132,9 @@ def judge_network(
         measures = _measures(masked, published, table, requirements)
         losses = per_column("lm", published, table)
     found: dict[str, Any] = {}
-    if network is not None and not problems:
+    if network is not None and masked.people != network.nodes:
+        notes.append("nodes were left out, so structure and attacks cannot be held against the original")
+    elif network is not None and not problems:
         if samples:
             with clock("structure"):
                 found["structure"] = _structure(network, masked, run, samples)
@@ -145,6 +146,7 @@ def judge_network(
                     network, masked, own, published, max(requirements.k, 2), run.random
                 )
                 found["attacks"] = tuple(exposures)
+            verdicts.append(_candidates(exposures, max(requirements.k, 2)))
     return NetworkAudit(
         rows=published.rows + published.suppressed,
         suppressed=published.suppressed,
@@ -158,6 +160,13 @@ def judge_network(
         edges_published=masked.links,
         **found,
     )
+
+
+def _candidates(exposures: list[NetworkExposure], k: int) -> Verdict:
+    """Judge the attack that leaves the fewest candidates."""
+    worst = min(exposures, key=lambda own: own.after_least)
+    at_risk = sum(own.at_risk for own in exposures)
+    return Verdict("candidates by structure", k, worst.after_least, at_risk == 0, f"by {worst.knowledge}")
 
 
 def _complete(what: str, required: int, reached: int) -> Verdict:
