@@ -720,3 +720,14 @@ def test_without_a_budget_adult_gets_the_optimum_of_full_domain(adult, k, suppre
     np.testing.assert_array_equal(release.region_of, expected_.region_of)
     assert release.facts["changed_cells"] == 0
     assert release.facts["loss_with_relocation"] == release.facts["loss_without_relocation"]
+
+
+def test_overlapping_classes_have_no_size_of_their_own_without_owners():
+    import shoal
+
+    frame = pl.DataFrame({"a": [1, 2, 3, 4, 1, 2, 3, 4], "b": ["x"] * 8})
+    overlapping = pl.DataFrame({"a": ["[1, 3]"] * 4 + ["[2, 4]"] * 4, "b": ["x"] * 8})
+    with pytest.raises(shoal.DataError, match="overlap"):
+        shoal.attack(overlapping, quasi=["a", "b"], k=4, original=frame, name="statistical")
+    apart = pl.DataFrame({"a": ["[1, 2]"] * 4 + ["[3, 4]"] * 4, "b": ["x"] * 8})
+    assert shoal.attack(apart, quasi=["a", "b"], k=4, original=frame, name="statistical").at_risk == 0

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
-from shoal.errors import PolicyError, Problem
+from shoal.errors import DataError, PolicyError, Problem
 from shoal.models.base import Model, Verdict
 from shoal.models.k_anonymity import KAnonymity
 from shoal.published import Published
@@ -189,6 +189,11 @@ def expected(published: Published, original: CodedTable) -> Expected:
     for begin in range(0, len(codes), step):
         some = codes[begin : begin + step, None, :]
         inside = np.all((some >= published.low) & (some <= published.high), axis=2)
+        if published.owner is None and np.any(inside.sum(axis=1) > 1):
+            raise DataError(
+                "classes of this release overlap, so the size that each should have is not defined without knowing "
+                "whose row is whose; the statistical test is for releases with one level per column"
+            )
         covered_by[begin : begin + step] = np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
     np.add.at(sizes, covered_by[covered_by >= 0], rows[covered_by >= 0])
     lost, lost_rows = codes[covered_by < 0], rows[covered_by < 0]
