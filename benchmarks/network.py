@@ -12,7 +12,7 @@ import time
 import numpy as np
 import polars as pl
 
-from benchmarks.timing import head, row, seconds
+from benchmarks.timing import head, seconds
 from shoal.network.anonymize import anonymize_network
 from shoal.network.attacks import degree_candidates
 
@@ -97,9 +97,8 @@ def main():
     for kind in GRAPHS:
         for nodes, links in ((4_000, 22), (largest, 10)):
             result, taken, _ = measured(kind, nodes, links)
-            own = seconds(result.seconds["cluster"])
-            print(f"| {kind} | {nodes:,} | {result.network.edges:,} ", end="")
-            row(own, seconds(taken), f"{peak():,} MB")
+            cells = kind, f"{nodes:,}", f"{result.network.edges:,}", seconds(result.seconds["cluster"])
+            print("| " + " | ".join([*cells, seconds(taken), f"{peak():,} MB"]) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -316,6 +316,20 @@ def test_a_network_without_edges():
         assert result.masked.links == 0
 
 
+def test_an_edge_file_with_nothing_but_a_head(tmp_path):
+    nodes, _ = people(12)
+    nodes = nodes.rename({"disease": "node"})
+    nodes.write_csv(tmp_path / "n.csv")
+    (tmp_path / "e.csv").write_text("source,target\n")
+    roles = {**ROLES, "sensitive": ["node"]}
+    result = shoal.anonymize_network(tmp_path / "n.csv", tmp_path / "e.csv", **roles, k=3)
+    result.write(tmp_path / "out")
+    assert read_masked(tmp_path / "out").links == 0
+    drawn, edges = result.sample(1)
+    assert (drawn.height, edges.height) == (12, 0)
+    assert drawn.columns[0] == "node_"
+
+
 def test_bad_networks_say_what_is_wrong():
     nodes, edges = people(12)
     with pytest.raises(DataError, match="'ghost'"):

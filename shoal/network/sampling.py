@@ -42,7 +42,10 @@ def sample_network(masked: MaskedNetwork, random: np.random.Generator) -> Networ
 
 def sample_tables(network: Network) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the node and the edge table of a graph that was drawn."""
-    nodes = network.attributes.select(pl.Series("node", np.arange(network.nodes)), pl.all())
+    name = "node"
+    while name in network.attributes.columns:
+        name += "_"
+    nodes = network.attributes.select(pl.Series(name, np.arange(network.nodes)), pl.all())
     a, b = network.pairs()
     return nodes, pl.DataFrame({"source": a.astype(np.int64), "target": b.astype(np.int64)})
 
