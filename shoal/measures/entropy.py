@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.measures.base import CellMeasure, Measure, column_sets
+from shoal.measures.base import CellMeasure, Measure
 from shoal.published import Published
 from shoal.table import Attribute, CodedTable
+from shoal.value_sets import column_sets
 
 
 def _weighted_logs(counts: LongVector) -> FloatVector:
