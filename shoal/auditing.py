@@ -27,6 +27,15 @@ from shoal.results import Audit, Clock
 from shoal.run import Progress, silent
 from shoal.table import Attribute, CodedTable
 
+RISKS_BY_CLASS = (
+    "risk-prosecutor-max",
+    "risk-prosecutor-mean",
+    "risk-at-risk",
+    "risk-journalist-max",
+    "risk-marketer",
+    "unique-after",
+)
+
 
 def audit(
     source: Any,
@@ -110,6 +119,9 @@ def measure(
 ) -> dict[str, Any]:
     """Return the default measures and those asked for, and the loss of each column."""
     measures = measure_all(published, original, requirements.k)
+    if requirements.without_classes and published.rows and published.sizes.min() < requirements.k:
+        # Rows have cells of their own here, so the size of a class says nothing about who can be found.
+        measures = {name: value for name, value in measures.items() if name not in RISKS_BY_CLASS}
     if extra:
         measures |= measure_all(published, original, requirements.k, extra)
     return {"measures": measures, "losses": per_column("lm", published, original)}

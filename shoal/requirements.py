@@ -26,6 +26,11 @@ class Requirements:
         return tuple(rule for rule in rules if rule is not None)
 
     @property
+    def without_classes(self) -> bool:
+        """A notion is asked for that rows may satisfy without reading alike, such as (k,k)."""
+        return any(model.by_classes not in (None, model) for model in self.models)
+
+    @property
     def k(self) -> int:
         """The size that every class must have; 1 where none is asked for."""
         return max(

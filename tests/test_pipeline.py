@@ -190,3 +190,13 @@ def test_public_names():
     assert {"anonymize", "audit", "Policy", "Release", "Result"} <= set(shoal.__all__)
     with pytest.raises(AttributeError):
         shoal.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(("method", "notion"), [("k-k", "k-k"), ("ring", "probabilistic-k")])
+def test_risk_by_class_is_not_told_of_releases_without_classes(method, notion):
+    result = shoal.anonymize(PEOPLE, **ROLES, k=3, notion=notion, method=method)
+    assert result.holds
+    sizes = result.table.group_by("age", "zip", "sex").len()["len"]
+    assert sizes.min() < 3
+    assert not [name for name in result.measures if name.startswith("risk-")]
+    assert "risk-prosecutor-max" in shoal.anonymize(PEOPLE, **ROLES, k=3).measures
