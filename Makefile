@@ -3,25 +3,25 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs experiments clean
+.PHONY: demo test lint bench docs clean
 
+# $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1) || { \
 	  echo "A virtual environment could not be made: on Debian, 'apt-get install python3-venv' brings what is missing."; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -e ".[$(1)]"
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade -e ".[$(2)]"
 	@touch $@
 endef
 
 $(VENV)/user: pyproject.toml
-	$(call install,excel)
+	$(call install,$(VENV),excel)
 $(VENV)/dev: pyproject.toml
-	$(call install,dev)
+	$(call install,$(VENV),dev)
 $(VENV)/docs: pyproject.toml
-	$(call install,docs)
+	$(call install,$(VENV),docs)
 # The comparison tools pin old libraries, so they live in an environment of their own.
-$(VENV)-bench/bench: VENV := .venv-bench
 $(VENV)-bench/bench: pyproject.toml
-	$(call install,bench)
+	$(call install,$(VENV)-bench,bench)
 
 demo: $(VENV)/user
 	@$(BIN)/python -m shoal.demo
