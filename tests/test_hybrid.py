@@ -645,6 +645,26 @@ def test_a_group_without_diversity_takes_one_row_from_its_neighbour():
     assert diverse.verify(published_by(table, release), table).holds
 
 
+def test_suppression_alone_serves_where_moves_would_spoil_a_group():
+    """One other value in seven is doubt enough, one in eight is not: the row of B is suppressed, not moved."""
+    data = pl.DataFrame({"town": ["A"] * 7 + ["B"], "disease": ["flu"] * 6 + ["cold", "flu"]})
+    table = encode(data, [ColumnPlan("town", "quasi"), ColumnPlan("disease", "sensitive")])
+    doubt = MODELS["entropy-l"](l=1.5, column=0, column_name="disease")
+    release = Hybrid(budget=0.2).anonymize(table, plain(2, 0.3, "lm", doubt), Run.start(1))
+    assert release.region_of.tolist() == [0] * 7 + [-1]
+    assert release.facts["changed_cells"] == 0
+
+
+def test_groups_that_other_models_suppress_leave_the_test_less_freedom():
+    data = pl.DataFrame(
+        {"a": [1, 1, 2, 1, 1, 3, 4, 1], "b": list("wwwxywwz"), "s": ["v0"] * 6 + ["v1"] * 2},
+    )
+    table = encode(data, [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi"), ColumnPlan("s", "sensitive")])
+    requirements = Requirements(models=(ShareOfFirst(share=0.8),), suppression=0.3)
+    release = Hybrid(variant="statistical", budget=0.45).anonymize(table, requirements, Run.start(1))
+    assert release.facts["p_value"] >= 0.05
+
+
 # --- from a policy to a record ------------------------------------------------------------------------------------
 
 

@@ -282,8 +282,16 @@ class Search:
         )
         nodes = np.stack([rollups.codes(rolled.keys, j) for j in range(rollups.quasi)], axis=1)
         mender = Mender(self.table, self.judge.requirements, nodes, group_of, secrets, fine.weights)
+        untouched = mender.satisfied()
         mender.follow(done.moves)
         holds, good = mender.mend(self.allowance.cells, limit, self.judge.most, random)
+        # Models may have groups suppressed that the limit counted on: the test is that of what is left.
+        tested = int(np.count_nonzero(good | (mender.sizes() == 0)))
+        holds = holds and mender.chi() <= self.allowance.limit(tested)
+        if not holds and int(rolled.weights[~untouched].sum()) <= self.judge.most:
+            # Moves may spoil groups that satisfy as they are, where suppression alone would do.
+            holds, good = True, untouched
+            mender.restore()
         pieces = mender.pieces
         moved = pieces.at != mender.home[pieces.cell]
         moves = np.stack([pieces.cell[moved], pieces.at[moved], pieces.rows[moved]], axis=1).astype(np.int32)

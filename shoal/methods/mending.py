@@ -61,12 +61,25 @@ class Mender:
         self.table, self.requirements, self.nodes, self.secrets = table, requirements, nodes, secrets
         self.home: LongVector = group_of.astype(np.int64)
         self.before = np.bincount(group_of, weights=rows, minlength=len(nodes)).astype(np.int64)
-        self.pieces = Pieces(np.arange(len(rows)), self.home.copy(), rows.copy())
+        self.rows = rows
+        self.restore()
         order = np.lexsort(secrets.T[::-1]) if secrets.shape[1] else np.arange(len(rows))
         changes = np.any(np.diff(secrets[order], axis=0, prepend=-1) != 0, axis=1)
         self.kind: LongVector = np.empty(len(rows), np.int64)
         """Cell -> its combination of sensitive values."""
         self.kind[order] = np.cumsum(changes) - 1
+
+    def restore(self) -> None:
+        """Put all rows back where they came from."""
+        self.pieces = Pieces(np.arange(len(self.rows)), self.home.copy(), self.rows.copy())
+
+    def satisfied(self) -> BoolVector:
+        """Return which groups satisfy the models now; empty ones do not."""
+        sizes = self.sizes()
+        live = np.flatnonzero(sizes)
+        good = np.zeros(len(sizes), np.bool_)
+        good[live] = self._satisfied(self.pieces, live)
+        return good
 
     def apart(self, g: int) -> LongVector:
         """Return in how many columns each group differs from one."""
@@ -131,10 +144,8 @@ class Mender:
         stays within `limit`. Return whether all but `most` rows are in satisfying groups, and which groups satisfy.
         """
         sizes = self.sizes()
-        live = np.flatnonzero(sizes)
-        good = np.zeros(len(sizes), np.bool_)
-        good[live] = self._satisfied(self.pieces, live)
-        failing = live[~good[live]]
+        good = self.satisfied()
+        failing = np.flatnonzero(~good & (sizes > 0))
         short = int(sizes[failing].sum())
         used = self.cells_changed(self.pieces)
         if len(failing) > cells - used and most == 0:
