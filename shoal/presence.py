@@ -135,13 +135,16 @@ class _Shuffled:
         ends = np.flatnonzero(np.diff(published.bucket_of[order])) + 1
         self.rows_of = np.split(order, ends) if len(order) else []
 
-    def fitting(self, rows: LongVector) -> tuple[LongVector, IntMatrix, list[LongVector]]:
+    def fitting(self, rows: LongVector) -> tuple[LongVector, IntMatrix, list[LongVector], bool]:
         """Return the tuples that fit some rows as one bucket, by their place among the values that are shown, and how
-        often each of these is shown; one column per group of columns that were shuffled together.
+        often each of these is shown; one column per group of columns that were shuffled together. Last, whether
+        cells overlap: a person then fits several, as when buckets of different levels are joined, and places mean
+        nothing.
         """
         left = np.arange(len(self.tuples))
         places: list[LongVector] = []
         counts: list[LongVector] = []
+        overlap = False
         # Outer bounds first: they leave few people for the closer look.
         bounds = self.low[rows].min(axis=0), self.high[rows].max(axis=0)
         left = left[((self.tuples >= bounds[0]) & (self.tuples <= bounds[1])).all(axis=1)]
@@ -157,15 +160,12 @@ class _Shuffled:
             for i, j in enumerate(columns):
                 value = self.tuples[left, j][:, None]
                 fits &= (low[:, i] <= value) & (value <= high[:, i])
-            if (fits.sum(axis=1) > 1).any():
-                raise DataError(
-                    "cells of one bucket and column overlap, so it is not known how to count who could be in it"
-                )
+            overlap = overlap or bool((fits.sum(axis=1) > 1).any())
             some = fits.any(axis=1)
             left = left[some]
             places = [place[some] for place in places] + [fits[some].argmax(axis=1)]
             counts.append(often.astype(np.int64))
-        return left, np.stack(places, axis=1).astype(np.int32), counts
+        return left, np.stack(places, axis=1).astype(np.int32), counts, overlap
 
     def chances(
         self,
@@ -178,10 +178,13 @@ class _Shuffled:
         buckets_of: dict[int, list[int]] = {}
         for bucket, rows in enumerate(self.rows_of):
             progress(bucket / len(self.rows_of))
-            left, places, counts = self.fitting(rows)
+            left, places, counts, overlap = self.fitting(rows)
             for t in left.tolist():
                 buckets_of.setdefault(t, []).append(bucket)
-            self._ask(out, left, left, places, counts, limit, random, seconds)
+            if overlap:
+                _unknown(out, left)
+            else:
+                self._ask(out, left, left, places, counts, limit, random, seconds)
         unions: dict[tuple[int, ...], list[int]] = {}
         for t, buckets in buckets_of.items():
             if len(buckets) > 1:
@@ -189,8 +192,11 @@ class _Shuffled:
                 unions.setdefault(tuple(buckets), []).append(t)
         for union, own in unions.items():
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
-            left, places, counts = self.fitting(rows)
-            self._ask(out, left, np.array(own), places, counts, limit, random, seconds)
+            left, places, counts, overlap = self.fitting(rows)
+            if overlap:
+                _unknown(out, np.array(own))
+            else:
+                self._ask(out, left, np.array(own), places, counts, limit, random, seconds)
         return out
 
     def _ask(
@@ -213,3 +219,9 @@ class _Shuffled:
         at = kind_of[np.searchsorted(left, asked)]
         out.chance[asked], out.low[asked], out.high[asked] = found.chance[at], found.low[at], found.high[at]
         out.exact[asked], out.undecided[asked] = found.exact[at], found.undecided[at]
+
+
+def _unknown(out: _Found, asked: LongVector) -> None:
+    """Write down that nothing is known: whoever judges must assume the worst."""
+    out.chance[asked], out.low[asked], out.high[asked] = np.nan, 0.0, 1.0
+    out.exact[asked], out.undecided[asked] = False, True

@@ -235,3 +235,17 @@ def test_a_release_without_buckets_is_judged_by_its_classes():
     )
     assert found.success == pytest.approx(4 / 6)
     assert found.holds
+
+
+def test_buckets_of_different_levels_that_meet_are_undecided_not_guessed():
+    people = pl.DataFrame({"a": ["x", "x", "x", "y", "z"]})
+    table = pl.DataFrame({"a": ["x", "x", "y", "z"], "s": [1, 2, 3, 4]})
+    release = table.with_columns(a=pl.Series(["x", "x", "*", "*"]), bucket=pl.Series([0, 0, 1, 1]))
+    keywords = {"quasi": ["a"], "sensitive": ["s"]}
+    found = shoal.attack(release, original=table, population=people, name="membership", k=2, **keywords)
+    # Whoever is x fits both buckets; y and z fit the second alone, as two of five people.
+    assert found.figures["estimated"] == 3
+    assert any("could not be decided" in note for note in found.notes)
+    judged = shoal.audit(release, original=table, population=people, presence=[0.0, 0.9], **keywords)
+    assert not judged.verdicts[0].holds
+    assert judged.verdicts[0].reached == [0.0, 1.0]
