@@ -1426,7 +1426,11 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
                 goes = [
                     row
                     for row in here
-                    if (codes_of[row][j] > codes_of[edge][j] if above else codes_of[row][j] < codes_of[edge][j])
+                    if (
+                        codes_of[row][j] > codes_of[edge][j]
+                        if above
+                        else codes_of[row][j] < codes_of[edge][j]
+                    )
                 ]
                 if not goes or len(here) - len(goes) < k:
                     continue
@@ -1639,7 +1643,7 @@ def choose(n, k):
     """Binomial coefficient, by its recursion."""
     row = [1]
     for _ in range(n):
-        row = [1, *(a + b for a, b in zip(row, row[1:], strict=False)), 1]
+        row = [1, *(a + b for a, b in itertools.pairwise(row)), 1]
     return row[k] if 0 <= k <= n else 0
 
 
@@ -1758,7 +1762,11 @@ def grow_network_clusters(
             continue
         members = [seed]
         while len(members) < k or max(lacking(members)) > 0:
-            free = [x for x in np.flatnonzero(cluster_of < 0).tolist() if x not in members and block[x] == block[seed]]
+            free = [
+                x
+                for x in np.flatnonzero(cluster_of < 0).tolist()
+                if x not in members and block[x] == block[seed]
+            ]
             short = max(lacking(members)) > 0
             free.sort(key=lambda x: (-gain(x, members), cost(x, members), rank[x]))
             if not free or (short and gain(free[0], members) == 0):
@@ -1826,7 +1834,8 @@ def neighbours_fit(degrees, low, high, start, other, room, by_high):
         if not rest:
             return True
         return any(
-            left[d] > 0 and low[d] <= rest[0] <= high[d] and placed({**left, d: left[d] - 1}, rest[1:]) for d in left
+            left[d] > 0 and low[d] <= rest[0] <= high[d] and placed({**left, d: left[d] - 1}, rest[1:])
+            for d in left
         )
 
     fits = []

@@ -35,7 +35,8 @@ NOTIONS = ("k-1", "k-k", "global-1-k", "probabilistic-k")
 RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
 """Methods that may show a row with the quasi-identifiers of others."""
 EXCUSED = dict.fromkeys(
-    ("mpalm", "spalm"), "needs a population beside the table, and rules about presence in it"
+    ("mpalm", "spalm", "permute-generalize"),
+    "needs a population beside the table, and rules about presence in it",
 )
 """Methods that take none of the questions asked here, and why."""
 

@@ -63,6 +63,8 @@ class KAnonymity(GroupModel):
         if self.k <= table.rows:
             return None
         if table.rows < 2:
-            return f"no release can be {self.k:,}-anonymous: the table has a single row, which nothing can hide"
+            return (
+                f"no release can be {self.k:,}-anonymous: the table has a single row, which nothing can hide"
+            )
         hint = f"ask for k = {table.rows:,} at most, and for much less to keep detail"
         return f"no release can be {self.k:,}-anonymous: the table has {table.rows:,} rows ({hint})"
