@@ -1,58 +1,21 @@
 """How long the full-domain search takes, warm and from codes: Adult with its hierarchies, and a census sample.
 
-Run as ``python benchmarks/full_domain.py [folder of Adult] [rows of the census sample]``; 0 rows leave it out.
+Run as ``python -m benchmarks.full_domain [rows of the census sample]``; 0 rows leave it out.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from importlib.resources import files
-from pathlib import Path
 
 import polars as pl
 
-from shoal.encode import encode
+from benchmarks.data import adult, census
 from shoal.methods.full_domain import FullDomain
 from shoal.methods.incognito import Incognito
 from shoal.models import MODELS
-from shoal.plan import ColumnPlan
 from shoal.requirements import Requirements
 from shoal.run import Run
-from shoal.samples import sample
-
-COLUMNS = (
-    "sex",
-    "age",
-    "race",
-    "marital-status",
-    "education",
-    "native-country",
-    "workclass",
-    "occupation",
-    "salary-class",
-)
-
-
-def adult(folder, sensitive=None):
-    data = pl.read_csv(folder / "adult.csv", separator=";", infer_schema=False)
-    plans = [
-        ColumnPlan(
-            name, "sensitive" if name == sensitive else "quasi", folder / f"adult_hierarchy_{name}.csv"
-        )
-        for name in COLUMNS
-    ]
-    return encode(data, plans)
-
-
-def census(rows):
-    folder = files("shoal.samples") / "data"
-    plans = [ColumnPlan("age", "quasi", {"widths": [5, 10, 20]}), ColumnPlan("gender", "quasi")]
-    plans += [
-        ColumnPlan(name, "quasi", Path(str(folder / f"census_{name}.csv")))
-        for name in ("education", "marital", "race", "workclass", "country", "occupation")
-    ]
-    return encode(sample("census", rows, seed=1), plans)
 
 
 def measure(label, table, requirements, method=FullDomain, times=7):
@@ -90,8 +53,8 @@ def plain(k, suppression=0.0, measure="lm", *more):
     return Requirements(models=(MODELS["k-anonymity"](k=k), *more), suppression=suppression, measure=measure)
 
 
-def main(folder, rows):
-    table = adult(folder)
+def main(rows):
+    table = adult()
     measure("warm-up", table, plain(5, 0.05), times=1)
     for suppression in (0.0, 0.05, 1.0):
         for k in (2, 5, 10, 50, 100):
@@ -100,7 +63,7 @@ def main(folder, rows):
         measure(f"Adult, k = 5, suppression 5%, {name}", table, plain(5, 0.05, name), times=2)
     measure("Adult, k = 5, incognito", table, plain(5), method=Incognito)
     measure("Adult, k = 5, suppression 5%, incognito", table, plain(5, 0.05), method=Incognito, times=2)
-    table = adult(folder, "occupation")
+    table = adult(sensitive=("occupation",))
     own = {"column": 0, "column_name": "occupation"}
     models = {
         "k alone": (),
@@ -116,7 +79,7 @@ def main(folder, rows):
             requirements = plain(5, suppression, "lm", *more)
             measure(f"8 columns, k = 5, {suppression:.0%}, {name}", table, requirements, times=3)
     if rows:
-        table = census(rows)
+        table = census(rows, trees=True)
         distinct = pl.DataFrame(table.codes).unique().height
         for suppression in (0.0, 0.05):
             label = f"census {rows:,} ({distinct:,} distinct), k = 5, {suppression:.0%}"
@@ -125,7 +88,4 @@ def main(folder, rows):
 
 if __name__ == "__main__":
     MEASURE = __import__("shoal.measures", fromlist=["MEASURES"]).MEASURES["lm"]()
-    main(
-        Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data/adult"),
-        int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000,
-    )
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
