@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shoal.attacking import attack
     from shoal.attacks import Exposure
     from shoal.auditing import audit
+    from shoal.comparing import Comparison
     from shoal.errors import (
         DataError,
         HierarchyError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # Imported when first asked for, so that `import shoal` and `shoal --help` cost nothing.
 _PLACES = {
     "Audit": "shoal.results",
+    "Comparison": "shoal.comparing",
     "DataError": "shoal.errors",
     "Exposure": "shoal.attacks",
     "HierarchyError": "shoal.errors",
@@ -51,6 +53,7 @@ _PLACES = {
 
 __all__ = [
     "Audit",
+    "Comparison",
     "DataError",
     "Exposure",
     "HierarchyError",

@@ -1,0 +1,135 @@
+"""`Comparison`: all trials of a table under one policy, the best of them, and the frontier between risk and loss."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shoal.comparing.trial import Trial
+from shoal.errors import DataError
+
+VERSION = 1
+"""Of the file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What every method made of one table under one policy. Holds nothing about single rows."""
+
+    trials: tuple[Trial, ...]
+    adversaries: tuple[str, ...]
+    """The adversaries that releases had to withstand, by their names in the policy."""
+    derivation: tuple[str, ...] = ()
+    """Why these models and methods stop them, one sentence or two each."""
+    measure: str = "lm"
+    """The policy's measure, by which releases are ranked."""
+    lower_is_better: bool = True
+    k: int | None = None
+    """The policy's own k."""
+    rows: int = 0
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Column -> role."""
+    seconds: float = 0.0
+    """Of all trials that were run for it, one after another or not."""
+
+    def loss(self, trial: Trial) -> float:
+        """Return what the measure says of a trial, turned so that lower is better; infinite where it is unknown."""
+        value = trial.measures.get(self.measure, math.nan)
+        if value is None or math.isnan(value):
+            return math.inf
+        return value if self.lower_is_better else -value
+
+    @property
+    def ks(self) -> tuple[int | None, ...]:
+        """Every k that was tried, ascending."""
+        return tuple(sorted({trial.k for trial in self.trials}, key=lambda k: -1 if k is None else k))
+
+    def candidates(self, k: int | None = None) -> tuple[Trial, ...]:
+        """Return the trials that satisfy the policy and withstand its adversaries, best first; all k, or one."""
+        return tuple(
+            sorted(
+                (trial for trial in self.trials if trial.withstands and (k is None or trial.k == k)),
+                key=lambda trial: (self.loss(trial), trial.suppressed, trial.seconds),
+            )
+        )
+
+    def best(self, k: int | None = None) -> Trial | None:
+        """Return the best trial at a k, unless given that of the policy; None where no release withstands."""
+        wanted = self.k if k is None else k
+        if wanted is None and len(self.ks) > 1:
+            wanted = self.ks[-1]
+        return next(iter(self.candidates(wanted)), None)
+
+    def frontier(self) -> tuple[Trial, ...]:
+        """Return the candidates to which no other is preferable: none has less risk and no more loss, or less loss
+        and no more risk. From the least loss to the least risk.
+        """
+        known = [trial for trial in self.candidates() if trial.risk is not None]
+        found: list[Trial] = []
+        least = math.inf
+        for trial in sorted(known, key=lambda trial: (self.loss(trial), trial.risk)):
+            assert trial.risk is not None
+            if trial.risk < least and math.isfinite(self.loss(trial)):
+                found.append(trial)
+                least = trial.risk
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        best = self.best()
+        return {
+            "version": VERSION,
+            "adversaries": list(self.adversaries),
+            "derivation": list(self.derivation),
+            "measure": self.measure,
+            "lower_is_better": self.lower_is_better,
+            "k": self.k,
+            "rows": self.rows,
+            "columns": dict(self.columns),
+            "seconds": round(self.seconds, 3),
+            "best": None if best is None else best.label,
+            "frontier": [self.trials.index(trial) for trial in self.frontier()],
+            "trials": [trial.to_json() for trial in self.trials],
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Comparison:
+        """Read a comparison back."""
+        try:
+            if raw["version"] != VERSION:
+                raise DataError(
+                    f"this comparison has version {raw['version']}, and this Shoal reads {VERSION}"
+                )
+            trials: Sequence[Any] = raw["trials"]
+            return cls(
+                trials=tuple(Trial.from_json(trial) for trial in trials),
+                adversaries=tuple(raw["adversaries"]),
+                derivation=tuple(raw["derivation"]),
+                **{
+                    name: raw[name]
+                    for name in ("measure", "lower_is_better", "k", "rows", "columns", "seconds")
+                },
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"this is no comparison: {error!r}") from None
+
+    @classmethod
+    def read(cls, path: str | Path) -> Comparison:
+        """Read the file of a comparison, or the one in the folder that `shoal compare` wrote."""
+        place = Path(path)
+        place = place / "comparison.json" if place.is_dir() else place
+        try:
+            raw = json.loads(place.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(
+                f"there is no comparison {place}: `shoal compare DATA -p POLICY -o FOLDER` makes one"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise DataError(f"{place} cannot be read as a comparison: {error}") from None
+        if not isinstance(raw, dict):
+            raise DataError(f"{place} is no comparison")
+        return cls.from_json(raw)

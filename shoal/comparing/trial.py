@@ -1,0 +1,125 @@
+"""`Trial`: what became of one method with its options at one k. Numbers about a whole release, nothing about people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from shoal.errors import DataError
+from shoal.models.base import Verdict
+from shoal.results import plain
+
+Status = Literal["done", "refused", "failed", "timeout"]
+"""``done``: there is a release, and the policy's requirements hold. ``refused``: the method, or the policy, does not
+permit it. ``failed``: a release was made that violates the policy, or the method broke. ``timeout``: it took too long.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How far one adversary got with one release."""
+
+    attack: str
+    """The key in the registry of attacks."""
+    adversary: str
+    """What the adversary knows, in words."""
+    success: float | None
+    """Expected share of people who are found out; None where it is not defined."""
+    baseline: float | None
+    """The same without the release."""
+    at_risk: int
+    """People for whom the adversary gets further than the policy allows."""
+    people: int
+    decides: bool = True
+    """The policy is about this adversary; otherwise the outcome is told for information only."""
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Nobody is exposed more than the policy allows."""
+        return self.at_risk == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One method with its options at one k."""
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    k: int | None = None
+    """The k of this trial; None where the policy has none."""
+    status: Status = "done"
+    reason: str = ""
+    """Why there is no release to choose: the method's own refusal, the violated requirement, the time limit."""
+    verdicts: tuple[Verdict, ...] = ()
+    """The policy's requirements as they were verified on the release."""
+    attacks: tuple[Outcome, ...] = ()
+    measures: Mapping[str, float] = field(default_factory=dict)
+    losses: Mapping[str, float] = field(default_factory=dict)
+    """Share of information lost per quasi-identifier (LM)."""
+    rows: int = 0
+    """Rows of the original."""
+    suppressed: int = 0
+    classes: int = 0
+    seconds: float = 0.0
+    """Wall-clock seconds of the method alone; of a trial that was stopped, the limit."""
+
+    @property
+    def holds(self) -> bool:
+        """There is a release, and every requirement of the policy is satisfied."""
+        return self.status == "done" and all(verdict.holds for verdict in self.verdicts)
+
+    @property
+    def withstands(self) -> bool:
+        """The release satisfies the policy and withstands every attack of the adversaries that it is about."""
+        return self.holds and all(outcome.holds for outcome in self.attacks if outcome.decides)
+
+    @property
+    def risk(self) -> float | None:
+        """Expected share of people whom the first deciding attack finds out; None where there is none."""
+        return next((outcome.success for outcome in self.attacks if outcome.decides), None)
+
+    @property
+    def label(self) -> str:
+        """The method with its options, short enough for a table."""
+        if not self.options:
+            return self.method
+        inside = ", ".join(f"{name}={_short(value)}" for name, value in self.options.items())
+        return f"{self.method} ({inside})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data. Numbers that do not exist are null."""
+        out = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        out["verdicts"] = [vars(verdict) for verdict in self.verdicts]
+        out["attacks"] = [{**vars(outcome), "holds": outcome.holds} for outcome in self.attacks]
+        out |= {"holds": self.holds, "withstands": self.withstands}
+        return {name: plain(value) for name, value in out.items()}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Trial:
+        """Read a trial back."""
+        try:
+            if raw["status"] not in get_args(Status):
+                raise ValueError(raw["status"])
+            own = {entry.name: raw[entry.name] for entry in fields(cls)}
+            own["verdicts"] = tuple(Verdict(**verdict) for verdict in own["verdicts"])
+            own["attacks"] = tuple(
+                Outcome(**{name: value for name, value in outcome.items() if name != "holds"})
+                for outcome in own["attacks"]
+            )
+            for name in ("measures", "losses"):
+                own[name] = {
+                    key: float("nan") if value is None else value for key, value in own[name].items()
+                }
+            return cls(**own)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"this is no trial of a comparison: {error!r}") from None
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return "+".join(_short(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
