@@ -13,7 +13,7 @@ from shoal.auditing import as_policy, as_published
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import read_published, render
+from shoal.publish import read_published, render, shown_codes
 from shoal.published import Published
 from shoal.results import Clock, Result
 from shoal.run import Progress, Run, silent
@@ -52,33 +52,40 @@ def attack(
     progress("encode", 0.2)
     with clock("encode"):
         table = encode_with_population(before, chosen, population)
-        published, notes = _own(source, table) if rows is None else as_published(rows, chosen, table)
-        requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
+        published, notes = (
+            (read_own(source, table), []) if rows is None else as_published(rows, chosen, table)
+        )
     with clock("attack"):
-        # What the policy knows, for attacks that ask for it.
-        known = {
-            "k": max(requirements.k, 2),
-            "presence": chosen.privacy.presence or (0.0, 1.0),
-            "protected": tuple(chosen.columns[a.name].protected or () for a in published.sensitive),
-        }
         asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
-        found = _attacker(name, asked, known).attempt(published, table, Run.start(seed, progress))
+        found = attempt(published, table, chosen, name, asked, Run.start(seed, progress))
     return dataclasses.replace(found, notes=(*found.notes, *notes), seconds=clock.seconds)
 
 
-def _own(result: Result, table: CodedTable) -> tuple[Published, list[str]]:
+def attempt(
+    published: Published, table: CodedTable, policy: Policy, name: str, options: Mapping[str, Any], run: Run
+) -> Exposure:
+    """Let one adversary loose on a release that has been read already, with what the policy knows."""
+    requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+    known = {
+        "k": max(requirements.k, 2),
+        "presence": policy.privacy.presence or (0.0, 1.0),
+        "protected": tuple(policy.columns[a.name].protected or () for a in published.sensitive),
+    }
+    return _attacker(name, options, known).attempt(published, table, run)
+
+
+def read_own(result: Result, table: CodedTable) -> Published:
     """Read a release of ours back, with the knowledge of whose each row is."""
     rendered = render(table, result.release)
-    published, _ = read_published(
+    return read_published(
         rendered.rows,
         table.attributes,
         table.sensitive,
-        table.sensitive_codes[rendered.owner],
+        shown_codes(table, result.release, rendered.owner),
         owner=rendered.owner,
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
-    )
-    return published, []
+    )[0]
 
 
 def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:

@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from shoal import frames
-from shoal.arrays import IntMatrix, IntVector
 from shoal.auditing import as_policy, measure, verify
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.feasibility import explain, left_out
@@ -21,7 +19,7 @@ from shoal.frames import Frame
 from shoal.models.base import Verdict
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import read_published, render, shuffled
+from shoal.publish import read_published, render, shown_codes, shuffled
 from shoal.published import Published
 from shoal.record import NOT_FOR_PUBLICATION, card_markdown, make_card, make_record
 from shoal.release import Release
@@ -144,7 +142,7 @@ def _make(
             rendered.rows,
             table.attributes,
             table.sensitive,
-            _shown_codes(table, release, rendered.owner),
+            shown_codes(table, release, rendered.owner),
             owner=rendered.owner,
             suppressed=table.rows - len(rendered.owner),
             bucket=rendered.bucket,
@@ -160,14 +158,6 @@ def _make(
     with clock("write"):
         rows = shuffled(rendered.rows, run.random)
     return _Made(rows, frame, table, release, published, requirements, verdicts, measured, unserved)
-
-
-def _shown_codes(table: CodedTable, release: Release, owner: IntVector) -> IntMatrix:
-    """Codes of the sensitive values that the published rows show; not their owners' where values were shuffled."""
-    if release.shown_from is None:
-        return table.sensitive_codes[owner]
-    sources = release.shown_from[owner, len(table.attributes) :]
-    return np.take_along_axis(table.sensitive_codes, sources.astype(np.int64), axis=0)
 
 
 def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Clock) -> Result:

@@ -77,6 +77,14 @@ def shuffled(rows: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
     return rows[random.permutation(len(rows))]
 
 
+def shown_codes(table: CodedTable, release: Release, owner: IntVector) -> IntMatrix:
+    """Codes of the sensitive values that the published rows show; not their owners' where values were shuffled."""
+    if release.shown_from is None:
+        return table.sensitive_codes[owner]
+    sources = release.shown_from[owner, len(table.attributes) :]
+    return np.take_along_axis(table.sensitive_codes, sources.astype(np.int64), axis=0)
+
+
 def read_published(
     rows: pl.DataFrame,
     attributes: tuple[Attribute, ...],
