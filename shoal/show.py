@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHOWN_MEASURES = ("gcp", "entropy", "dm", "avg")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A column's name on one line, and without signs that would steer the terminal."""
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
@@ -59,7 +59,7 @@ def result(made: Result, output: Path) -> None:
     )
     if made.release.levels is not None:
         levels = ", ".join(
-            f"{escape(_printable(name))} {level}"
+            f"{escape(printable(name))} {level}"
             for name, level in zip(made.losses, made.release.levels, strict=True)
         )
         console.print(f"levels: {levels} ({made.release.facts.get('checked', 0):,} mappings checked)")
@@ -102,7 +102,7 @@ def costs(report: Audit) -> list[str]:
     known = {name: value for name, value in report.measures.items() if value == value}
     lines = []
     if "lm" in known:
-        columns = "   ".join(f"{_printable(name)} {value:.1%}" for name, value in report.losses.items())
+        columns = "   ".join(f"{printable(name)} {value:.1%}" for name, value in report.losses.items())
         lines.append(f"lost   {known['lm']:.1%} of the information (LM):   {columns}")
     if "risk-prosecutor-max" in known:
         before = (
@@ -135,7 +135,7 @@ def suggestion(found: Suggestion, data: Path, output: Path) -> None:
     for column in ("column", "role", "because"):
         table.add_column(column)
     for guess in found.columns:
-        table.add_row(escape(_printable(guess.name)), guess.role, escape(guess.reason))
+        table.add_row(escape(printable(guess.name)), guess.role, escape(guess.reason))
     console.print(table)
     for line in found.identifying_lines():
         console.print(escape(line))
