@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.policy.adversaries import adversary_problems
 from shoal.policy.part import Part, shown
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Closeness, Privacy
@@ -100,6 +101,7 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
     privacy = draft.parts["privacy"]
     if privacy is not None:
         found += _check_privacy(privacy, draft)
+        found += adversary_problems(privacy, draft.parts["method"])
     if draft.parts["method"] is not None:
         found += method_problems(draft.parts["method"])
     return found
@@ -144,7 +146,7 @@ def _check_population(population: Population, draft: _Draft, base: Path) -> list
 
 def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
     found: list[Problem] = []
-    if not privacy.asked:
+    if not privacy.asked and privacy.adversary is None:
         return [Problem("privacy", "asks for nothing", "k = 5 is a usual choice")]
     if draft.broken_columns:
         return []

@@ -116,6 +116,7 @@ class Policy(BaseModel):
         plain: Iterable[str] = (),
         k: int | None = None,
         notion: str | None = None,
+        adversary: str | Sequence[str] | None = None,
         l: Any = None,  # noqa: E741
         t: Any = None,
         alpha: Any = None,
@@ -143,6 +144,7 @@ class Policy(BaseModel):
                 *roles,
                 "k",
                 "notion",
+                "adversary",
                 "l",
                 "t",
                 "alpha",
@@ -168,7 +170,7 @@ class Policy(BaseModel):
                 else:
                     problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
         asked = {"k": k, "notion": notion, "l": l, "t": t, "alpha": alpha, "p": p, "relocation": relocation}
-        asked["presence"] = presence
+        asked |= {"presence": presence, "adversary": adversary}
         raw = {
             "data": {"other_columns": other_columns, **(data or {})},
             "columns": columns,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from shoal.policy.adversaries import AdversaryName, about_links, models_against
 from shoal.policy.part import Number, Part, Whole, shown, wrong
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ def _scalar_form(value: object) -> str:
     return "<each>" if isinstance(value, Mapping) else "<one>"
 
 
+def _adversary_shorthand(value: object) -> object:
+    """A single adversary needs no list."""
+    return (value,) if isinstance(value, str) else value
+
+
 _Alpha = Annotated[Number, Field(gt=0, le=1)]
 _P = Annotated[Whole, Field(ge=2)]
 _L = Annotated[Diversity, BeforeValidator(_l_shorthand)]
@@ -133,6 +139,12 @@ class Privacy(Part):
     `global-1-k`, the same for whoever knows exactly who is in the table. `1-k` and `k-1` alone protect against
     nobody and are for study. `probabilistic-k`: nobody is tied to a row with more than 1/k; `l` is then about the
     rows that could be a person's."""
+    adversary: (
+        Annotated[tuple[AdversaryName, ...], BeforeValidator(_adversary_shorthand), Field(min_length=1)]
+        | None
+    ) = None
+    """Who is to be stopped, `["knows-members"]`: the models follow from it, and k is the number of people who might
+    be meant. A `notion` beside it is required as well."""
     l: (  # noqa: E741
         Annotated[
             Annotated[_L, Tag("<one l>")] | Annotated[dict[str, _L], Tag("<each l>")],
@@ -189,7 +201,7 @@ class Privacy(Part):
     @property
     def asked(self) -> dict[str, Any]:
         """The requirements that are given, by key."""
-        return {key: value for key, value in self if value is not None and key != "notion"}
+        return {key: value for key, value in self if value is not None and key not in ("notion", "adversary")}
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -207,6 +219,10 @@ class Privacy(Part):
             first = (notion(k=asked.pop("k")),)
             if self.notion == "probabilistic-k" and "l" in asked:
                 first += tuple(_candidate_l(asked.pop("l"), sensitive))
+        if self.adversary is not None:
+            first += tuple(models_against(self, self.notion))
+            if about_links(self):
+                asked.pop("k", None)
         return first + tuple(
             model for key, value in asked.items() for model in _BUILDERS[key](value, sensitive)
         )
