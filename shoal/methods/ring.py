@@ -22,8 +22,9 @@ from shoal.methods.partition import (
 )
 from shoal.methods.windows import check_shown, part_losses, windows
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_type import KType
 from shoal.models.l_diversity import ProbabilisticDiversity
-from shoal.models.probabilistic_k import CandidateDiversity, ProbabilisticK
+from shoal.models.probabilistic_k import CandidateDiversity
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -223,7 +224,8 @@ def _asked(requirements: Requirements) -> tuple[int, Spread | None]:
     """Return k and the sensitive column to spread, or refuse what rings cannot give."""
     k, spreads, problems = 1, [], []
     for model in requirements.models:
-        if isinstance(model, ProbabilisticK):
+        if isinstance(model, KType):
+            # Every cell covers k rows, and every person has k cells: all of these notions follow.
             k = max(k, model.k)
         elif isinstance(model, CandidateDiversity):
             spreads.append(Spread(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
