@@ -9,11 +9,11 @@ from typing import Any
 
 from shoal import frames
 from shoal.attacks import ATTACKS, Attack, Exposure
-from shoal.auditing import as_policy, as_published
+from shoal.auditing import as_policy, as_published, read_release
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import read_published, render, shown_codes
+from shoal.publish import read_back, render
 from shoal.published import Published
 from shoal.results import Clock, Result
 from shoal.run import Progress, Run, silent
@@ -25,6 +25,7 @@ def attack(
     policy: Policy | str | Path | None = None,
     *,
     original: Any,
+    second: Any = None,
     population: Any = None,
     name: str = "linkage",
     adversary: str | None = None,
@@ -36,7 +37,8 @@ def attack(
     """Attack a release, made by any tool, and hold the outcome against the original.
 
     `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then it is known whose each row
-    is, which some attacks need to tell whether they are right.
+    is, which some attacks need to tell whether they are right. `second` is the second table of a release in two; of a
+    file ``out.csv`` without its sensitive columns, ``out-sensitive.csv`` is taken unless given.
     `adversary` is what the attacker knows: for ``linkage``, ``some`` people's quasi-identifiers, or all ``members``
     of the table. Whoever has fewer than the policy's k candidates is at risk. Row numbers of the people who are
     most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
@@ -47,7 +49,7 @@ def attack(
     ATTACKS[name]  # A wrong name is told before the work.
     progress("read", 0.0)
     with clock("read"):
-        rows = None if isinstance(source, Result) else frames.read(source, chosen.read_options()).data
+        rows = None if isinstance(source, Result) else read_release(source, second, chosen)
         before = frames.read(original, chosen.read_options())
     progress("encode", 0.2)
     with clock("encode"):
@@ -76,16 +78,7 @@ def attempt(
 
 def read_own(result: Result, table: CodedTable) -> Published:
     """Read a release of ours back, with the knowledge of whose each row is."""
-    rendered = render(table, result.release)
-    return read_published(
-        rendered.rows,
-        table.attributes,
-        table.sensitive,
-        shown_codes(table, result.release, rendered.owner),
-        owner=rendered.owner,
-        suppressed=table.rows - len(rendered.owner),
-        bucket=rendered.bucket,
-    )[0]
+    return read_back(table, result.release, render(table, result.release))
 
 
 def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:

@@ -11,21 +11,21 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
-from shoal.arrays import IntMatrix
 from shoal.encode import encode
-from shoal.errors import DataError, some_values
+from shoal.errors import DataError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.measures import measure_all, per_column, unmeasured
 from shoal.models.base import Verdict
 from shoal.plan import ColumnPlan
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import BUCKET, read_published
+from shoal.publish import BUCKET, read_published, sensitive_codes
 from shoal.published import Published
 from shoal.requirements import Requirements
 from shoal.results import Audit, Clock
 from shoal.run import Progress, silent
 from shoal.table import Attribute, CodedTable
+from shoal.two_tables import joined, second_beside
 
 RISKS_BY_CLASS = (
     "risk-prosecutor-max",
@@ -42,6 +42,7 @@ def audit(
     policy: Policy | str | Path | None = None,
     *,
     original: Any = None,
+    second: Any = None,
     population: Any = None,
     measures: Sequence[str] = (),
     progress: Progress = silent,
@@ -50,12 +51,14 @@ def audit(
     """Judge a release, made by any tool, from its rows alone; with the original, its losses too.
 
     Rows of which every quasi-identifier shows ``*`` count as suppressed where the policy permits so many.
+    `second` is the second table of a release in two, joined to the first by bucket; of a file ``out.csv`` without its
+    sensitive columns, ``out-sensitive.csv`` is taken unless given.
     """
     clock = Clock()
     chosen = as_policy(policy, keywords)
     progress("read", 0.0)
     with clock("read"):
-        rows = frames.read(source, chosen.read_options()).data
+        rows = read_release(source, second, chosen)
         before = frames.read(original, chosen.read_options()) if original is not None else None
     progress("encode", 0.2)
     with clock("encode"):
@@ -127,12 +130,27 @@ def measure(
     return {"measures": measures, "losses": per_column("lm", published, original)}
 
 
+def read_release(source: Any, second: Any, policy: Policy) -> pl.DataFrame:
+    """Read the rows of a release; of one in two tables, with the sensitive values dealt out within buckets."""
+    rows = frames.read(source, policy.read_options()).data
+    sensitive = policy.names("sensitive")
+    if second is None:
+        second = second_beside(source, rows.columns, sensitive)
+    if second is None:
+        return rows
+    both = [name for name in sensitive if name in rows.columns]
+    if both or BUCKET not in rows.columns:
+        word = f"has the sensitive column '{both[0]}'" if both else f"has no column '{BUCKET}'"
+        raise DataError(f"the first table {word}, so there is nothing to join a second table to")
+    return joined(rows, frames.read(second, policy.read_options()).data, BUCKET, sensitive)
+
+
 def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> tuple[Published, list[str]]:
     """Read a file as a release: by the hierarchies of the original, or as far as the policy alone knows them."""
     plans = policy.plans(rows.columns, of_release=True)
     if table is not None:
         attributes, sensitive = table.attributes, table.sensitive
-        codes = _codes(rows, sensitive)
+        codes = sensitive_codes(rows, sensitive)
     else:
         attributes = tuple(_attribute(plan) for plan in plans if plan.role == "quasi")
         shown = encode(rows, [plan for plan in plans if plan.role == "sensitive"])
@@ -152,6 +170,9 @@ def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -
     published, unknown = read_published(
         rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
     )
+    if bucket is not None and table is not None:
+        together, sensitive_in = policy.build_method().shuffled_together(table)
+        published = replace(published, together=together, sensitive_in=sensitive_in)
     if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
         # Without its domain no cell has a loss, not even one that shows *.
         published = replace(published, low=None, high=None)
@@ -175,26 +196,6 @@ def _attribute(plan: ColumnPlan) -> Attribute:
         return Attribute(plan.name, build(pl.Series([], dtype=pl.String), plan.hierarchy), plan.weight)
     names = pl.Series([ROOT])
     return Attribute(plan.name, Hierarchy(names, (Level(np.zeros(1, np.int32), names),)), plan.weight)
-
-
-def _codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
-    """Code sensitive columns by the domains of the original."""
-    codes = np.empty((len(rows), len(sensitive)), np.int32, order="F")
-    for j, attribute in enumerate(sensitive):
-        places, values = frames.factorize(rows[attribute.name])
-        found = attribute.hierarchy.locate(values)
-        if (found < 0).any():
-            # Another tool, or another format, may spell numbers and times in another way.
-            low, high, known = attribute.hierarchy.read(values)
-            found = np.where((found < 0) & known & (low == high), low, found).astype(np.int32)
-        if (found < 0).any():
-            odd = values.filter(found < 0).to_list()
-            raise DataError(
-                f"'{attribute.name}' is sensitive and published as it is, but the original has no "
-                f"{some_values(odd)}: is it the right one?"
-            )
-        codes[:, j] = found[places]
-    return codes
 
 
 def _starred(rows: pl.DataFrame, attributes: tuple[Attribute, ...]) -> pl.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from shoal.frames import Frame
 from shoal.models.base import Verdict
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import read_published, render, shown_codes, shuffled
+from shoal.publish import read_back, render, shuffled
 from shoal.published import Published
 from shoal.record import NOT_FOR_PUBLICATION, card_markdown, make_card, make_record
 from shoal.release import Release
@@ -27,6 +27,7 @@ from shoal.requirements import Requirements
 from shoal.results import Clock, Result
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
+from shoal.two_tables import second_path
 
 SUPPRESSION_MEANING = "rows that could not be made safe without spoiling the rest were left out"
 
@@ -51,7 +52,9 @@ def anonymize(
     clock = Clock()
     chosen = as_policy(policy, keywords)
     made = _make(source, chosen, seed, progress, clock, population)
-    return _result(made, chosen, frames.give_back(made.rows, made.frame.kind), seed, clock)
+    kind = made.frame.kind
+    second = None if made.second is None else frames.give_back(made.second, kind)
+    return _result(made, chosen, frames.give_back(made.rows, kind), second, seed, clock)
 
 
 def anonymize_file(
@@ -65,19 +68,26 @@ def anonymize_file(
     force: bool = False,
     progress: Progress = silent,
 ) -> Result:
-    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds."""
+    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds.
+
+    Of methods that publish two tables, the second goes beside `output`: ``out-sensitive.csv`` beside ``out.csv``.
+    """
     papers = (*cards, *([record] if record else []))
-    frames.check_writable(output, force=force)
+    outputs = [output, second_path(output)] if policy.build_method().two_tables else [output]
+    for path in outputs:
+        frames.check_writable(path, force=force)
     for path in papers:
         frames.check_writable(path, force=force, table=False)
-    _all_different(Path(source), output, papers)
+    _all_different(Path(source), outputs, papers)
     clock = Clock()
     made = _make(source, policy, seed, progress, clock)
     progress("write", 0.95)
     with frames.Outbox(force=force) as box:
         with clock("write"):
             box.write(made.rows, output, options=made.frame.options)
-        result = _result(made, policy, made.rows, seed, clock)
+            if made.second is not None:
+                box.write(made.second, second_path(output), options=made.frame.options)
+        result = _result(made, policy, made.rows, made.second, seed, clock)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         for path in cards:
@@ -88,9 +98,15 @@ def anonymize_file(
     return result
 
 
-def _all_different(source: Path, output: Path, papers: Sequence[Path]) -> None:
+def _all_different(source: Path, outputs: Sequence[Path], papers: Sequence[Path]) -> None:
     """Refuse names that would make one file replace another, or a paper the data: --force does not mean that."""
-    taken = {os.path.realpath(source): "the data", os.path.realpath(output): "the release"}
+    taken = {os.path.realpath(source): "the data"}
+    for path in outputs[1:]:
+        if os.path.realpath(path) in taken:
+            raise OutputError(
+                f"{path}, the second table, would replace the data; choose another name for the release"
+            )
+    taken |= {os.path.realpath(path): "the release" for path in outputs}
     for path in papers:
         place = os.path.realpath(path)
         if place in taken:
@@ -103,6 +119,8 @@ class _Made:
     """A verified release that has not left yet."""
 
     rows: pl.DataFrame
+    second: pl.DataFrame | None
+    """The sensitive values by bucket, where they are a table of their own."""
     frame: Frame
     table: CodedTable
     release: Release
@@ -138,16 +156,7 @@ def _make(
     progress("verify", 0.8)
     with clock("verify"):
         rendered = render(table, release)
-        published, _ = read_published(
-            rendered.rows,
-            table.attributes,
-            table.sensitive,
-            shown_codes(table, release, rendered.owner),
-            owner=rendered.owner,
-            suppressed=table.rows - len(rendered.owner),
-            bucket=rendered.bucket,
-        )
-        published = replace(published, together=release.together)
+        published = read_back(table, release, rendered)
         verdicts = verify(published, table, requirements)
     failing = [verdict for verdict in verdicts if not verdict.holds]
     if failing:
@@ -157,10 +166,11 @@ def _make(
         measured = measure(published, table, requirements)
     with clock("write"):
         rows = shuffled(rendered.rows, run.random)
-    return _Made(rows, frame, table, release, published, requirements, verdicts, measured, unserved)
+        second = None if rendered.second is None else shuffled(rendered.second, run.random)
+    return _Made(rows, second, frame, table, release, published, requirements, verdicts, measured, unserved)
 
 
-def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Clock) -> Result:
+def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:
     notes = [] if seed is None else [NOT_FOR_PUBLICATION]
     notes += [made.unserved] if made.unserved else []
     parts: dict[str, Any] = {
@@ -172,6 +182,7 @@ def _result(made: _Made, policy: Policy, table: Any, seed: int | None, clock: Cl
         "seconds": clock.seconds,
         "notes": tuple(notes),
         "table": table,
+        "second": second,
         "release": made.release,
         "method": policy.method.name,
     }

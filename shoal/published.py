@@ -40,6 +40,8 @@ class Published:
     """Published row -> bucket, where the release shows buckets."""
     together: tuple[tuple[int, ...], ...] | None = None
     """Which quasi-identifiers were shuffled as a unit within buckets, where that is known; else each by itself."""
+    sensitive_in: tuple[int, ...] | None = None
+    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None: with none of them."""
 
     @property
     def rows(self) -> int:
@@ -83,7 +85,8 @@ class Published:
         return tuple(found)
 
     def groups(self, original: CodedTable | None = None) -> Groups:
-        """Return the classes as group models see them; the buckets, where values were shuffled within buckets.
+        """Return the classes as group models see them; the buckets, where values were shuffled within buckets, in
+        parts whose quasi-identifiers read alike if these were shuffled together with sensitive values.
 
         What counts as the whole table (for t-closeness) is the original where it is known, else the release.
         """
@@ -97,7 +100,28 @@ class Published:
             np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
             for j, attribute in enumerate(self.sensitive)
         ]
-        if self.bucket_of is not None:
-            buckets = int(self.bucket_of.max(initial=-1)) + 1
-            return group(self.bucket_of, buckets, self.sensitive_codes, self.sensitive, totals)
-        return group(self.class_of, self.classes, self.sensitive_codes, self.sensitive, totals)
+        number = self._candidates
+        return group(number, int(number.max(initial=-1)) + 1, self.sensitive_codes, self.sensitive, totals)
+
+    @property
+    def linked(self) -> list[int]:
+        """The quasi-identifiers that stand beside sensitive values within buckets: they were shuffled as a unit."""
+        if self.together is None or self.sensitive_in is None:
+            return []
+        return sorted({j for place in self.sensitive_in if place >= 0 for j in self.together[place]})
+
+    @property
+    def _candidates(self) -> IntVector:
+        """Row -> rows whose sensitive values could as well be the person's: its class, or its bucket as far as
+        quasi-identifiers that stand beside sensitive values read alike.
+        """
+        if self.bucket_of is None:
+            return self.class_of
+        if not self.linked:
+            return self.bucket_of
+        if self.low is None or self.high is None:
+            return self.class_of  # A finer grouping than needed, so never too kind.
+        from shoal.kernels.grouping import distinct
+
+        cells = np.hstack([self.low[:, self.linked], self.high[:, self.linked]])[self.class_of]
+        return distinct(np.asfortranarray(np.column_stack([self.bucket_of, cells])))[0]

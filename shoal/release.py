@@ -43,6 +43,10 @@ class Release:
     """``[rows, quasi-identifiers + sensitive columns]`` whose value each cell shows; None: everyone's own."""
     together: tuple[tuple[int, ...], ...] | None = None
     """Which quasi-identifiers were shuffled as a unit; None: nothing was shuffled, or each by itself."""
+    sensitive_in: tuple[int, ...] | None = None
+    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None: with none of them."""
+    apart: bool = False
+    """Sensitive values are published as a second table, joined to the first by bucket."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the method says of its own work, for the run record: mappings checked, bounds, .."""
 

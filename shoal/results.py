@@ -73,6 +73,8 @@ class Result(Audit):
 
     table: Any
     """The published rows, shuffled, in the kind of frame that was given."""
+    second: Any = None
+    """The second table, for methods that publish sensitive values in a table of their own; else None."""
     release: Release
     """The release as the method proposed it, in the order of the input: private."""
     method: str

@@ -10,6 +10,8 @@ from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
 
+Shuffled = tuple[tuple[tuple[int, ...], ...] | None, tuple[int, ...] | None]
+
 
 class Method(ABC):
     """A way to make a release. Concrete methods are frozen, keyword-only dataclasses whose fields are their
@@ -22,6 +24,8 @@ class Method(ABC):
     """One line: what it does, and when to choose it."""
     paper: ClassVar[str]
     """Where it comes from."""
+    two_tables: ClassVar[bool] = False
+    """Releases are two tables that are joined by bucket."""
 
     @abstractmethod
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
@@ -29,3 +33,9 @@ class Method(ABC):
 
         Raises InfeasibleError with a reason where no release of its kind satisfies the requirements.
         """
+
+    def shuffled_together(self, table: CodedTable) -> Shuffled:
+        """Say which columns this method shuffles as a unit, for whoever reads a release back from a file: `together`
+        and `sensitive_in` of `Release`. An adversary knows the method, so this is no secret.
+        """
+        return None, None

@@ -1,0 +1,88 @@
+"""Releases in two tables: quasi-identifiers with their bucket, and the sensitive values of each bucket."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.errors import DataError, did_you_mean
+from shoal.frames.frame import known_extension
+
+COUNT = "count"
+
+
+def second_path(path: str | Path) -> Path:
+    """Return where the second table of a release goes: ``out.csv.gz`` has ``out-sensitive.csv.gz`` beside it."""
+    place = Path(path)
+    ending = known_extension(place) or place.suffix
+    stem = place.name[: len(place.name) - len(ending)] if ending else place.name
+    return place.with_name(f"{stem}-sensitive{place.name[len(stem) :]}")
+
+
+def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str]) -> Path | None:
+    """Return the file beside a release that holds its sensitive columns, where it lacks them and there is one."""
+    if not isinstance(source, str | os.PathLike) or any(name in columns for name in sensitive):
+        return None
+    place = second_path(Path(source))
+    return place if sensitive and place.is_file() else None
+
+
+def split(rows: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Part rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
+    count = COUNT
+    while count in (bucket, *sensitive):
+        count += "_"
+    second = rows.group_by([bucket, *sensitive]).len(name=count)
+    return rows.drop(sensitive), second.with_columns(pl.col(count).cast(pl.Int64))
+
+
+def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> pl.DataFrame:
+    """Deal the sensitive values of each bucket out to its rows, in no particular order: any is as likely.
+
+    A second table without counts lists each value as often as it occurs. Raises DataError where the tables do not
+    fit each other. O(rows log rows).
+    """
+    for name in (bucket, *sensitive):
+        if name not in second.columns:
+            hint = did_you_mean(name, second.columns)
+            raise DataError(f"the second table has no column '{name}' ({hint})" if hint else
+                            f"the second table has no column '{name}'")  # fmt: skip
+    keys = pl.concat([first[bucket].cast(pl.String), second[bucket].cast(pl.String)]).rank("dense")
+    number = keys.to_numpy()
+    if keys.null_count():
+        raise DataError(f"some cells of '{bucket}' are empty, so the two tables cannot be joined by it")
+    own, theirs = number[: len(first)].astype(np.int64), number[len(first) :].astype(np.int64)
+    often = _counts(second, bucket, sensitive)
+    size = int(number.max(initial=0)) + 1
+    wanted, there_are = np.bincount(own, minlength=size), np.bincount(theirs, often, size).astype(np.int64)
+    odd = np.flatnonzero(wanted != there_are)
+    if len(odd):
+        raise DataError(
+            f"{len(odd):,} buckets have another number of rows than of sensitive values, {int(wanted[odd[0]]):,} and "
+            f"{int(there_are[odd[0]]):,} in one of them: do the two tables belong together?"
+        )
+    order = np.argsort(theirs, kind="stable")
+    dealt = np.empty(len(first), np.int64)
+    dealt[np.argsort(own, kind="stable")] = np.repeat(order, often[order])
+    return first.with_columns(second[name].gather(dealt) for name in sensitive)
+
+
+def _counts(
+    second: pl.DataFrame, bucket: str, sensitive: Sequence[str]
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """How often each line of the second table counts."""
+    name = COUNT
+    while name in (bucket, *sensitive):
+        name += "_"
+    if name not in second.columns:
+        return np.ones(len(second), np.int64)
+    column = second[name]
+    whole = column.dtype.is_integer() and column.null_count() == 0
+    if not whole or (column < 1).any():
+        raise DataError(f"'{name}' of the second table must hold whole numbers from 1 on")
+    return column.to_numpy().astype(np.int64)
