@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shoal.attacks import Exposure
     from shoal.auditing import audit
     from shoal.comparing import Comparison
+    from shoal.comparing.compare import compare
     from shoal.errors import (
         DataError,
         HierarchyError,
@@ -49,6 +50,7 @@ _PLACES = {
     "attack": "shoal.attacking",
     "audit": "shoal.auditing",
     "audit_network": "shoal.network.judging",
+    "compare": "shoal.comparing.compare",
 }
 
 __all__ = [
@@ -71,6 +73,7 @@ __all__ = [
     "attack",
     "audit",
     "audit_network",
+    "compare",
 ]
 
 

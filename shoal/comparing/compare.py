@@ -1,0 +1,167 @@
+"""All of `shoal.compare`: plan the trials, run those that are not known yet, and hold them side by side."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal import frames
+from shoal.auditing import as_policy
+from shoal.comparing.comparison import Comparison
+from shoal.comparing.folder import Folder
+from shoal.comparing.portfolio import (
+    Planned,
+    attempts,
+    check_methods,
+    lists_values,
+    portfolio,
+    with_k,
+    with_method,
+)
+from shoal.comparing.running import Task
+from shoal.comparing.trial import Trial
+from shoal.comparing.workers import run_all
+from shoal.errors import PolicyError, Problem
+from shoal.feasibility import explain
+from shoal.measures import MEASURES
+from shoal.policy import Policy
+from shoal.policy.adversaries import derivation, implied
+from shoal.population import encode_with_population
+from shoal.release import Release
+from shoal.run import Progress, silent
+from shoal.table import CodedTable
+
+SECONDS = 120.0
+"""The usual limit of a trial."""
+
+Kept = Callable[[Trial, Release | None], None]
+
+
+def compare(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    population: Any = None,
+    methods: Sequence[str] = (),
+    ks: Sequence[int] = (),
+    sets: bool = False,
+    jobs: int = 1,
+    seconds: float = SECONDS,
+    folder: str | Path | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Comparison:
+    """Try every method that applies to a table, verify and attack each release, and measure it.
+
+    `source`, `policy`, `population` and keywords are those of `anonymize`; the method of the policy is one of those
+    tried. `ks` are tried instead of the policy's k, `methods` instead of all. Releases whose cells list values instead of
+    naming nodes of the hierarchies are tried only with `sets`, or where the policy's own method makes them. Each trial runs in a process of its own,
+    `jobs` at a time, and is stopped after `seconds`. With a `folder`, finished trials are kept there and not run again,
+    and the comparison and a plot of its frontier are written to it.
+    """
+    if not seconds > 0:
+        raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}", "for example 60")])
+    if jobs < 1:
+        raise PolicyError([Problem("jobs", f"must be at least 1, not {jobs}")])
+    chosen = as_policy(policy, keywords)
+    wanted = check_methods(methods or chosen.method.options().get("methods", ()))
+    policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
+    progress("read", 0.0)
+    frame = frames.read(source, chosen.read_options())
+    table = encode_with_population(frame, chosen, population)
+    roles = {plan.name: plan.role for plan in chosen.plans(frame.columns)}
+    kept = Folder(Path(folder), table) if folder is not None else None
+    compared = compare_coded(
+        table,
+        policies,
+        wanted,
+        sets=sets or lists_values(chosen),
+        jobs=jobs,
+        seconds=seconds,
+        seed=seed,
+        folder=kept,
+        progress=progress,
+    )
+    compared = replace(compared, k=chosen.privacy.k, columns=roles)
+    if kept is not None:
+        from shoal.comparing.plot import frontier_svg
+
+        progress("write", 1.0)
+        with frames.Outbox(force=True) as box:
+            box.write_text(kept.path / "comparison.json", json.dumps(compared.to_json(), indent=2) + "\n")
+            box.write_text(kept.path / "frontier.svg", frontier_svg(compared))
+    return compared
+
+
+def compare_coded(
+    table: CodedTable,
+    policies: Sequence[Policy],
+    methods: Sequence[str],
+    *,
+    sets: bool,
+    jobs: int,
+    seconds: float,
+    seed: int | None = None,
+    folder: Folder | None = None,
+    keep: Kept | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Compare methods on a table that is coded already, under policies that differ in k. `keep` is handed each trial
+    with its release.
+    """
+    trials: list[Trial | None] = []
+    tasks: list[tuple[int, Task]] = []
+    for policy in policies:
+        names = [attribute.name for attribute in table.sensitive]
+        impossible = " ".join(explain(table, policy.requirements(names)))
+        for planned in portfolio(policy, methods, sets=sets):
+            refusal = planned.refusal or impossible
+            task = None if refusal else _task(policy, planned, seed, keep is not None)
+            known = folder.known(task, seconds) if folder is not None and task is not None else None
+            if task is not None and known is None:
+                tasks.append((len(trials), task))
+            trials.append(known if task is not None else _refused(table, policy, planned, refusal))
+    start = time.perf_counter()
+    progress("compare", 0.0)
+    running = run_all(table, [task for _, task in tasks], jobs=jobs, limit=seconds)
+    for done, (place, trial, release) in enumerate(running, start=1):
+        trials[tasks[place][0]] = trial
+        if folder is not None:
+            folder.keep(tasks[place][1], trial, seconds)
+        if keep is not None:
+            keep(trial, release)
+        progress(f"{done} of {len(tasks)}: {trial.method}", done / len(tasks))
+    privacy = policies[0].privacy
+    measure = policies[0].utility.measure
+    return Comparison(
+        trials=tuple(trial for trial in trials if trial is not None),
+        adversaries=implied(privacy),
+        derivation=derivation(privacy),
+        measure=measure,
+        lower_is_better=MEASURES[measure].lower_is_better,
+        k=privacy.k,
+        rows=table.rows,
+        columns=dict.fromkeys((attribute.name for attribute in table.attributes), "quasi"),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _task(policy: Policy, planned: Planned, seed: int | None, keep: bool) -> Task:
+    own = with_method(policy, planned.method, planned.options)
+    return Task(own, tuple(attempts(own, planned.method, planned.options)), seed, keep)
+
+
+def _refused(table: CodedTable, policy: Policy, planned: Planned, reason: str) -> Trial:
+    return Trial(
+        method=planned.method,
+        options=planned.options,
+        k=policy.privacy.k,
+        status="refused",
+        reason=reason,
+        rows=table.rows,
+    )

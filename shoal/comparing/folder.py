@@ -1,0 +1,81 @@
+"""The folder of a comparison: finished trials, each in a file of its own, so that the work can be taken up again.
+
+Trials are named by a digest of table, policy and options. Such a digest lets whoever knows all rows but one try out the
+last, so the files of single trials belong to whoever has the data; ``comparison.json`` has no digest in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal import __version__
+from shoal.comparing.trial import Trial
+from shoal.errors import DataError, OutputError
+
+if TYPE_CHECKING:
+    from shoal.comparing.running import Task
+    from shoal.table import Attribute, CodedTable
+
+
+class Folder:
+    """Where trials are kept."""
+
+    def __init__(self, path: Path, table: CodedTable) -> None:
+        self.path = path
+        self.trials = path / "trials"
+        self._digest = digest(table)
+        try:
+            self.trials.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise OutputError(f"{path} is a file; name a folder for the comparison") from None
+        except OSError as error:
+            raise OutputError(f"{path} cannot be made: {error.strerror}") from None
+
+    def _place(self, task: Task) -> Path:
+        policy = task.policy.to_dict()
+        method = policy.pop("method")
+        parts: list[Any] = [__version__, policy, method, [vars(attempt) for attempt in task.attempts]]
+        text = json.dumps([*parts, task.seed], sort_keys=True, default=str)
+        return self.trials / f"{hashlib.sha256((self._digest + text).encode()).hexdigest()[:24]}.json"
+
+    def known(self, task: Task, limit: float) -> Trial | None:
+        """Return a trial that was finished before; one that ran out of time counts only if it had as much of it."""
+        place = self._place(task)
+        try:
+            raw = json.loads(place.read_text(encoding="utf-8"))
+            trial = Trial.from_json(raw["trial"])
+        except (OSError, ValueError, KeyError, TypeError, DataError):
+            return None
+        return None if trial.status == "timeout" and raw["limit"] < limit else trial
+
+    def keep(self, task: Task, trial: Trial, limit: float) -> None:
+        """Write a finished trial; the file appears whole or not at all."""
+        from shoal.frames import write_text
+
+        text = json.dumps({"limit": limit, "trial": trial.to_json()}, indent=2) + "\n"
+        write_text(self._place(task), text, force=True)
+
+
+def digest(table: CodedTable) -> str:
+    """Return a digest of everything that a trial can depend on. O(cells)."""
+    found = hashlib.sha256()
+
+    def add(attribute: Attribute) -> None:
+        tree = attribute.hierarchy
+        facts = [attribute.name, attribute.weight, tree.free, tree.ordered]
+        found.update(json.dumps([*facts, [str(value) for value in tree.leaves.to_list()]]).encode())
+        for level in tree.levels:
+            found.update(np.ascontiguousarray(level.starts).tobytes())
+
+    for attribute in (*table.attributes, *table.sensitive):
+        add(attribute)
+    for codes in (table.codes, table.sensitive_codes, table.population):
+        if codes is not None:
+            found.update(str(codes.shape).encode())
+            found.update(np.ascontiguousarray(codes).tobytes())
+    return found.hexdigest()

@@ -1,0 +1,38 @@
+"""The process in which trials run: reads a table and then tasks from its input, and answers with trials.
+
+Started by `workers.py` as ``python -m shoal.comparing.worker``; a process of its own can be stopped at any time, and
+its memory is its own.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from typing import IO
+
+READY = b"ready"
+
+
+def serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer tasks until there are no more."""
+    from shoal.comparing.running import run_trial
+
+    table = pickle.load(tasks)
+    pickle.dump(READY, answers)
+    answers.flush()
+    while True:
+        try:
+            task = pickle.load(tasks)
+        except EOFError:
+            return
+        pickle.dump(run_trial(table, task), answers, protocol=5)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    # The parent stops its workers itself, and nothing else may write between the answers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(os.fdopen(os.dup(0), "rb"), answers)
