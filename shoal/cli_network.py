@@ -68,6 +68,8 @@ _kind = click.option("--format", "kind", type=click.Choice(["csv", "tsv", "parqu
 @click.option(
     "--report", type=_PATH, help="Write a private report (HTML, with a picture of small networks) here."
 )
+@click.option("--card", "cards", multiple=True, type=_PATH,
+              help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
 @_kind
 @_settings
 @_seed
@@ -85,6 +87,7 @@ def anonymize(
     samples: int,
     record: Path | None,
     report: Path | None,
+    cards: tuple[Path, ...],
     kind: str,
     settings: tuple[str, ...],
     seed: int | None,
@@ -104,7 +107,7 @@ def anonymize(
     policy = _policy(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         result = anonymize_network_files(
-            *source, policy, output, kind=kind, record=record, report=report, force=force,
+            *source, policy, output, kind=kind, record=record, report=report, cards=cards, force=force,
             id=id_column, ends=ends or None, alpha=alpha, samples=samples, seed=seed, progress=progress,
         )  # fmt: skip
     if as_json:

@@ -21,7 +21,7 @@ from shoal.policy import Policy
 from shoal.population import encode_with_population
 from shoal.publish import read_back, render, shuffled
 from shoal.published import Published
-from shoal.record import NOT_FOR_PUBLICATION, card_markdown, make_card, make_record
+from shoal.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.results import Clock, Result
@@ -91,9 +91,7 @@ def anonymize_file(
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         for path in cards:
-            as_json = path.suffix.lower() == ".json"
-            text = json.dumps(result.card, indent=2) + "\n" if as_json else card_markdown(result.card)
-            box.write_text(path, text)
+            box.write_text(path, card_text(result.card, path))
     progress("done", 1.0)
     return result
 

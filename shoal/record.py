@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from shoal import __version__
@@ -104,6 +106,11 @@ def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def card_text(card: Mapping[str, Any], path: Path) -> str:
+    """Write a card as the ending of its file says: JSON, or else Markdown."""
+    return json.dumps(card, indent=2) + "\n" if path.suffix.lower() == ".json" else card_markdown(card)
+
+
 def card_markdown(card: Mapping[str, Any]) -> str:
     """Write a card as Markdown, for people."""
     lines = ["# Release card", ""]
@@ -117,6 +124,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         f"{card['rows_suppressed']:,} rows ({card['share_suppressed']:.2%}) were suppressed. "
         "The rows are in random order.",
         "",
+        *_edges(card),
         "## What it protects against",
         "",
         "| guarantee | required | reached | meaning |",
@@ -152,6 +160,18 @@ def card_markdown(card: Mapping[str, Any]) -> str:
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
     return "\n".join(lines) + "\n"
+
+
+def _edges(card: Mapping[str, Any]) -> list[str]:
+    """What a card says of a network beyond its people."""
+    if "edges_published" not in card:
+        return []
+    return [
+        f"Each class is a super-node of the network; {card['edges_published']:,} edges are published as counts within "
+        f"and between super-nodes. Attributes weighed {_short(card['weight_of_attributes'])} in forming them, edges "
+        f"{_short(card['weight_of_structure'])}.",
+        "",
+    ]
 
 
 def _short(value: Any) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections import Counter
-from types import ModuleType
 
 import numpy as np
 import polars as pl
@@ -416,47 +414,40 @@ def test_graphml_there_and_back(tmp_path):
         read_graphml(path)
 
 
-def test_graphs_of_libraries(monkeypatch):
-    """Stand-ins with the few members that are asked for; the libraries themselves are optional."""
+def test_graphs_of_libraries():
+    """Three people; a direction, a self-loop and a missing value are what real graphs come with."""
+    import igraph
+    import networkx
 
-    class Nodes(dict):
-        def __call__(self, data=False):
-            return list(self.items()) if data else list(self)
-
-    class Graph:
-        nodes = Nodes({"x": {"age": 1, "sex": "f"}, "y": {"age": 2}, "z": {"age": 1, "sex": "m"}})
-
-        def edges(self):
-            return [("x", "y"), ("y", "z"), ("z", "z")]
-
-        def is_directed(self):
-            return True
-
-    class Vertices:
-        def attributes(self):
-            return ["name", "age"]
-
-        def __getitem__(self, key):
-            return {"name": ["x", "y", "z"], "age": [1, 2, 1]}[key]
-
-    class Other:
-        vs = Vertices()
-
-        def get_edgelist(self):
-            return [(0, 1)]
-
-        def vcount(self):
-            return 3
-
-        def is_directed(self):
-            return False
-
-    monkeypatch.setitem(sys.modules, "networkx", ModuleType("networkx"))
-    Graph.__module__, Other.__module__ = "networkx.classes.graph", "igraph"
-    result = shoal.anonymize_network(Graph(), quasi=["age", "sex"], k=3)
+    graph = networkx.DiGraph([("x", "y"), ("y", "z"), ("z", "z")])
+    for name, values in {"x": {"age": 1, "sex": "f"}, "y": {"age": 2}, "z": {"age": 1, "sex": "m"}}.items():
+        graph.nodes[name].update(values)
+    result = shoal.anonymize_network(graph, quasi=["age", "sex"], k=3)
     assert result.masked.links == 2
     assert any("directions" in note for note in result.notes)
-    assert shoal.anonymize_network(Other(), quasi=["age"], k=3).masked.links == 1
+    assert any("self-loop" in note for note in result.notes)
+    many = networkx.MultiGraph([("x", "y"), ("y", "x"), ("y", "z")])
+    networkx.set_node_attributes(many, 1, "age")
+    assert shoal.anonymize_network(many, quasi=["age"], k=3).masked.links == 2
+    other = igraph.Graph(n=3, edges=[(0, 1)], vertex_attrs={"name": ["x", "y", "z"], "age": [1, 2, 1]})
+    result = shoal.anonymize_network(other, quasi=["age"], k=3)
+    assert result.masked.links == 1
+    assert result.nodes["age"].to_list() == ["*"]  # all there is
+    with pytest.raises(DataError, match="no nodes"):
+        shoal.anonymize_network(igraph.Graph(), quasi=["age"], k=3)
+    with pytest.raises(DataError, match="no attributes"):
+        shoal.anonymize_network(networkx.path_graph(3), quasi=["age"], k=3)
+
+
+def test_the_card_tells_of_guarantees_and_of_nobody(tmp_path):
+    nodes, edges = people(30, 4)
+    result = shoal.anonymize_network(nodes, edges, **ROLES, k=3, seed=1)
+    card = result.card
+    assert {entry["model"] for entry in card["guarantees"]} >= {"3-anonymity", "candidates by structure"}
+    assert all(entry["meaning"] for entry in card["guarantees"])
+    assert (card["rows_published"], card["edges_published"]) == (30, result.edges_published)
+    assert not card["for_publication"]
+    assert not any(name in json.dumps(card) for name in nodes[result.network.id_column].to_list())
 
 
 def test_picture_and_report(tmp_path):
@@ -484,6 +475,7 @@ def test_commands(tmp_path):
         return CliRunner().invoke(main, ["network", *map(str, words)])
 
     papers = ["--record", tmp_path / "record.json", "--report", tmp_path / "report.html"]
+    papers += ["--card", tmp_path / "card.md", "--card", tmp_path / "card.json"]
     made = run("anonymize", *base, *policy, "-o", out, "--json", *papers)
     assert made.exit_code == 0, made.output
     told = json.loads(made.output)
@@ -496,6 +488,8 @@ def test_commands(tmp_path):
     }
     assert "<svg" in (tmp_path / "report.html").read_text()
     assert json.loads((tmp_path / "record.json").read_text())["policy"]
+    assert json.loads((tmp_path / "card.json").read_text())["edges_published"] == told["edges"]
+    assert f"{told['edges']} edges are published" in (tmp_path / "card.md").read_text()
     assert not any(name in (out / "members.csv").read_text() for name in ("n1,", "n2,"))
     judged = run("audit", out, *policy, *base)
     assert judged.exit_code == 0, judged.output

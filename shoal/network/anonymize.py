@@ -17,13 +17,14 @@ from shoal.arrays import BoolVector, IntVector
 from shoal.auditing import as_policy
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.feasibility import explain, refusal, unserved
+from shoal.network.card import network_card
 from shoal.network.clustering import cluster_network
 from shoal.network.graph import Network, read_network
 from shoal.network.judging import NetworkAudit, encode_nodes, judge_network
 from shoal.network.masked import FORMATS, MaskedNetwork, make_folder, mask
 from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
-from shoal.record import NOT_FOR_PUBLICATION, make_record
+from shoal.record import NOT_FOR_PUBLICATION, card_text, make_record
 from shoal.requirements import Requirements
 from shoal.results import Clock
 from shoal.run import Progress, Run, silent
@@ -48,6 +49,8 @@ class NetworkResult(NetworkAudit):
     """The original, without suppressed nodes: private."""
     record: dict[str, Any]
     """The private run record."""
+    card: dict[str, Any]
+    """The public card: which guarantees, which losses; nothing about individuals."""
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json``."""
@@ -153,11 +156,14 @@ def anonymize_network(
         cluster_of=place,
         network=network,
         record={},
+        card={},
     )
     digest = " ".join(own for own in whole.digests if own) or None
     record = make_record(result.summary(), digest=digest, policy=chosen.to_toml(), seed=seed)
+    roles = {name: str(column.role) for name, column in chosen.columns.items()}
+    card = network_card(result, roles, requirements.models, float(alpha), seed)
     progress("done", 1.0)
-    return replace(result, record=record)
+    return replace(result, record=record, card=card)
 
 
 def anonymize_network_files(
@@ -169,19 +175,18 @@ def anonymize_network_files(
     kind: str = "csv",
     record: Path | None = None,
     report: Path | None = None,
+    cards: Sequence[Path] = (),
     force: bool = False,
     **options: Any,
 ) -> NetworkResult:
-    """Turn files into a verified masked network in a folder, with its private papers. Nothing is written unless it
-    holds.
-    """
-    for path in (record, report):
+    """Turn files into a verified masked network in a folder, with its papers. Nothing is written unless it holds."""
+    for path in (record, report, *cards):
         if path is not None:
             frames.check_writable(path, force=force, table=False)
     _check_folder(folder, kind, force=force)
-    _all_different([nodes, edges], folder, kind, [record, report])
+    _all_different([nodes, edges], folder, kind, [record, report, *cards])
     result = anonymize_network(nodes, edges, policy, **options)
-    write_files(result, folder, kind=kind, record=record, report=report, force=force)
+    write_files(result, folder, kind=kind, record=record, report=report, cards=cards, force=force)
     return result
 
 
@@ -192,9 +197,10 @@ def write_files(
     kind: str = "csv",
     record: Path | None = None,
     report: Path | None = None,
+    cards: Sequence[Path] = (),
     force: bool = False,
 ) -> list[Path]:
-    """Write a masked network and its private papers, all or none."""
+    """Write a masked network and its papers, all or none."""
     _check_folder(folder, kind, force=force)
     created = make_folder(folder)
     try:
@@ -206,6 +212,7 @@ def write_files(
                 from shoal.network.report import report_html
 
                 written.append(box.write_text(report, report_html(result)))
+            written += [box.write_text(path, card_text(result.card, path)) for path in cards]
     except BaseException:
         if created and not any(folder.iterdir()):
             folder.rmdir()

@@ -1,0 +1,37 @@
+"""The public card of a masked network: what it protects against and what it lost. Nothing about individuals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.models.base import Model
+from shoal.network.judging import NetworkAudit
+from shoal.pipeline import SUPPRESSION_MEANING
+from shoal.record import make_card
+
+MEANINGS = {
+    "suppression": SUPPRESSION_MEANING,
+    "possible structure": "the numbers of people and of edges fit together",
+    "all nodes": "nobody was left out",
+    "all edges": "no edge was left out",
+    "identifiers removed": "columns that name people are gone",
+    "candidates by structure": "whoever knows the edges around a person, and the quasi-identifiers, still faces so "
+    "many people; it was attacked",
+}
+"""What the verdicts mean that no model of the policy gave."""
+
+
+def network_card(
+    report: NetworkAudit, roles: dict[str, str], models: Sequence[Model], alpha: float, seed: int | None
+) -> dict[str, Any]:
+    """Return the card of a masked network; verdicts of the policy's models come first and in their order."""
+    summary = report.summary() | {"method": "network clustering"}
+    meanings = [model.summary for model in models]
+    meanings += [MEANINGS[verdict.model] for verdict in report.verdicts[len(models) :]]
+    card = make_card(summary, roles=roles, meanings=meanings, seed=seed)
+    return card | {
+        "edges_published": report.edges_published,
+        "weight_of_attributes": alpha,
+        "weight_of_structure": 1.0 - alpha,
+    }
