@@ -171,6 +171,12 @@ def _make(
 def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:
     notes = [] if seed is None else [NOT_FOR_PUBLICATION]
     notes += [made.unserved] if made.unserved else []
+    facts = made.release.facts
+    if "choice" in facts:
+        # What was chosen is what was applied, and what a rerun should apply.
+        notes.append(facts["choice"])
+        method = {"name": facts["method"], **facts["options"]}
+        policy = Policy.from_dict({**policy.to_dict(), "method": method}, policy.base)
     parts: dict[str, Any] = {
         "rows": made.table.rows,
         "suppressed": made.published.suppressed,

@@ -59,17 +59,18 @@ def compare(
     """Try every method that applies to a table, verify and attack each release, and measure it.
 
     `source`, `policy`, `population` and keywords are those of `anonymize`; the method of the policy is one of those
-    tried. `ks` are tried instead of the policy's k, `methods` instead of all. Releases whose cells list values instead of
-    naming nodes of the hierarchies are tried only with `sets`, or where the policy's own method makes them. Each trial runs in a process of its own,
-    `jobs` at a time, and is stopped after `seconds`. With a `folder`, finished trials are kept there and not run again,
-    and the comparison and a plot of its frontier are written to it.
+    tried. `ks` are tried instead of the policy's k, `methods` instead of all. Releases whose cells list values instead
+    of naming nodes of the hierarchies are tried only with `sets`, or where the policy's own method makes them.
+
+    Each trial runs in a process of its own, `jobs` at a time, and is stopped after `seconds`. With a `folder`, finished
+    trials are kept there and not run again, and the comparison and a plot of its frontier are written to it.
     """
     if not seconds > 0:
         raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}", "for example 60")])
     if jobs < 1:
         raise PolicyError([Problem("jobs", f"must be at least 1, not {jobs}")])
     chosen = as_policy(policy, keywords)
-    wanted = check_methods(methods or chosen.method.options().get("methods", ()))
+    wanted = check_methods(methods)
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
     progress("read", 0.0)
     frame = frames.read(source, chosen.read_options())

@@ -63,8 +63,8 @@ def lists_values(policy: Policy) -> bool:
 def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> list[Planned]:
     """Return the trials of a policy: every method with options that suit it, and the policy's own choice of them.
 
-    Lists of values lose far less than nodes by every measure of cells, but they are not what hierarchies permit: they are
-    tried beside nodes only if `sets` says so.
+    Lists of values lose far less than nodes by every measure of cells, but they are not what hierarchies permit: they
+    are tried beside nodes only if `sets` says so.
     """
     found: list[Planned] = []
     for name in methods:

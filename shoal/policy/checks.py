@@ -26,6 +26,8 @@ SECTIONS: dict[str, type[Part]] = {
 }
 WORDS = ("auto", "none")
 """Hierarchies that are words, not files."""
+AUTO = "auto"
+"""The method that chooses among the others; it is none of them, so it is in no registry."""
 
 
 @dataclass
@@ -207,23 +209,31 @@ def method_problems(choice: MethodChoice, complete: bool = False) -> list[Proble
     """
     from shoal.methods import METHODS
 
-    if choice.name not in METHODS:
-        return [
-            Problem("method.name", f"there is no method '{choice.name}'", did_you_mean(choice.name, METHODS))
-        ]
+    if choice.name not in METHODS and choice.name != AUTO:
+        hint = did_you_mean(choice.name, [*METHODS, AUTO])
+        return [Problem("method.name", f"there is no method '{choice.name}'", hint)]
     if not choice.options() and not complete:
         return []
-    return _made(METHODS[choice.name], choice)[1]
+    return _made(method_kind(choice.name), choice)[1]
+
+
+def method_kind(name: str) -> type[Any]:
+    """Return the class of a method, the one that chooses among the others included."""
+    if name == AUTO:
+        from shoal.comparing.auto import Auto
+
+        return Auto
+    from shoal.methods import METHODS
+
+    return METHODS[name]
 
 
 def built(choice: MethodChoice) -> Any:
     """Return the method with its options, or raise PolicyError."""
-    from shoal.methods import METHODS
-
     problems = method_problems(choice, complete=True)
     if problems:
         raise PolicyError(problems)
-    return _made(METHODS[choice.name], choice)[0]
+    return _made(method_kind(choice.name), choice)[0]
 
 
 def _made(method: type[Any], choice: MethodChoice) -> tuple[Any, list[Problem]]:

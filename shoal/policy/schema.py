@@ -15,18 +15,18 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of a policy file, with the options of every method and the known measures."""
     from shoal.measures import MEASURES
     from shoal.methods import METHODS
-    from shoal.policy.checks import option_types
+    from shoal.policy.checks import AUTO, method_kind, option_types
     from shoal.policy.model import Policy
 
     schema: dict[str, Any] = _without_null(Policy.model_json_schema())
     parts = schema["$defs"]
     parts["Utility"]["properties"]["measure"]["enum"] = list(MEASURES)
     choice = parts["MethodChoice"]
-    choice["properties"]["name"]["enum"] = list(METHODS)
+    choice["properties"]["name"]["enum"] = [*METHODS, AUTO]
     choice.pop("additionalProperties", None)
     cases = []
-    for name in METHODS:
-        method = METHODS[name]
+    for name in (*METHODS, AUTO):
+        method = method_kind(name)
         notes = field_notes(method)
         options = {
             option: {**TypeAdapter(kind).json_schema(), "description": notes.get(option, "")}
