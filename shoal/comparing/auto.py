@@ -37,7 +37,7 @@ class Auto(Method):
     """A method that takes longer is stopped, and not chosen."""
     jobs: int = 1
     """How many methods run at a time."""
-    policy: Policy | None = field(default=None, init=False, repr=False, compare=False)
+    policy: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         from shoal.comparing.portfolio import check_methods
