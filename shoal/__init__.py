@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shoal.pipeline import anonymize
     from shoal.policy import Policy
     from shoal.release import Release
+    from shoal.reporting import Report, report
     from shoal.results import Audit, Result
 
 # Imported when first asked for, so that `import shoal` and `shoal --help` cost nothing.
@@ -42,6 +43,7 @@ _PLACES = {
     "Policy": "shoal.policy",
     "PolicyError": "shoal.errors",
     "Release": "shoal.release",
+    "Report": "shoal.reporting",
     "Result": "shoal.results",
     "ShoalError": "shoal.errors",
     "ViolationError": "shoal.errors",
@@ -50,6 +52,7 @@ _PLACES = {
     "attack": "shoal.attacking",
     "audit": "shoal.auditing",
     "audit_network": "shoal.network.judging",
+    "report": "shoal.reporting",
     "compare": "shoal.comparing.compare",
 }
 
@@ -65,6 +68,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Release",
+    "Report",
     "Result",
     "ShoalError",
     "ViolationError",
@@ -74,6 +78,7 @@ __all__ = [
     "audit",
     "audit_network",
     "compare",
+    "report",
 ]
 
 

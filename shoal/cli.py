@@ -17,6 +17,7 @@ import click
 from shoal import __version__
 from shoal.cli_attack import attack
 from shoal.cli_network import network
+from shoal.cli_report import report
 from shoal.errors import OutputError, PolicyError, Problem, ShoalBug, ShoalError
 
 if TYPE_CHECKING:
@@ -360,6 +361,7 @@ def completion(shell: str, as_json: bool) -> None:
 
 main.add_command(attack)
 main.add_command(network)
+main.add_command(report)
 
 if __name__ == "__main__":
     main()

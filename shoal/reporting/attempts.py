@@ -1,0 +1,146 @@
+"""The adversaries that apply to a release, let loose on it, and what came of it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.attacking import attempt
+from shoal.attacks import Exposure
+from shoal.errors import ShoalError
+from shoal.reporting.gate import Gate
+from shoal.reporting.subject import Subject
+from shoal.run import Progress, Run
+
+RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
+"""Methods that change cells outright."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attempt:
+    """One adversary, and how far she got."""
+
+    title: str
+    knows: str
+    exposure: Exposure | None
+    failure: str = ""
+    """Why it could not be tried."""
+
+    def outcome(self, gate: Gate) -> str:
+        """Say what came of it."""
+        if self.exposure is None:
+            return f"could not be tried: {self.failure}"
+        if self.exposure.holds:
+            return "nobody is exposed more than the policy allows"
+        people = gate.count(self.exposure.at_risk)
+        return f"{people} of {len(self.exposure.chances):,} people are exposed more than the policy allows"
+
+    def found(self) -> str:
+        """Return the expected share of people who are found out."""
+        return "" if self.exposure is None else _share(self.exposure.success)
+
+    def guess(self) -> str:
+        """Return the same without the release."""
+        return "" if self.exposure is None else _share(self.exposure.baseline)
+
+    def details(self, gate: Gate) -> str:
+        """Say the figures that matter to this attack; small counts of people are hidden by the gate."""
+        if self.exposure is None:
+            return ""
+        figures, people = self.exposure.figures, len(self.exposure.chances)
+        return "; ".join(_DETAILS[self.exposure.attack](figures, people, gate))
+
+
+def try_all(subject: Subject, progress: Progress) -> list[Attempt]:
+    """Run every attack that applies. Each is repeatable: it draws from a fixed seed, and publishes nothing."""
+    found = []
+    wanted = list(_applicable(subject))
+    for number, (title, name, options) in enumerate(wanted):
+        progress("attack", 0.25 + 0.35 * number / len(wanted))
+        try:
+            exposure = attempt(subject.published, subject.table, subject.policy, name, options, Run.start(0))
+            found.append(Attempt(title=title, knows=exposure.adversary, exposure=exposure))
+        except ShoalError as error:
+            from shoal.attacks import ATTACKS
+
+            found.append(Attempt(title=title, knows=ATTACKS[name].summary, exposure=None, failure=str(error)))
+    return found
+
+
+def _applicable(subject: Subject) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Name the attacks that mean something for this release, with their options."""
+    yield "linkage, who knows some people", "linkage", {"adversary": "some"}
+    yield "linkage, who knows all members", "linkage", {"adversary": "members"}
+    if subject.table.sensitive:
+        yield "attribute disclosure", "attribute-disclosure", {}
+    made_by = subject.made_by
+    method = made_by.method.name if made_by is not None else subject.policy.method.name
+    if subject.policy.privacy.relocation is not None or method in RELOCATING:
+        yield "statistics of relocated rows", "statistical", {}
+    if subject.table.population is not None:
+        yield "membership", "membership", {}
+    if subject.made_here and method == "ring" and made_by is not None:
+        given = made_by.build_method()
+        known = {"partition": getattr(given, "partition", ""), "order": getattr(given, "order", "")}
+        options = {key: value for key, value in known.items() if value}
+        yield "who knows the algorithm", "algorithm-aware", options
+        yield "who knows the algorithm and some rows", "corruption", options
+
+
+def _share(value: float) -> str:
+    return "" if value != value else f"{value:.2%}"
+
+
+def _linkage(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
+    counts = figures.get("candidates_after_pruning", figures["candidates"])
+    if counts["least"] is None:
+        yield "no row fits anybody"
+        return
+    least = counts["least"]
+    if gate.public and least < gate.k:
+        yield f"fewer than {gate.k:,} rows fit somebody"
+    else:
+        yield f"at least {least:,} rows fit everybody whom any row fits"
+    yield f"on average {counts['mean']:,.1f}"
+    if counts["below_k"]:
+        yield f"fewer than {figures['k']:,} rows fit {gate.count(int(counts['below_k']))} people"
+
+
+def _disclosure(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
+    for name, column in figures["columns"].items():
+        before, after = (
+            gate.share(round(column[when]["certain"] * people), people) for when in ("before", "after")
+        )
+        yield f"{name} is certain for {after} of people, before for {before}"
+
+
+def _membership(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
+    yield f"{figures['population']:,} people could be in the table"
+    yield f"{gate.count(figures['certainly_in'])} are certainly in it"
+
+
+def _statistical(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
+    verdict = "more than chance" if figures["rejected"] else "no more than chance"
+    yield f"the sizes of classes show {verdict} (p = {figures['p_value']:.3g})"
+
+
+def _algorithm(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
+    yield f"the first guess names {figures['named_by_the_first_guess']:.2%} of people in rings"
+    yield f"one turn names {figures['rings_that_one_turn_names']:.2%} of the rings"
+
+
+def _corruption(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
+    for name, entry in figures.items():
+        if name.startswith("with_"):
+            yield f"with {entry['known']} known rows per ring she names {entry['guessed']:.2%} of the others"
+
+
+_DETAILS = {
+    "linkage": _linkage,
+    "attribute-disclosure": _disclosure,
+    "membership": _membership,
+    "statistical": _statistical,
+    "algorithm-aware": _algorithm,
+    "corruption": _corruption,
+}

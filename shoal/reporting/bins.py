@@ -1,0 +1,249 @@
+"""The bins of a column in charts: a few groups of its values, chosen so that their names give nobody away.
+
+Numbers and dates get round limits that no single value has a say in, with open ends. Categories show themselves, or
+nodes of their hierarchy where there are many. The gate of the edition then joins what rests on too few people.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.hierarchy import Hierarchy
+from shoal.reporting.gate import Gate
+from shoal.show import printable
+from shoal.table import Attribute
+
+MOST = 12
+"""Bins in one chart."""
+LONGEST = 40
+"""Characters of a label."""
+MISSING = "(missing)"
+OTHER = "(other values)"
+EVERYTHING = "(all values)"
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Groups of the values of one column."""
+
+    column: str
+    bin_of: IntVector
+    """Code -> bin."""
+    labels: tuple[str, ...]
+
+    def count(self, per_code: FloatVector | LongVector) -> FloatVector:
+        """Add up what codes have, by bin."""
+        held = np.bincount(self.bin_of, weights=per_code, minlength=len(self.labels))
+        return held.astype(np.float64)
+
+
+def bins_of(attribute: Attribute, people: LongVector, gate: Gate, *, made_from_data: bool = False) -> Bins:
+    """Choose the bins of a column; `people` is how many people of the original have each code.
+
+    `made_from_data`: the names of the hierarchy's nodes contain single values, as those of automatic ones do.
+    O(codes).
+    """
+    hierarchy = attribute.hierarchy
+    if hierarchy.ordered and hierarchy.positions is not None:
+        bin_of, labels = _along_a_line(hierarchy, people, gate)
+    else:
+        bin_of, labels = _categories(hierarchy, people, gate, made_from_data)
+    return Bins(attribute.name, bin_of, tuple(labels))
+
+
+# --- categories -------------------------------------------------------------------------------------------
+
+
+def _categories(
+    hierarchy: Hierarchy, people: LongVector, gate: Gate, made_from_data: bool
+) -> tuple[IntVector, list[str]]:
+    level = _level(hierarchy, people, gate.public and made_from_data)
+    nodes = hierarchy.levels[level]
+    node_of = np.repeat(
+        np.arange(len(nodes.starts)), np.diff(np.append(nodes.starts, hierarchy.size))
+    ).astype(np.int32)
+    held = np.bincount(node_of, weights=people, minlength=len(nodes.starts)).astype(np.int64)
+    lumped = np.array(gate.hidden(held, MOST))
+    shown = np.flatnonzero(~lumped)
+    # By size as the edition tells it: the order must not tell more.
+    shown = shown[np.argsort(-gate.steps(held[shown]), kind="stable")]
+    names = nodes.names.gather(shown.astype(np.uint32)).to_list()
+    labels = [label(name) for name in names]
+    place = np.full(len(held), len(labels), np.int32)
+    place[shown] = np.arange(len(shown), dtype=np.int32)
+    if held[lumped].any():
+        labels.append(OTHER if len(shown) else EVERYTHING)
+    elif lumped.any():
+        # Values that nobody has need no bin; the release may still spread some rows over them.
+        labels.append(OTHER)
+    return place[node_of], labels
+
+
+def _level(hierarchy: Hierarchy, people: LongVector, leaves_only: bool) -> int:
+    """The lowest level that fits into a chart; if none does, the highest one below the root."""
+    if leaves_only and not _masked(hierarchy):
+        return 0
+    used = people > 0
+    below_root = [level for level, nodes in enumerate(hierarchy.levels) if len(nodes.starts) > 1] or [0]
+    for level in below_root:
+        if len(np.unique(hierarchy.low[level][used])) <= MOST:
+            return level
+    return below_root[-1]
+
+
+def _masked(hierarchy: Hierarchy) -> bool:
+    """Whether nodes are called by masks, which contain no whole value."""
+    return len(hierarchy.levels) > 2 and all(
+        bool(level.names.drop_nulls().str.ends_with("*").all()) for level in hierarchy.levels[1:]
+    )
+
+
+def label(name: object) -> str:
+    """Write a value so that it fits, on one line, and without signs that a page or a drawing cannot hold."""
+    if name is None:
+        return MISSING
+    text = printable(str(name)) or "(empty)"
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+# --- numbers and dates ------------------------------------------------------------------------------------
+
+
+def _along_a_line(hierarchy: Hierarchy, people: LongVector, gate: Gate) -> tuple[IntVector, list[str]]:
+    """Cut the line at round places, and join bins until the gate lets them through."""
+    assert hierarchy.positions is not None
+    there = np.isfinite(hierarchy.positions)
+    days = _days(hierarchy.leaves)
+    if days is not None:
+        edges, months = _calendar(days[there], people[there])
+        at = days
+    else:
+        at = hierarchy.positions
+        whole = hierarchy.leaves.dtype.is_integer() or bool((at[there] == np.round(at[there])).all())
+        edges, months = _round_edges(at[there], people[there], whole), None
+    bins = np.zeros(hierarchy.size, np.int64)
+    bins[there] = np.searchsorted(edges, at[there], side="right")
+    held = np.bincount(bins[there], weights=people[there], minlength=len(edges) + 1).astype(np.int64)
+    runs = gate.runs(held)
+    run_of = np.empty(len(held), np.int32)
+    for number, (first, last) in enumerate(runs):
+        run_of[first : last + 1] = number
+    whole = days is None and whole
+    labels = [_run_name(first, last, edges, months, whole) for first, last in runs]
+    place = run_of[bins].astype(np.int32)
+    missing = int(people[~there].sum())
+    if (~there).any():
+        if gate.public and missing < gate.k:
+            place[~there] = len(labels) - 1
+            if missing:
+                labels[-1] += " or missing"
+        else:
+            place[~there] = len(labels)
+            labels.append(MISSING)
+    return place, labels
+
+
+def _run_name(first: int, last: int, edges: FloatVector, months: list[int] | None, whole: bool) -> str:
+    """Name the bins ``first..last`` between edges; the ends of the line are open."""
+    if not len(edges) or (first == 0 and last == len(edges)):
+        return EVERYTHING
+    if months is not None:
+        if first == 0:
+            return f"before {_moment(months[last])}"
+        if last == len(edges):
+            return f"{_moment(months[first - 1])} or later"
+        return _period(months[first - 1], months[last])
+    if first == 0:
+        return f"under {_number(edges[last])}"
+    low = edges[first - 1]
+    if last == len(edges):
+        return f"{_number(low)} or more"
+    high = edges[last]
+    if whole:
+        return _number(low) if high - low == 1 else f"{_number(low)} to {_number(high - 1)}"
+    return f"{_number(low)} to under {_number(high)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 10_000 else f"{value:.10g}"
+
+
+def _middle(at: FloatVector, people: LongVector) -> tuple[float, float]:
+    """Return where all but the outermost hundredths of the people lie."""
+    order = np.argsort(at, kind="stable")
+    upto = np.cumsum(people[order])
+    if not len(upto) or not upto[-1]:
+        return 0.0, 0.0
+    ends = np.searchsorted(upto, [0.01 * upto[-1], 0.99 * upto[-1]])
+    low, high = at[order[np.minimum(ends, len(order) - 1)]]
+    return float(low), float(high)
+
+
+def _round_edges(at: FloatVector, people: LongVector, whole: bool) -> FloatVector:
+    """Return limits at multiples of 1, 2 or 5 times a power of ten, at most eleven of them."""
+    low, high = _middle(at, people)
+    width = (high - low) / (MOST - 2)
+    if not width > 0:
+        width = 1.0 if whole or not abs(low) > 0 else abs(low) / 10
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= width * (1 - 1e-9))
+    if whole:
+        step = max(1.0, float(round(step)))
+    first = math.floor(low / step) + 1
+    last = max(first, math.ceil(high / step))
+    edges: FloatVector = np.round(np.arange(first, last + 1)[: MOST - 1] * step, 12)
+    return edges
+
+
+def _days(leaves: pl.Series) -> FloatVector | None:
+    """Return dates as days since 1970, NaN for null; None where the values are no dates."""
+    if isinstance(leaves.dtype, pl.Date | pl.Datetime):
+        dates = leaves.cast(pl.Date)
+    elif isinstance(leaves.dtype, pl.String):
+        dates = leaves.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+        if dates.null_count() > leaves.null_count():
+            return None
+    else:
+        return None
+    return dates.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _calendar(days: FloatVector, people: LongVector) -> tuple[FloatVector, list[int]]:
+    """Return limits at the beginning of months, quarters, years or more: as days, and as months since the year 0."""
+    low, high = (_month(day) for day in _middle(days, people))
+    step = next((m for m in (1, 3, 12, 24, 60, 120, 240, 600) if (high - low) / m <= MOST - 2), 1200)
+    first = low // step + 1
+    months = [number * step for number in range(first, max(first, high // step) + 1)][: MOST - 1]
+    edges = [float(np.datetime64(_moment(month, day=True), "D").astype(np.int64)) for month in months]
+    return np.array(edges), months
+
+
+def _month(day: float) -> int:
+    return 1970 * 12 + int(np.datetime64(int(day), "D").astype("datetime64[M]").astype(np.int64))
+
+
+def _moment(month: int, *, day: bool = False) -> str:
+    year = f"{month // 12:04d}"
+    return (
+        f"{year}-{month % 12 + 1:02d}-01"
+        if day
+        else year
+        if month % 12 == 0
+        else f"{year}-{month % 12 + 1:02d}"
+    )
+
+
+def _period(start: int, end: int) -> str:
+    """Name the months from `start` to before `end`: 2024-03, 2024-Q1, 2024, 2020 to 2029."""
+    if start % 12 == 0 and end % 12 == 0:
+        first, last = start // 12, end // 12 - 1
+        return f"{first}" if first == last else f"{first} to {last}"
+    if end - start == 3 and start % 3 == 0:
+        return f"{start // 12}-Q{start % 12 // 3 + 1}"
+    first_month, last_month = (_moment(month, day=True)[:7] for month in (start, end - 1))
+    return first_month if first_month == last_month else f"{first_month} to {last_month}"

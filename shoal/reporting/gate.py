@@ -1,0 +1,83 @@
+"""`Gate`: what an edition may tell. The public one tells nothing that rests on fewer than k people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.arrays import FloatVector, LongVector
+from shoal.requirements import Requirements
+
+USUAL_K = 5
+"""The smallest crowd of a public report, where the policy asks for no k."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Lets counts of people pass, or hides small ones."""
+
+    public: bool
+    k: int
+    """Counts of fewer people than this are hidden in the public edition."""
+
+    @classmethod
+    def of(cls, requirements: Requirements, *, public: bool) -> Gate:
+        """Return the gate of an edition, by the k of the policy."""
+        asked = [getattr(model, "k", 1) for model in requirements.models]
+        k = max([requirements.k, *(int(k) for k in asked if isinstance(k, int))])
+        return cls(public, k if k > 1 else USUAL_K)
+
+    def count(self, people: int) -> str:
+        """Write a number of people of the original."""
+        if self.public and 0 < people < self.k:
+            return f"fewer than {self.k:,}"
+        return f"{people:,}"
+
+    def share(self, people: float, total: int) -> str:
+        """Write people of the original as a share of all; the public edition rounds to steps of k people.
+
+        Without steps, the difference to the release would tell how few people were left out.
+        """
+        if self.public and 0 < people < self.k:
+            return f"less than {self.k / max(total, 1):.2%}"
+        return f"{self.steps(np.array([people], np.float64))[0] / max(total, 1):.1%}"
+
+    def steps(self, people: FloatVector | LongVector) -> FloatVector:
+        """Round counts of people of the original: to multiples of k in the public edition."""
+        exact = np.asarray(people, np.float64)
+        return np.round(exact / self.k) * self.k if self.public else exact
+
+    def runs(self, people: LongVector) -> list[tuple[int, int]]:
+        """Divide ordered bins into runs ``[first, last]``: each bin by itself, or in the public edition joined with
+        its neighbours until every run has nobody, or k people. One run is left where there are not so many in all.
+        """
+        runs = [(bin_, bin_) for bin_ in range(len(people))]
+        if not self.public:
+            return runs
+        held = [int(count) for count in people]
+        while len(runs) > 1 and any(0 < count < self.k for count in held):
+            at = held.index(min(count for count in held if count))
+            # The smaller neighbour, so that large bins stay as they are.
+            left = at > 0 and (at == len(runs) - 1 or held[at - 1] <= held[at + 1])
+            first = at - 1 if left else at
+            runs[first : first + 2] = [(runs[first][0], runs[first + 1][1])]
+            held[first : first + 2] = [held[first] + held[first + 1]]
+        return runs
+
+    def hidden(self, people: LongVector, most: int) -> list[bool]:
+        """Choose which categories are lumped together: all but the `most` largest ones, in the public edition also
+        each with fewer than k people, and then as many of the next smallest as give the lump k people itself.
+        """
+        order = np.argsort(-people, kind="stable")
+        lumped = np.zeros(len(people), np.bool_)
+        if len(people) > most:
+            lumped[order[most - 1 :]] = True
+        lumped |= people == 0
+        if self.public:
+            lumped |= people < self.k
+            for category in order[::-1]:
+                if not 0 < int(people[lumped].sum()) < self.k:
+                    break
+                lumped[category] = True
+        return [bool(one) for one in lumped]

@@ -1,0 +1,126 @@
+"""`report`: a release, its original and its policy as one page that people can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from shoal import frames
+from shoal.auditing import as_policy
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.policy import Policy
+from shoal.record import NOT_FOR_PUBLICATION
+from shoal.reporting import sections, utility
+from shoal.reporting.attempts import try_all
+from shoal.reporting.page import page
+from shoal.reporting.parts import Section
+from shoal.reporting.risks import risks_of
+from shoal.reporting.subject import Subject, read_subject
+from shoal.run import Progress, silent
+
+if TYPE_CHECKING:
+    from shoal.comparing import Comparison
+
+EDITIONS = ("public", "private")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Report:
+    """A report on a release: one HTML page that needs no network."""
+
+    html: str
+    edition: str
+    """``public`` or ``private``."""
+    holds: bool
+    """Every requirement of the policy is satisfied."""
+    withstands: bool
+    """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the page to a file; one that exists is replaced only if `force` is given."""
+        frames.write_text(Path(path), self.html, force=force)
+
+
+def report(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    original: Any,
+    record: Any = None,
+    comparison: Comparison | str | Path | None = None,
+    population: Any = None,
+    edition: Literal["public", "private"] = "public",
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Report:
+    """Report on a release, made by any tool: what was asked and done, guarantees, attacks, risk and use.
+
+    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then more attacks can be tried,
+    and no `record` is needed. `record` is the private run record or its path; without it, how the release was made is
+    not told. `comparison` is what `shoal.compare` returned, or its folder. The public edition tells nothing that
+    rests on fewer than k people; the private one names the rows that are most exposed, and tells about the run.
+    O(rows x columns) beside the attacks.
+    """
+    if edition not in EDITIONS:
+        raise PolicyError(
+            [Problem("edition", f"'{edition}' is unknown", did_you_mean(str(edition), EDITIONS))]
+        )
+    chosen = as_policy(policy, keywords)
+    public = edition == "public"
+    compared = _comparison(comparison)
+    subject = read_subject(
+        source, chosen, original, record=record, population=population, public=public, progress=progress
+    )
+    attempts = try_all(subject, progress)
+    progress("risk", 0.6)
+    risks = risks_of(subject, attempts)
+    parts = [
+        sections.asked(subject),
+        sections.done(subject),
+        sections.guarantees(subject),
+        sections.attacks(subject, attempts),
+        sections.risk(subject, risks),
+        utility.losses(subject),
+    ]
+    progress("draw", 0.7)
+    parts += utility.distributions(subject, utility.columns_in_bins(subject))
+    questions = utility.queries(subject, progress)
+    parts += [] if questions is None else [questions]
+    parts += [] if compared is None else [utility.compared(compared, public=public)]
+    parts += [] if public else [sections.private(subject, attempts)]
+    progress("write", 0.95)
+    holds = all(verdict.holds for verdict in subject.verdicts)
+    return Report(
+        html=_page(subject, parts, holds),
+        edition=edition,
+        holds=holds,
+        withstands=all(attempt.exposure is None or attempt.exposure.holds for attempt in attempts),
+    )
+
+
+def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
+    if given is None:
+        return None
+    from shoal.comparing import Comparison
+
+    return given if isinstance(given, Comparison) else Comparison.read(given)
+
+
+def _page(subject: Subject, parts: list[Section], holds: bool) -> str:
+    rows = subject.published.rows
+    state = "It satisfies its policy." if holds else "It violates its policy."
+    loss = subject.measures.get("lm")
+    lost = (
+        f" {loss:.1%} of the information in the quasi-identifiers was given up for that."
+        if loss == loss and loss is not None and holds
+        else ""
+    )
+    return page(
+        parts,
+        name=subject.name,
+        lead=f"{rows:,} rows in {subject.published.classes:,} classes of rows that read alike. {state}{lost}",
+        public=subject.gate.public,
+        k=subject.gate.k,
+        warning=NOT_FOR_PUBLICATION if subject.seeded else "",
+    )

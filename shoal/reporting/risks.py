@@ -1,0 +1,106 @@
+"""Risk of re-identification before and after, and how many people stand in classes of which size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.arrays import FloatVector, LongVector
+from shoal.measures.risk import Risk, assess, population_sizes
+from shoal.population import counted_together
+from shoal.published import Published
+from shoal.reporting.attempts import Attempt
+from shoal.reporting.gate import Gate
+from shoal.reporting.subject import Subject
+from shoal.table import CodedTable
+
+STEPS = (1, 2, 4, 10, 20, 100)
+"""Limits of class sizes in the chart, as multiples of k."""
+
+
+@dataclass(frozen=True, eq=False)
+class Risks:
+    """Risks before and after; `after` is None where the size of a class tells nothing about who can be found."""
+
+    before: Risk
+    after: Risk | None
+    unique_before: int
+    """People whose quasi-identifiers nobody shared."""
+    sizes_before: LongVector
+    """Person -> people with the same quasi-identifiers."""
+    sizes_after: LongVector
+    """Published row -> rows that read the same; where rows have cells of their own, person -> rows that could be
+    the person's."""
+
+
+def risks_of(subject: Subject, attempts: list[Attempt]) -> Risks:
+    """Assess the original as if it were published, and the release. O(rows)."""
+    raw, published = as_it_is(subject.table), subject.published
+    own = raw.sizes[raw.class_of]
+    after = None
+    if subject.has_classes:
+        sizes = published.sizes[published.class_of]
+        after = assess(published, subject.table, population=_crowd(subject.table, published))
+    else:
+        members = next((a.exposure for a in attempts if a.exposure and a.exposure.attack == "linkage"), None)
+        chances = members.chances if members is not None else np.zeros(0)
+        sizes = np.round(1.0 / chances[chances > 0]).astype(np.int64)
+    before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw))
+    return Risks(before, after, int((raw.sizes == 1).sum()), own, sizes)
+
+
+def as_it_is(table: CodedTable) -> Published:
+    """Return the original as an outsider would see it, were its quasi-identifiers published as they are."""
+    from shoal.kernels.grouping import distinct
+
+    number, first = distinct(table.codes)
+    shown = np.ascontiguousarray(table.codes[first])
+    return Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
+
+
+def _crowd(table: CodedTable, published: Published) -> LongVector | None:
+    """Count the people of the population who fit each class, where that can be known."""
+    if table.population is None or published.low is None or published.sets is not None:
+        return None
+    return population_sizes(published, replace(table, codes=table.population))
+
+
+def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
+    """Count the people of the population with the very values of each class."""
+    from shoal.kernels.grouping import distinct
+
+    if table.population is None or raw.low is None:
+        return None
+    tuples, people, _ = counted_together(table)
+    number, first = distinct(np.asfortranarray(np.concatenate([tuples, raw.low])))
+    counts = np.zeros(len(first), np.int64)
+    counts[number[: len(tuples)]] = people
+    return np.maximum(counts[number[len(tuples) :]], raw.sizes)
+
+
+def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVector]:
+    """Divide people by the size of their class: names of the bins, shares of people before and after.
+
+    The first bins are what k forbids: alone, and with fewer than k. In the public edition bins are joined until each
+    rests on k people of the original.
+    """
+    largest = int(max(risks.sizes_before.max(initial=1), risks.sizes_after.max(initial=1)))
+    limits = sorted({1, 2, *(gate.k * step for step in STEPS if gate.k * step <= largest)})
+    before, after = (
+        np.bincount(np.searchsorted(limits, sizes, side="right") - 1, minlength=len(limits))
+        for sizes in (risks.sizes_before, risks.sizes_after)
+    )
+    runs = gate.runs(before.astype(np.int64))
+    ends = [*limits, 0]
+    names = [_between(limits[first], ends[last + 1] - 1) for first, last in runs]
+    starts = [first for first, _ in runs]
+    held = gate.steps(np.add.reduceat(before, starts))
+    shown = np.add.reduceat(after, starts)
+    return names, held / max(before.sum(), 1), shown / max(after.sum(), 1)
+
+
+def _between(first: int, last: int) -> str:
+    if last < 0:
+        return f"{first:,} or more"
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"

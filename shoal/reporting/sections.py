@@ -1,0 +1,289 @@
+"""The sections of a report about what was asked and done, guarantees, attacks and risk; utility is in utility.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from shoal.methods import METHODS
+from shoal.plan import ColumnPlan
+from shoal.record import PUBLISHED_AS
+from shoal.reporting.attempts import Attempt
+from shoal.reporting.charts import before_and_after
+from shoal.reporting.parts import Part, Section, Table, Words
+from shoal.reporting.risks import Risks, size_bins
+from shoal.reporting.subject import Subject
+from shoal.show import number, printable
+
+MEANINGS = {
+    "k": "every person looks like at least {0} others",
+    "l": "the rows that look like a person show several sensitive values",
+    "t": "the sensitive values of a class are spread like those of the whole table",
+    "alpha": "no sensitive value has more than this share of a class",
+    "p": "every class shows at least so many sensitive values",
+    "presence": "the least and the highest chance of anybody in the population to be in the table",
+    "relocation": "how many cells may be untrue, and how visible that may be",
+}
+
+
+def asked(subject: Subject) -> Section:
+    """Say what the policy asks for."""
+    policy = subject.policy
+    rows = []
+    for key, value in policy.privacy.asked.items():
+        meaning = MEANINGS.get(key, "")
+        if key == "k":
+            meaning = meaning.format(value - 1)
+            if policy.privacy.notion:
+                meaning += f", in the sense of {policy.privacy.notion}"
+        rows.append((key, _words(value), meaning))
+    rows.append(
+        ("suppression", f"{policy.utility.suppression:.2%}", "the share of rows that may be left out")
+    )
+    rows.append(("measure", policy.utility.measure, "the loss that is to be kept small"))
+    plans = policy.plans(_all_columns(subject))
+    columns = [
+        (plan.name, plan.role, PUBLISHED_AS[plan.role], *_generalized(plan, subject)) for plan in plans
+    ]
+    return Section(
+        "asked",
+        "What was asked",
+        (
+            Table("Requirements of the policy", ("requirement", "value", "meaning"), rows),
+            Table(
+                "Columns of the table",
+                ("column", "role", "published", "may be generalized", "weight"),
+                columns,
+            ),
+            Words(
+                "A quasi-identifier is what others may know about a person. A sensitive column is what nobody should "
+                "learn. An identifier names people outright, and a plain column is published as it is."
+            ),
+        ),
+    )
+
+
+def _all_columns(subject: Subject) -> list[str]:
+    """The columns of the original that the policy names, and others that are published."""
+    named = list(subject.policy.columns)
+    return [*named, *(name for name in subject.table.columns if name not in named)]
+
+
+def _generalized(plan: ColumnPlan, subject: Subject) -> tuple[str, str]:
+    """Say how a column may be generalized. Values that a policy spells out may be rare, so they are left out."""
+    if plan.role != "quasi":
+        return "", ""
+    spec = plan.hierarchy
+    if spec is None or spec == "none":
+        free = any(a.name == plan.name and a.hierarchy.free for a in subject.table.attributes)
+        words = "any range" if free else "a value itself, or nothing"
+    elif isinstance(spec, str):
+        words = "an automatic hierarchy"
+    elif isinstance(spec, Path):
+        words = "a hierarchy from a file"
+    else:
+        key = next(key for key in ("widths", "cuts", "mask", "dates", "tree") if key in spec)
+        words = {
+            "widths": "intervals",
+            "cuts": "intervals",
+            "mask": "masks",
+            "tree": "a tree of categories",
+        }.get(key, "the calendar")
+        if key == "dates":
+            words += f": {', '.join(str(level) for level in spec['dates'])}"
+    if plan.limit is not None:
+        words += f", up to level {plan.limit}" if isinstance(plan.limit, int) else ", up to some nodes"
+    return words, f"{plan.weight:g}"
+
+
+def _words(value: Any) -> str:
+    """Write what a requirement asks for on one line."""
+    if hasattr(value, "model_dump"):
+        value = value.model_dump(exclude_none=True)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(inner)}" for key, inner in value.items())
+    if isinstance(value, tuple | list):
+        return " to ".join(_words(inner) for inner in value)
+    return number(value)
+
+
+def done(subject: Subject) -> Section:
+    """Say how the release was made, as far as that is known."""
+    published, record, made_by = subject.published, subject.record, subject.made_by
+    rows_before = published.rows + published.suppressed
+    parts: list[Part] = []
+    rows: list[tuple[str, str]] = [
+        ("rows of the original", f"{rows_before:,}"),
+        ("rows published", f"{published.rows:,}"),
+        ("rows left out", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
+        ("classes of rows that read alike", f"{published.classes:,}"),
+    ]
+    if record is not None:
+        name = str(record["method"])
+        rows.insert(0, ("method", name))
+        if name in METHODS:
+            rows[1:1] = [
+                ("what it does", METHODS[name].summary),
+                ("where it comes from", METHODS[name].paper),
+            ]
+        options = made_by.method.options() if made_by is not None and made_by.method.name == name else {}
+        rows += [(f"option {key}", _words(value)) for key, value in options.items()]
+        levels = record.get("levels")
+        if levels:
+            names = [attribute.name for attribute in published.attributes]
+            shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
+            rows.append(("levels of generalization", shown))
+        if record.get("changed_cells"):
+            rows.append(("cells changed outright", f"{record['changed_share']:.2%}; which ones is secret"))
+    else:
+        parts.append(
+            Words(
+                "How the release was made is not known: no record of the run was given. All that follows was read "
+                "from the published rows and from the original."
+            )
+        )
+    parts.append(Table("The release", ("what", "value"), rows))
+    if subject.gate.public is False and subject.notes:
+        parts += [Words(f"Note: {note}") for note in subject.notes]
+    return Section("done", "What was done", parts)
+
+
+def guarantees(subject: Subject) -> Section:
+    """Say what the release guarantees, in plain words."""
+    rows = [
+        (
+            verdict.model, "yes" if verdict.holds else "NO",
+            number(verdict.required), number(verdict.reached), meaning,
+        )
+        for verdict, meaning in zip(subject.verdicts, subject.meanings, strict=True)
+    ]  # fmt: skip
+    failing = [verdict.model for verdict in subject.verdicts if not verdict.holds]
+    words = (
+        Words(
+            f"This release violates its policy: {', '.join(failing)}. It must not be published.",
+            emphasis=True,
+        )
+        if failing
+        else Words("Every requirement was checked on the published rows themselves, and holds.")
+    )
+    head = ("guarantee", "holds", "required", "reached", "what it means")
+    return Section("guarantees", "What is guaranteed", (words, Table("Guarantees", head, rows)))
+
+
+def attacks(subject: Subject, attempts: list[Attempt]) -> Section:
+    """Say which adversaries were let loose, and how far they got."""
+    gate = subject.gate
+    rows = [(a.title, a.knows, a.outcome(gate), a.found(), a.guess()) for a in attempts]
+    exposed = [a.title for a in attempts if a.exposure is not None and not a.exposure.holds]
+    words = (
+        Words(f"Not every attack was withstood: {', '.join(exposed)}.", emphasis=True)
+        if exposed
+        else Words("Nobody is exposed more than the policy allows to any of the adversaries that were tried.")
+    )
+    head = ("attack", "the adversary ..", "outcome", "found out on average", "by a blind guess")
+    details = [(a.title, a.details(gate)) for a in attempts if a.exposure is not None]
+    return Section(
+        "attacks",
+        "Which attacks were tried",
+        (
+            words,
+            Table("Attacks and their outcome", head, rows),
+            Table("What the attacks found", ("attack", "findings"), details),
+        ),
+    )
+
+
+def risk(subject: Subject, risks: Risks) -> Section:
+    """Compare the risk of re-identification before and after."""
+    before, after, gate = risks.before, risks.after, subject.gate
+    lines = (
+        (
+            "prosecutor, highest",
+            "prosecutor_max",
+            "finds the row of a person who is known to be in the release",
+        ),
+        ("prosecutor, average", "prosecutor_mean", "the same, over all rows"),
+        ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
+        ("marketer", "marketer", "share of rows found when all are attempted"),
+    )
+    rows = [
+        (
+            title,
+            meaning,
+            *("" if found is None else f"{getattr(found, name):.2%}" for found in (before, after)),
+        )
+        for title, name, meaning in lines
+    ]
+    people = subject.table.rows
+    above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
+    rows.append(
+        (f"above {before.threshold:.0%}", "share of rows with a prosecutor's chance above the customary limit",
+         gate.share(round(before.at_risk * people), people), above)
+    )  # fmt: skip
+    rows.append(
+        ("unique", "share of rows that nobody shares the quasi-identifiers with",
+         gate.share(risks.unique_before, people), unique)
+    )  # fmt: skip
+    parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
+    parts += _risk_words(subject, risks)
+    names, shares_before, shares_after = size_bins(risks, gate)
+    by_class = after is not None
+    parts.append(
+        before_and_after(
+            "sizes",
+            "People by the number of rows that read alike" if by_class else "People by the rows that could be theirs",
+            names, shares_before, shares_after, "share of people",
+            first="rows that read alike" if by_class else "candidate rows",
+        )
+    )  # fmt: skip
+    return Section("risk", "Risk before and after", parts)
+
+
+def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
+    yield Words(
+        "Before means: if the quasi-identifiers of the original were published as they are, without names."
+    )
+    if risks.after is None:
+        yield Words(
+            "Rows of this release have cells of their own, or values were shuffled between rows. The size of a "
+            "class then tells nothing about who can be found, so the linkage attack stands for the risk after: the "
+            "chart counts the rows that could be a person's."
+        )
+    if not risks.before.population_known:
+        yield Words(
+            "No population was given, so journalist and marketer are upper bounds, as if everybody were in the table."
+        )
+
+
+def private(subject: Subject, attempts: list[Attempt]) -> Section:
+    """What only whoever keeps the original may see: exposed rows, the digest of the input, versions and timings."""
+    parts: list[Part] = [
+        Words("This section tells about single people and about the run. It must stay with the original.")
+    ]
+    for number_, one in enumerate(attempts):
+        exposure = one.exposure
+        if exposure is None or not exposure.most_exposed:
+            continue
+        rows = [(f"{row:,}", f"{exposure.chances[row]:.2%}") for row in exposure.most_exposed]
+        head = ("row of the original, from 0", "chance to be found out")
+        parts.append(Table(f"Most exposed to attack {number_ + 1}: {one.title}", head, rows))
+        parts += [Words(f"Note: {note}") for note in exposure.notes]
+    facts: list[tuple[str, str]] = []
+    if subject.digest:
+        facts.append(("SHA-256 of the original", subject.digest))
+    record = subject.record
+    if record is not None:
+        facts += [("made", str(record.get("made", ""))), ("seed", str(record["seed"]))]
+        facts += [(f"version of {name}", str(value)) for name, value in record.get("versions", {}).items()]
+        facts += [(f"seconds to {name}", f"{value:.3f}") for name, value in record.get("seconds", {}).items()]
+        if record.get("policy"):
+            facts.append(("policy of the run", printable_lines(str(record["policy"]))))
+    if facts:
+        parts.append(Table("The run", ("what", "value"), facts))
+    return Section("private", "Private", parts)
+
+
+def printable_lines(text: str) -> str:
+    """Keep the lines of a text, and replace signs that steer a terminal or a page."""
+    return "\n".join(printable(line) for line in text.splitlines())

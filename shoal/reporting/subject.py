@@ -1,0 +1,170 @@
+"""`Subject`: what a report is about, read once: the original, the release as an outsider sees it, and its papers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal import frames
+from shoal.attacking import read_own
+from shoal.auditing import as_published, measure, verify
+from shoal.errors import DataError, PolicyError
+from shoal.models.base import Verdict
+from shoal.policy import Policy
+from shoal.population import encode_with_population
+from shoal.published import Published
+from shoal.reporting.gate import Gate
+from shoal.requirements import Requirements
+from shoal.results import Result
+from shoal.run import Progress
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """A release, its original and its policy, as sections of a report need them."""
+
+    policy: Policy
+    table: CodedTable
+    published: Published
+    requirements: Requirements
+    verdicts: tuple[Verdict, ...]
+    meanings: tuple[str, ...]
+    """What each verdict means, in plain words."""
+    measures: Mapping[str, float]
+    losses: Mapping[str, float]
+    record: Mapping[str, Any] | None
+    """The run record, where there is one: how the release was made."""
+    made_here: bool
+    """Whose row is whose is known, since the release was made in this process."""
+    gate: Gate
+    name: str
+    """What the release is called."""
+    notes: tuple[str, ...] = ()
+    digest: str | None = None
+
+    @property
+    def made_by(self) -> Policy | None:
+        """The policy of the run that made the release, if it is known."""
+        if self.record is None:
+            return None
+        try:
+            return Policy.from_toml(self.record["policy"], self.policy.base)
+        except PolicyError:  # its hierarchies may lie elsewhere by now
+            return None
+
+    @property
+    def has_classes(self) -> bool:
+        """The size of a class tells who can be found: rows have no cells of their own, and nothing was shuffled."""
+        small = self.published.rows > 0 and self.published.sizes.min() < self.requirements.k
+        return self.published.bucket_of is None and not (self.requirements.without_classes and small)
+
+    @property
+    def seeded(self) -> bool:
+        """The random choices of the release can be repeated: it is not for publication."""
+        return self.record is not None and not self.record.get("for_publication", True)
+
+
+def read_subject(
+    source: Any,
+    policy: Policy,
+    original: Any,
+    *,
+    record: Any,
+    population: Any,
+    public: bool,
+    progress: Progress,
+) -> Subject:
+    """Read and judge a release: a file, a frame or a `Result`. O(rows)."""
+    progress("read", 0.0)
+    before = frames.read(original, policy.read_options())
+    rows = None if isinstance(source, Result) else frames.read(source, policy.read_options()).data
+    progress("encode", 0.1)
+    table = encode_with_population(before, policy, population)
+    notes: list[str] = []
+    if rows is None:
+        published = _own(source, table)
+        rows = pl.DataFrame()
+    else:
+        published, notes = as_published(rows, policy, table)
+    requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+    papers = _record(source.record if record is None and isinstance(source, Result) else record)
+    _fits(papers, table, before.digest)
+    progress("verify", 0.2)
+    verdicts = list(verify(published, table, requirements))
+    meanings = [model.summary for model in requirements.models]
+    meanings += ["how many rows were left out because they could not be made safe"] * (
+        len(verdicts) - len(meanings)
+    )
+    left = [name for name in policy.names("identifier") if name in rows.columns]
+    if policy.names("identifier"):
+        verdicts.append(Verdict("identifiers removed", 0, len(left), not left))
+        meanings.append("no column of the release names people outright")
+    return Subject(
+        policy=policy,
+        table=table,
+        published=published,
+        requirements=requirements,
+        verdicts=tuple(verdicts),
+        meanings=tuple(meanings),
+        **measure(published, table, requirements),
+        record=papers,
+        made_here=isinstance(source, Result),
+        gate=Gate.of(requirements, public=public),
+        name=Path(source).name if isinstance(source, str | Path) else "the release",
+        notes=(*notes, *(source.notes if isinstance(source, Result) else ())),
+        digest=before.digest,
+    )
+
+
+def _own(result: Result, table: CodedTable) -> Published:
+    if len(result.release.region_of) != table.rows:
+        raise DataError(
+            f"the result was made from {len(result.release.region_of):,} rows, but the original has "
+            f"{table.rows:,}: give the table that it was made from"
+        )
+    return replace(read_own(result, table), together=result.release.together)
+
+
+def _record(given: Any) -> Mapping[str, Any] | None:
+    """Read the private record of a run: a mapping, or the path of one."""
+    if given is None:
+        return None
+    found = given
+    if not isinstance(given, Mapping):
+        try:
+            found = json.loads(Path(given).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(
+                f"there is no record {given}: `shoal anonymize --record FILE` writes one"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise DataError(f"{given} cannot be read as a record: {error}") from None
+    wanted = ("policy", "method", "seed", "input")
+    if not isinstance(found, Mapping) or any(key not in found for key in wanted):
+        raise DataError(
+            "this is no record of a run: it lacks one of policy, method, seed, input; give what "
+            "`shoal anonymize --record` wrote"
+        )
+    return found
+
+
+def _fits(record: Mapping[str, Any] | None, table: CodedTable, digest: str | None) -> None:
+    """A record of another table would make the report tell untruths."""
+    if record is None:
+        return
+    made = record["input"]
+    if made.get("rows") != table.rows:
+        raise DataError(
+            f"the record is about a table of {made.get('rows'):,} rows, but the original has {table.rows:,}: "
+            "give the record of this release"
+        )
+    if digest and made.get("sha256") and made["sha256"] != digest:
+        raise DataError(
+            "the record is about another file: the original's SHA-256 differs from the one in the record"
+        )

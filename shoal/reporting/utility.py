@@ -1,0 +1,186 @@
+"""The sections of a report about use: losses, distributions, associations, counting questions, the frontier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.measures import MEASURES
+from shoal.measures.queries import QueryError
+from shoal.reporting.bins import Bins, bins_of
+from shoal.reporting.charts import bars, before_and_after, frontier, matrices, titled
+from shoal.reporting.parts import Part, Section, Table, Words
+from shoal.reporting.spread import Spread, correlations
+from shoal.reporting.subject import Subject
+from shoal.show import number
+
+if TYPE_CHECKING:
+    from shoal.comparing import Comparison
+    from shoal.run import Progress
+
+SELECTIVITIES = (0.01, 0.05, 0.1, 0.25)
+QUERIES = 300
+MOST_ASSOCIATED = 10
+"""Columns in the chart of associations."""
+RISKS = ("risk-", "unique-")
+
+
+def columns_in_bins(subject: Subject) -> list[Bins]:
+    """Choose bins for the quasi-identifiers and the sensitive columns."""
+    table, gate = subject.table, subject.gate
+    plans = {plan.name: plan for plan in subject.policy.plans(table.columns, of_release=True)}
+    return [
+        bins_of(attribute, counts, gate, made_from_data=plans[attribute.name].hierarchy == "auto")
+        for attribute, counts in zip(
+            (*table.attributes, *table.sensitive), (*table.value_counts, *table.sensitive_counts), strict=True
+        )
+    ]
+
+
+def losses(subject: Subject) -> Section:
+    """Say how much of each column is gone, and what the measures are."""
+    known = {name: value for name, value in subject.losses.items() if value == value}
+    parts: list[Part] = []
+    if known:
+        parts.append(
+            Words(
+                "The loss of a cell is the share of the other values of its column that it could also stand for: 0% "
+                "for a single value, 100% for a cell that says nothing."
+            )
+        )
+        parts.append(
+            bars(
+                "losses", "Information lost per column (LM)", list(known), np.array(list(known.values())),
+                "share lost", "column",
+            )
+        )  # fmt: skip
+    else:
+        parts.append(
+            Words(
+                "Cells of the release are no names of the policy's hierarchies, so no loss can be computed."
+            )
+        )
+    rows = [
+        (name, number(value), MEASURES[name].summary)
+        for name, value in subject.measures.items()
+        if value == value and not name.startswith(RISKS)
+    ]
+    parts.append(Table("Measures of loss", ("measure", "value", "what it is"), rows))
+    return Section("losses", "What was lost", parts)
+
+
+def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
+    """Compare the distribution of each column, and how columns hang together, before and after."""
+    if subject.published.low is None or not subject.published.rows:
+        return []
+    spread = Spread(subject.table, subject.published, bins)
+    parts: list[Part] = [
+        Words(
+            "A cell of the release that covers several values counts for each of them in equal parts. "
+            + (_public_words(subject.gate.k) if subject.gate.public else "")
+        )
+    ]
+    for column, own in enumerate(bins):
+        before, after = spread.before(column), spread.after(column)
+        used = (before > 0) | (after > 1e-9)
+        kept = [label for label, there in zip(own.labels, used, strict=True) if there]
+        before, after = subject.gate.steps(before[used]), after[used]
+        parts.append(
+            before_and_after(
+                f"column{column}", f"Distribution of {own.column}", kept,
+                before / max(subject.table.rows, 1), after / max(subject.published.rows, 1),
+                "share of rows", first=own.column,
+            )
+        )  # fmt: skip
+    found = [Section("distributions", "Distributions before and after", parts)]
+    if len(bins) > 1:
+        found.append(_associations(subject, spread))
+    return found
+
+
+def _public_words(k: int) -> str:
+    return (
+        f"In this public edition, values that fewer than {k:,} people of the original have are joined with others, and "
+        f"counts of the original are rounded to multiples of {k:,}."
+    )
+
+
+def _associations(subject: Subject, spread: Spread) -> Section:
+    names = [bins.column for bins in spread.bins]
+    before, after = spread.associations()
+    if len(names) > MOST_ASSOCIATED:
+        # The columns that hang together most before are the ones worth looking at.
+        strength = np.where(np.eye(len(names), dtype=bool), 0, before).max(axis=0)
+        chosen = np.sort(np.argsort(-strength, kind="stable")[:MOST_ASSOCIATED])
+        names = [names[column] for column in chosen]
+        before, after = before[np.ix_(chosen, chosen)], after[np.ix_(chosen, chosen)]
+    parts: list[Part] = [
+        Words(
+            "Cramér's V tells how strongly two columns hang together, over the bins of the charts above: 0 not at all, "
+            "1 where one decides the other. Generalization blurs associations, so they are usually weaker after."
+        ),
+        matrices("associations", "Associations between columns (Cramér's V)", names, before, after),
+    ]
+    lines = [
+        (f"{a} and {b}", f"{old:.2f}", f"{new:.2f}" if new == new else "-")
+        for a, b, old, new in correlations(subject.table, subject.published)
+        if old == old
+    ]
+    if lines:
+        head = ("columns", "before", "after")
+        parts.append(Table("Linear correlation of numbers and dates (Pearson)", head, lines))
+    return Section("associations", "Correlations before and after", parts)
+
+
+def queries(subject: Subject, progress: Progress) -> Section | None:
+    """Ask counting questions of the release and of the original."""
+    if subject.published.low is None or not subject.published.rows:
+        return None
+    rows, medians = [], []
+    for place, selectivity in enumerate(SELECTIVITIES):
+        progress("questions", 0.8 + 0.1 * place / len(SELECTIVITIES))
+        asked = QueryError(queries=QUERIES, selectivity=selectivity)
+        errors = asked.errors(subject.published, subject.table)
+        medians.append(errors.median)
+        rows.append((f"{selectivity:.0%} of rows", errors.median, errors.mean))
+    if not np.isfinite(medians).all():
+        return None
+    chart = bars(
+        "questions", "Median relative error of counting questions", [row[0] for row in rows], np.array(medians),
+        "relative error", "question finds about",
+    )  # fmt: skip
+    means = [(name, f"{median:.1%}", f"{mean:.1%}") for name, median, mean in rows]
+    return Section(
+        "questions",
+        "Answers to counting questions",
+        (
+            Words(
+                f"{QUERIES:,} random questions of each size, such as how many people are in an age range and in a "
+                "region, were asked of the release and of the original. The release answers as if the rows of a class "
+                "were spread evenly over the values that it covers."
+            ),
+            chart,
+            Table("Relative errors", ("question finds about", "median", "mean"), means),
+        ),
+    )
+
+
+def compared(comparison: Comparison, *, public: bool) -> Section:
+    """Show the frontier of a comparison. Why a method failed may name values, so the public does not learn it."""
+    parts: list[Part] = [Words(line) for line in comparison.derivation]
+    best = comparison.best()
+    if best is not None:
+        parts.append(
+            Words(f"The best release by the policy's measure that withstands its adversary: {titled(best)}.")
+        )
+    parts.append(frontier("frontier", comparison))
+    refused = [
+        (titled(trial), trial.status, *(() if public else (trial.reason,)))
+        for trial in comparison.trials
+        if trial.status != "done"
+    ]
+    if refused:
+        head = ("method", "what happened") if public else ("method", "what happened", "why")
+        parts.append(Table("Methods without a release", head, refused))
+    return Section("frontier", "Other releases", parts)
