@@ -16,6 +16,7 @@ import click
 
 from shoal import __version__
 from shoal.cli_attack import attack
+from shoal.cli_compare import compare
 from shoal.cli_network import network
 from shoal.cli_report import report
 from shoal.errors import OutputError, PolicyError, Problem, ShoalBug, ShoalError
@@ -98,7 +99,8 @@ def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     """Complete the names of a registry."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-        return [name for name in _registry(kind) if name.startswith(typed)]
+        names = [*_registry(kind), "auto"] if kind == "methods" else _registry(kind)
+        return [name for name in names if name.startswith(typed)]
 
     return complete
 
@@ -160,7 +162,11 @@ def _listed(_context: click.Context, _parameter: click.Parameter, text: str | No
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the release goes."
 )
-@click.option("--method", shell_complete=names_of("methods"), help="Use this method instead of the policy's.")
+@click.option(
+    "--method",
+    shell_complete=names_of("methods"),
+    help="Use this method instead of the policy's; auto: the best of all.",
+)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
 )
@@ -360,6 +366,7 @@ def completion(shell: str, as_json: bool) -> None:
 
 
 main.add_command(attack)
+main.add_command(compare)
 main.add_command(network)
 main.add_command(report)
 

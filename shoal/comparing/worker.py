@@ -16,6 +16,8 @@ READY = b"ready"
 
 def serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     """Answer tasks until there are no more."""
+    import numba  # noqa: F401  (a second or so, which no method should have to answer for)
+
     from shoal.comparing.running import run_trial
 
     table = pickle.load(tasks)
