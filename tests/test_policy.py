@@ -522,7 +522,7 @@ def test_schema_describes_every_key():
     assert set(schema["properties"]) == {"data", "columns", "privacy", "method", "utility", "population"}
     parts = schema["$defs"]
     assert set(parts["Privacy"]["properties"]) == set(Privacy.model_fields)
-    assert set(parts["MethodChoice"]["properties"]["name"]["enum"]) == set(METHODS)
+    assert set(parts["MethodChoice"]["properties"]["name"]["enum"]) == {*METHODS, "auto"}
     for part in ("Column", "Data", "Privacy", "Diversity", "Closeness", "Utility", "MethodChoice"):
         for key, entry in parts[part]["properties"].items():
             assert entry.get("description"), f"{part}.{key}"

@@ -63,8 +63,13 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     start = time.perf_counter()
     release = policy.build_method().anonymize(table, requirements, run)
     trial = replace(trial, seconds=time.perf_counter() - start)
-    published = read_back(table, release, render(table, release))
-    verdicts = verify(published, table, requirements)
+    try:
+        published = read_back(table, release, render(table, release))
+        verdicts = verify(published, table, requirements)
+    except ShoalError as error:
+        # Shuffled rows may fit nobody, and rules about whom rows fit cannot judge them then.
+        reason = f"what it publishes cannot be judged: {str(error).partition(';')[0]}"
+        return replace(trial, status="failed", reason=reason), None
     trial = replace(
         trial,
         verdicts=tuple(_plain(verdict) for verdict in verdicts),
