@@ -43,8 +43,8 @@ ADVERSARIES: dict[str, Adversary] = {
             "knows the quasi-identifiers of people of whom she knows that they are in the table, but not who else is",
             "k-k",
             "(k,k)-anonymity is enough: k published rows fit every person, and k people every row. Classes of k equal "
-            "rows and the rings of `ring` have this too, so that methods by classes, `k-k`, `global-1-k` and `ring` "
-            "may serve.",
+            "rows have this, and the rings of `ring` unless rows are suppressed, so that methods by classes, `k-k`, "
+            "`global-1-k` and `ring` may serve.",
         ),
         Adversary(
             "knows-members",
@@ -84,14 +84,6 @@ ADVERSARIES: dict[str, Adversary] = {
     )
 }
 
-STRONGER = {
-    "k-anonymity": ("1-k", "k-1", "k-k", "global-1-k", "probabilistic-k"),
-    "probabilistic-k": ("1-k", "k-1", "k-k", "global-1-k"),
-    "k-k": ("1-k", "k-1"),
-    "global-1-k": ("1-k",),
-}
-"""Notion -> those that follow from it at the same k."""
-
 HELPLESS = {
     "nearest": ("knows-some", "knows-members", "knows-algorithm"),
     "expansion": ("knows-some", "knows-members", "knows-algorithm"),
@@ -107,19 +99,21 @@ ALPHA = 0.05
 """Significance level against `knows-distribution`, unless the policy has one."""
 
 
-def weakest(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the notions that stop all these adversaries together, those left out that follow from another."""
-    needed = [ADVERSARIES[name].notion for name in ADVERSARIES if name in names]
-    found = [notion for notion in needed if notion is not None]
-    return tuple(n for n in found if not any(n in STRONGER[other] for other in found))
+def notions_against(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the notions that stop these adversaries. None is left out for following from another: where rows are
+    suppressed, fewer do.
+    """
+    needed = (ADVERSARIES[name].notion for name in ADVERSARIES if name in names)
+    return tuple(notion for notion in needed if notion is not None)
 
 
-def models_against(privacy: Privacy, given: str | None) -> Iterator[Model]:
-    """Yield the models that stop the adversaries of a policy, without those that the notion it asks for implies."""
+def models_against(privacy: Privacy) -> Iterator[Model]:
+    """Yield the models that stop the adversaries of a policy, without those that its own notion says already."""
     from shoal.models import MODELS
 
-    for notion in weakest(privacy.adversary or ()):
-        if given != notion and notion not in STRONGER.get(given or "", ()):
+    for notion in notions_against(privacy.adversary or ()):
+        # Classes of k equal rows stop all of them, suppressed rows or not.
+        if privacy.notion not in (notion, "k-anonymity"):
             kind: Any = MODELS[notion]
             yield kind(k=privacy.k)
     relocation = privacy.relocation
@@ -131,7 +125,7 @@ def models_against(privacy: Privacy, given: str | None) -> Iterator[Model]:
 
 def about_links(privacy: Privacy) -> bool:
     """Whether an adversary is named who links people to rows, so that k is about her."""
-    return bool(weakest(privacy.adversary or ()))
+    return bool(notions_against(privacy.adversary or ()))
 
 
 def implied(privacy: Privacy) -> tuple[str, ...]:
@@ -156,11 +150,6 @@ def derivation(privacy: Privacy) -> tuple[str, ...]:
         adversary = ADVERSARIES[name]
         source = "named by the policy" if name in named else "whom the policy's requirements are about"
         lines.append(f"{name}, {source}: {adversary.knows}. {adversary.because}")
-    notions = weakest(named)
-    if len(notions) == 1 and sum(ADVERSARIES[name].notion is not None for name in named) > 1:
-        lines.append(
-            f"{notions[0]} at the same k implies what the others need, so it is all that is verified."
-        )
     return tuple(lines)
 
 

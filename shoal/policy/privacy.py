@@ -220,7 +220,7 @@ class Privacy(Part):
             if self.notion == "probabilistic-k" and "l" in asked:
                 first += tuple(_candidate_l(asked.pop("l"), sensitive))
         if self.adversary is not None:
-            first += tuple(models_against(self, self.notion))
+            first += tuple(models_against(self))
             if about_links(self):
                 asked.pop("k", None)
         return first + tuple(
