@@ -49,7 +49,7 @@ def attack(
     ATTACKS[name]  # A wrong name is told before the work.
     progress("read", 0.0)
     with clock("read"):
-        rows = None if isinstance(source, Result) else read_release(source, second, chosen)
+        rows = None if isinstance(source, Result) else read_release(source, second, chosen)[0]
         before = frames.read(original, chosen.read_options())
     progress("encode", 0.2)
     with clock("encode"):

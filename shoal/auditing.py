@@ -19,7 +19,7 @@ from shoal.models.base import Verdict
 from shoal.plan import ColumnPlan
 from shoal.policy import Policy
 from shoal.population import encode_with_population
-from shoal.publish import BUCKET, read_published, sensitive_codes
+from shoal.publish import bucket_name, read_published, sensitive_codes
 from shoal.published import Published
 from shoal.requirements import Requirements
 from shoal.results import Audit, Clock
@@ -58,12 +58,12 @@ def audit(
     chosen = as_policy(policy, keywords)
     progress("read", 0.0)
     with clock("read"):
-        rows = read_release(source, second, chosen)
+        rows, in_two = read_release(source, second, chosen)
         before = frames.read(original, chosen.read_options()) if original is not None else None
     progress("encode", 0.2)
     with clock("encode"):
         table = encode_with_population(before, chosen, population) if before is not None else None
-        published, notes = as_published(rows, chosen, table)
+        published, notes = as_published(rows, chosen, table, in_buckets=in_two)
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     progress("verify", 0.5)
     with clock("verify"):
@@ -130,23 +130,31 @@ def measure(
     return {"measures": measures, "losses": per_column("lm", published, original)}
 
 
-def read_release(source: Any, second: Any, policy: Policy) -> pl.DataFrame:
-    """Read the rows of a release; of one in two tables, with the sensitive values dealt out within buckets."""
+def read_release(source: Any, second: Any, policy: Policy) -> tuple[pl.DataFrame, bool]:
+    """Read the rows of a release, and tell whether it is in two tables: then sensitive values are dealt out to the
+    rows of their bucket.
+    """
     rows = frames.read(source, policy.read_options()).data
     sensitive = policy.names("sensitive")
     if second is None:
         second = second_beside(source, rows.columns, sensitive)
     if second is None:
-        return rows
+        return rows, False
     both = [name for name in sensitive if name in rows.columns]
-    if both or BUCKET not in rows.columns:
-        word = f"has the sensitive column '{both[0]}'" if both else f"has no column '{BUCKET}'"
+    bucket = bucket_name(policy.columns)
+    if both or bucket not in rows.columns:
+        word = f"has the sensitive column '{both[0]}'" if both else f"has no column '{bucket}'"
         raise DataError(f"the first table {word}, so there is nothing to join a second table to")
-    return joined(rows, frames.read(second, policy.read_options()).data, BUCKET, sensitive)
+    return joined(rows, frames.read(second, policy.read_options()).data, bucket, sensitive), True
 
 
-def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> tuple[Published, list[str]]:
-    """Read a file as a release: by the hierarchies of the original, or as far as the policy alone knows them."""
+def as_published(
+    rows: pl.DataFrame, policy: Policy, table: CodedTable | None, *, in_buckets: bool = False
+) -> tuple[Published, list[str]]:
+    """Read a file as a release: by the hierarchies of the original, or as far as the policy alone knows them.
+
+    `in_buckets` says that its column of that name tells buckets; with the original at hand that is known anyway.
+    """
     plans = policy.plans(rows.columns, of_release=True)
     if table is not None:
         attributes, sensitive = table.attributes, table.sensitive
@@ -166,7 +174,8 @@ def as_published(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -
             f"the release has {len(rows):,} rows, more than the {whole:,} of its original: is it the right one?"
         )
     # A column that the original lacks and that is named like this is ours.
-    bucket = BUCKET if table is not None and BUCKET in rows.columns and BUCKET not in policy.columns else None
+    name = bucket_name(policy.columns)
+    bucket = name if (table is not None or in_buckets) and name in rows.columns else None
     published, unknown = read_published(
         rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
     )

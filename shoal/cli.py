@@ -268,6 +268,11 @@ def _policy(
 )
 @click.option("--original", type=click.Path(path_type=Path), help="The data that it was made from.")
 @click.option(
+    "--second",
+    type=click.Path(path_type=Path),
+    help="The second table of a release in two [RELEASE-sensitive.*, if it is there].",
+)
+@click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
 )
 @click.option("--quasi", callback=_listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
@@ -282,6 +287,7 @@ def audit(
     release: Path,
     policy_file: Path | None,
     original: Path | None,
+    second: Path | None,
     settings: tuple[str, ...],
     quasi: list[str],
     sensitive: list[str],
@@ -295,7 +301,9 @@ def audit(
 
     policy = _policy(policy_file, settings, None, k, quasi, sensitive, [], [])
     with show.progress(quiet=as_json) as progress:
-        report = judge(release, policy, original=original, measures=measures, progress=progress)
+        report = judge(
+            release, policy, original=original, second=second, measures=measures, progress=progress
+        )
     if as_json:
         click.echo(json.dumps(report.summary(), indent=2))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,9 +55,7 @@ def render(table: CodedTable, release: Release) -> Rendered:
     rows = pl.DataFrame({name: shown[name] for name in table.columns})
     bucket = None
     if release.bucket_of is not None:
-        bucket = BUCKET
-        while bucket in rows.columns:
-            bucket += "_"
+        bucket = bucket_name(rows.columns)
         rows = rows.with_columns(pl.Series(bucket, release.bucket_of[owner]))
         if release.apart:
             rows, second = split(rows, bucket, [attribute.name for attribute in table.sensitive])
@@ -106,6 +105,14 @@ def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> Int
             )
         codes[:, j] = found[places]
     return codes
+
+
+def bucket_name(taken: Collection[str]) -> str:
+    """Return what the column of buckets is called beside columns of these names."""
+    name = BUCKET
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:

@@ -26,8 +26,9 @@ METHODS: Registry[Method] = Registry(
         "mpalm": "shoal.methods.mpalm:MPALM",
         "spalm": "shoal.methods.spalm:SPALM",
         "bucketization": "shoal.methods.permuting:Bucketization",
+        "anatomy": "shoal.methods.anatomy:Anatomy",
         "slice-columns": "shoal.methods.permuting:SliceColumns",
-        "permute-generalize": "shoal.methods.permuting:PermuteGeneralize",
+        "permute-generalize": "shoal.methods.permute_generalize:PermuteGeneralize",
         "lexicographic": "shoal.methods.lexicographic:Lexicographic",
     },
 )

@@ -2,49 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError, PolicyError, Problem
-from shoal.membership import MOST_STATES, membership
-from shoal.methods.base import Method
-from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence
+from shoal.arrays import IntMatrix, IntVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method, Shuffled
+from shoal.models.base import Model
 from shoal.models.k_anonymity import KAnonymity
-from shoal.population import population_of
-from shoal.release import Release, closures
+from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
 
+PARTITIONERS = (
+    "mondrian",
+    "hilbert",
+    "lexicographic",
+    "agglomerative",
+    "forest",
+    "full-domain",
+    "incognito",
+    "mpalm",
+    "spalm",
+)
+"""Methods whose classes may serve as buckets."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class _Permuting(Method):
-    """What permuting methods share: buckets from Mondrian, and a shuffle within each."""
+class Permuting(Method):
+    """What permuting methods share: buckets from a partitioner, and a shuffle within each."""
 
     k: int = 4
     """Rows in a bucket, at least. Buckets also satisfy the policy's rules about sensitive values."""
     strict: bool = True
-    """Rows with equal values come into the same bucket wherever a cut separates values; see `mondrian`."""
+    """Rows with equal values come into the same bucket wherever a cut of `mondrian` separates values."""
+    partitioner: str = "mondrian"
+    """The method whose classes become buckets, with its default options."""
+
+    own_partitioners: ClassVar[tuple[str, ...]] = ()
+    """Ways to make buckets that are the method's own."""
 
     def __post_init__(self) -> None:
+        problems = []
         if self.k < 2:
-            raise PolicyError([Problem("method.k", f"must be at least 2, not {self.k}")])
+            problems.append(Problem("method.k", f"must be at least 2, not {self.k}"))
+        known = (*self.own_partitioners, *PARTITIONERS)
+        if self.partitioner not in known:
+            message = f"'{self.partitioner}' makes no buckets"
+            hint = did_you_mean(self.partitioner, known) or f"choose one of {', '.join(known)}"
+            problems.append(Problem("method.partitioner", message, hint))
+        if not self.strict and self.partitioner != "mondrian":
+            problems.append(Problem("method.strict", f"goes with mondrian, not with {self.partitioner}"))
+        if problems:
+            raise PolicyError(problems)
 
-    def buckets(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Partition the table into buckets."""
-        from shoal.methods.mondrian import Mondrian
+    def buckets(
+        self, table: CodedTable, requirements: Requirements, run: Run, rules: tuple[Model, ...] | None = None
+    ) -> Release:
+        """Partition the table into buckets. `rules` stand in for the policy's rules about classes, where given."""
+        from shoal.methods import METHODS
 
+        # Those who cut by presence need its bounds.
+        by_presence = self.partitioner in ("mpalm", "spalm")
+        more = tuple(m for m in requirements.models if by_presence and m.name == "delta-presence")
         wanted = Requirements(
-            models=(KAnonymity(k=self.k), *requirements.group_models),
+            models=(KAnonymity(k=self.k), *(requirements.group_models if rules is None else rules), *more),
             suppression=requirements.suppression,
             measure=requirements.measure,
         )
-        return Mondrian(strict=self.strict).anonymize(table, wanted, run)
+        kind: Any = METHODS[self.partitioner]
+        options = {"strict": self.strict} if self.partitioner == "mondrian" else {}
+        made: Release = kind(**options).anonymize(table, wanted, run)
+        return made
 
 
 def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVector:
@@ -61,13 +93,33 @@ def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVec
     return source
 
 
-def _own_cells(bucket_of: IntVector) -> IntVector:
-    """One region per row, and none for rows that are in no bucket."""
+def own_cells(bucket_of: IntVector) -> IntVector:
+    """Return one region per row, and none for rows that are in no bucket."""
     return np.where(bucket_of >= 0, np.arange(len(bucket_of)), -1).astype(np.int32)
 
 
+def each_column(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
+    """Return whose value each cell shows if every column is shuffled by itself."""
+    columns = len(table.attributes) + len(table.sensitive)
+    return np.stack([shuffled_within(bucket_of, run.random) for _ in range(columns)], axis=1)
+
+
+def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
+    """Return whose value each cell shows if all sensitive columns are shuffled, together."""
+    quasi = len(table.attributes)
+    own = np.arange(table.rows, dtype=np.int32)[:, None]
+    shown_from = np.tile(own, (1, quasi + len(table.sensitive)))
+    shown_from[:, quasi:] = shuffled_within(bucket_of, run.random)[:, None]
+    return shown_from
+
+
+def bucket_count(bucket_of: IntVector) -> int:
+    """Return how many buckets there are; they are numbered from 0."""
+    return int(bucket_of.max(initial=-1)) + 1
+
+
 @dataclass(frozen=True, kw_only=True)
-class Bucketization(_Permuting):
+class Bucketization(Permuting):
     """Quasi-identifiers are published as they are; sensitive values are shuffled within buckets."""
 
     name: ClassVar[str] = "bucketization"
@@ -78,25 +130,24 @@ class Bucketization(_Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Shuffle all sensitive columns together, so that combinations of them stay true. O(rows log rows)."""
-        made = self.buckets(table, requirements, run)
-        quasi = len(table.attributes)
-        shown_from = np.tile(
-            np.arange(table.rows, dtype=np.int32)[:, None], (1, quasi + len(table.sensitive))
-        )
-        shown_from[:, quasi:] = shuffled_within(made.region_of, run.random)[:, None]
+        bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
-            _own_cells(made.region_of),
+            own_cells(bucket_of),
             table.codes,
             table.codes,
-            bucket_of=made.region_of,
-            shown_from=shown_from,
-            together=(tuple(range(quasi)),),
-            facts={"buckets": len(made.low)},
+            bucket_of=bucket_of,
+            shown_from=only_sensitive(table, bucket_of, run),
+            together=self.shuffled_together(table)[0],
+            facts={"buckets": bucket_count(bucket_of)},
         )
+
+    def shuffled_together(self, table: CodedTable) -> Shuffled:
+        """Quasi-identifiers stand in their rows."""
+        return (tuple(range(len(table.attributes))),), None
 
 
 @dataclass(frozen=True, kw_only=True)
-class SliceColumns(_Permuting):
+class SliceColumns(Permuting):
     """Every column is shuffled by itself within buckets: one attribute per column, as slicing calls it."""
 
     name: ClassVar[str] = "slice-columns"
@@ -107,143 +158,12 @@ class SliceColumns(_Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Shuffle each column independently. O(columns x rows log rows)."""
-        made = self.buckets(table, requirements, run)
+        bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
-            _own_cells(made.region_of),
+            own_cells(bucket_of),
             table.codes,
             table.codes,
-            bucket_of=made.region_of,
-            shown_from=_each_column(table, made.region_of, run),
-            facts={"buckets": len(made.low)},
-        )
-
-
-def _each_column(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
-    columns = len(table.attributes) + len(table.sensitive)
-    return np.stack([shuffled_within(bucket_of, run.random) for _ in range(columns)], axis=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PermuteGeneralize(_Permuting):
-    """Shuffles every column within buckets, and generalizes each bucket just as far as presence asks for.
-
-    For each bucket the mappings are tried from the least to the most general, by the sum of their levels, and the first
-    is taken under which the chance of everybody who could be in the bucket lies within the bounds.
-    """
-
-    name: ClassVar[str] = "permute-generalize"
-    summary: ClassVar[str] = (
-        "shuffles columns within buckets and generalizes only as far as presence asks for"
-    )
-    paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
-
-    limit: int = MOST_STATES
-    """States that counting may use per mapping; a mapping that needs more is not taken."""
-
-    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Try mappings bucket by bucket.
-
-        A value that more (or fewer) rows of the bucket show than the bounds allow for the people who have it rules
-        out its level at once: the average of their chances would be outside. What is left is counted exactly.
-        """
-        model = asked_presence(requirements.models, self.name)
-        people = population_of(table)
-        made = self.buckets(table, requirements, run)
-        count = len(made.low)
-        low, high = closures(table, made.region_of, count)
-        cells_low, cells_high = table.codes.copy(), table.codes.copy()
-        tried = 0
-        for bucket in range(count):
-            run.progress("generalize", bucket / count)
-            rows = np.flatnonzero(made.region_of == bucket)
-            could_be = people[((people >= low[bucket]) & (people <= high[bucket])).all(axis=1)]
-            choice = _Bucket(table, table.codes[rows], could_be, low[bucket], high[bucket], model)
-            found, more = choice.first_allowed(self.limit)
-            tried += more
-            if found is None:
-                raise InfeasibleError(
-                    f"a bucket of {len(rows):,} rows among {len(could_be):,} people cannot satisfy {model.title} even "
-                    "if it shows nothing but itself: choose a larger k, looser bounds, or the method mpalm"
-                )
-            for j, level in enumerate(found):
-                cells_low[rows, j], cells_high[rows, j] = choice.cells(table.codes[rows, j], j, level)
-        return Release(
-            _own_cells(made.region_of),
-            cells_low,
-            cells_high,
-            bucket_of=made.region_of,
-            shown_from=_each_column(table, made.region_of, run),
-            facts={"buckets": count, "mappings_tried": tried},
-        )
-
-
-class _Bucket:
-    """One bucket: its rows, who could be in it, and the mappings of its columns."""
-
-    def __init__(
-        self,
-        table: CodedTable,
-        rows: IntMatrix,
-        people: IntMatrix,
-        low: IntVector,
-        high: IntVector,
-        model: DeltaPresence,
-    ) -> None:
-        self.table, self.rows, self.people, self.model = table, rows, people, model
-        self.low, self.high = low, high
-
-    def heights(self) -> list[int]:
-        """The level of the bucket's own node in each column; free ranges are exact or the whole range."""
-        found = []
-        for j, attribute in enumerate(self.table.attributes):
-            tree = attribute.hierarchy
-            level = int(tree.level_of(self.low[j : j + 1], self.high[j : j + 1])[0])
-            found.append(int(self.low[j] < self.high[j]) if tree.free or level < 0 else level)
-        return found
-
-    def cells(self, codes: IntVector, j: int, level: int) -> tuple[IntVector, IntVector]:
-        """What codes show at a level."""
-        tree = self.table.attributes[j].hierarchy
-        if not tree.free:
-            return tree.low[level, codes], tree.high[level, codes]
-        if level == 0:
-            return codes, codes
-        return np.full_like(codes, self.low[j]), np.full_like(codes, self.high[j])
-
-    def shown(self, j: int, level: int) -> tuple[LongVector, LongVector]:
-        """Number the values of people at a level, and count them among the rows."""
-        own, theirs = self.cells(self.rows[:, j], j, level)[0], self.cells(self.people[:, j], j, level)[0]
-        values, number = np.unique(np.concatenate([theirs, own]), return_inverse=True)
-        return number[: len(theirs)], np.bincount(number[len(theirs) :], minlength=len(values)).astype(
-            np.int64
-        )
-
-    def _possible(self, j: int, level: int) -> bool:
-        number, rows = self.shown(j, level)
-        return all(self.model.allows(int(r), int(p)) for r, p in zip(rows, np.bincount(number), strict=True))
-
-    def mappings(self) -> Iterator[tuple[int, ...]]:
-        """Mappings whose columns are possible each by itself, from the least general on."""
-        levels = [[v for v in range(h + 1) if self._possible(j, v)] for j, h in enumerate(self.heights())]
-        yield from sorted(product(*levels), key=lambda mapping: (sum(mapping), mapping))
-
-    def first_allowed(self, limit: int) -> tuple[tuple[int, ...] | None, int]:
-        """Return the first mapping that presence allows, and how many were tried."""
-        tried = 0
-        for mapping in self.mappings():
-            tried += 1
-            if self._allowed(mapping, limit):
-                return mapping, tried
-        return None, tried
-
-    def _allowed(self, mapping: tuple[int, ...], limit: int) -> bool:
-        parts: list[Any] = [self.shown(j, level) for j, level in enumerate(mapping)]
-        values = np.stack([number for number, _ in parts], axis=1).astype(np.int32)
-        tuples, people = np.unique(values, axis=0, return_counts=True)
-        found = membership(
-            tuples, people.astype(np.int64), [rows for _, rows in parts], limit=limit, seconds=0.2
-        )
-        # What could not be counted has the bounds 0 and 1, and passes only where these are asked for.
-        return bool(
-            (found.low >= self.model.low - SLACK).all() and (found.high <= self.model.high + SLACK).all()
+            bucket_of=bucket_of,
+            shown_from=each_column(table, bucket_of, run),
+            facts={"buckets": bucket_count(bucket_of)},
         )
