@@ -1,0 +1,408 @@
+"""Comparisons: the frontier against its definition, trials end to end, and `auto`."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.cli import main
+from shoal.comparing import Comparison, Outcome, Trial
+from shoal.comparing import compare as module
+from shoal.comparing.plot import frontier_svg
+from shoal.comparing.portfolio import attempts
+from shoal.comparing.running import Task, run_trial
+from shoal.comparing.workers import Worker
+from shoal.errors import DataError, InfeasibleError, OutputError, PolicyError
+from shoal.methods import METHODS
+from shoal.models.base import Verdict
+from shoal.policy import Policy
+from shoal.population import encode_with_population
+
+# --- numbers side by side ---------------------------------------------------------------------------------------
+
+
+def trial(loss, risk, *, k=5, at_risk=0, status="done", holds=True, decides=True, **rest):
+    outcome = Outcome(
+        attack="linkage",
+        adversary="knows",
+        success=risk,
+        baseline=0.1,
+        at_risk=at_risk,
+        people=9,
+        decides=decides,
+    )
+    return Trial(
+        method="mondrian",
+        options={"strict": False, "shares": (0.5, 2)},
+        k=k,
+        status=status,
+        verdicts=(Verdict("5-anonymity", 5, 5, holds),),
+        attacks=(outcome,),
+        measures={"lm": loss},
+        **rest,
+    )  # fmt: skip
+
+
+shares = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 1.0])
+trials = st.builds(
+    trial,
+    shares | st.just(math.nan),
+    shares,
+    k=st.sampled_from([2, 5]),
+    at_risk=st.sampled_from([0, 0, 3]),
+    status=st.sampled_from(["done", "done", "done", "refused", "timeout"]),
+    holds=st.booleans(),
+)
+
+
+@given(found=st.lists(trials, max_size=9), lower=st.booleans())
+@settings(max_examples=200)
+def test_frontier_and_best_are_what_they_say(found, lower):
+    compared = Comparison(trials=tuple(found), adversaries=(), lower_is_better=lower, k=5)
+    sign = 1 if lower else -1
+    withstand = [t for t in found if t.status == "done" and t.verdicts[0].holds and not t.attacks[0].at_risk]
+    able = [t for t in withstand if not math.isnan(t.measures["lm"])]
+    points = {(sign * t.measures["lm"], t.attacks[0].success) for t in able}
+    # Nobody else is at least as good in both, and different.
+    undominated = {p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points)}
+    line = [(compared.loss(t), t.risk) for t in compared.frontier()]
+    assert line == sorted(undominated)
+    own = [sign * t.measures["lm"] for t in able if t.k == 5]
+    best = compared.best()
+    if own:
+        assert best is not None
+        assert best.k == 5
+        assert compared.loss(best) == min(own)
+    else:
+        assert best is None or math.isinf(compared.loss(best))
+
+
+def test_an_attack_that_does_not_decide_rules_nothing_out():
+    assert trial(0.1, 0.1, at_risk=3, decides=False).withstands
+    assert not trial(0.1, 0.1, at_risk=3).withstands
+    assert trial(0.1, 0.1, decides=False).risk is None
+
+
+@given(found=st.lists(trials, max_size=4))
+def test_comparisons_survive_their_file(found):
+    compared = Comparison(
+        trials=tuple(found), adversaries=("knows-some",), derivation=("why",), rows=9, columns={"a": "quasi"}
+    )
+    raw = json.loads(json.dumps(compared.to_json(), allow_nan=False))
+    again = Comparison.from_json(raw)
+    assert again.to_json() == compared.to_json()
+    assert [t.withstands for t in again.trials] == [t.withstands for t in found]
+    assert again.frontier() == again.frontier()
+
+
+def test_plots_have_what_there_is_and_say_when_there_is_nothing():
+    assert "no release satisfies the policy" in frontier_svg(Comparison(trials=(), adversaries=()))
+    some = [
+        trial(0.1, 0.001, k=2),
+        trial(0.5, 0.1),
+        trial(0.3, 0.2, at_risk=1),
+        trial(0.2, 0.0, status="refused"),
+    ]
+    text = frontier_svg(Comparison(trials=tuple(some), adversaries=()))
+    assert "mondrian (strict=no, shares=0.5+2), k = 2" in text
+    assert "does not withstand" in text
+
+
+def test_files_that_are_no_comparison(tmp_path):
+    with pytest.raises(DataError, match="there is no comparison"):
+        Comparison.read(tmp_path)
+    (tmp_path / "comparison.json").write_text("[]")
+    with pytest.raises(DataError, match="is no comparison"):
+        Comparison.read(tmp_path)
+    (tmp_path / "comparison.json").write_text("{")
+    with pytest.raises(DataError, match="cannot be read"):
+        Comparison.read(tmp_path)
+    whole = Comparison(trials=(), adversaries=()).to_json()
+    with pytest.raises(DataError, match="version 9"):
+        Comparison.from_json({**whole, "version": 9})
+    with pytest.raises(DataError, match="no trial"):
+        Comparison.from_json({**whole, "trials": [{"status": "odd"}]})
+
+
+# --- trials, end to end -----------------------------------------------------------------------------------------
+
+
+def people(count=60, seed=7):
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "name": [f"Xerxes-{i:03}" for i in range(count)],
+            "age": random.integers(20, 60, count),
+            "zip": random.integers(1, 9, count),
+            "ill": random.choice(["flu", "cold", "gout"], count),
+        }
+    )
+
+
+ROLES = {"identifier": ["name"], "quasi": ["age", "zip"], "sensitive": ["ill"]}
+FEW = ["mondrian", "forest", "k-k", "hybrid", "bucketization"]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compared") / "folder"
+    found = shoal.compare(people(), Policy.from_keywords(**ROLES, k=3), methods=FEW, ks=[3, 5], folder=folder)
+    return found, folder
+
+
+def test_every_method_is_tried_or_says_why_not(compared):
+    found, _ = compared
+    by_method = {(t.method, t.k): t for t in found.trials}
+    assert {method for method, _ in by_method} == set(FEW)
+    assert {k for _, k in by_method} == {3, 5}
+    for k in (3, 5):
+        for method in ("mondrian", "forest"):
+            done = by_method[method, k]
+            assert (done.status, done.holds, done.withstands) == ("done", True, True)
+            assert done.rows == 60
+            assert set(done.losses) == {"age", "zip"}
+            assert [o.attack for o in done.attacks] == ["linkage", "attribute-disclosure"]
+        assert by_method["k-k", k].status == "refused"
+        assert "cells of its own" in by_method["k-k", k].reason
+        assert "permits no untrue cells" in by_method["hybrid", k].reason
+        assert by_method["bucketization", k].status == "failed"
+        assert f"{k}-anonymity is not reached" in by_method["bucketization", k].reason
+    assert found.adversaries == ("knows-members",)
+    assert found.columns == {"name": "identifier", "age": "quasi", "zip": "quasi", "ill": "sensitive"}
+
+
+def test_trials_measure_what_single_runs_measure(compared):
+    found, _ = compared
+    for done in found.trials:
+        if done.status == "done":
+            method = {"name": done.method, **done.options}
+            alone = shoal.anonymize(people(), **ROLES, k=done.k, method=method)
+            assert done.measures["lm"] == pytest.approx(alone.measures["lm"], abs=1e-12)
+            assert done.classes == alone.classes
+            attacked = shoal.attack(alone, original=people(), **ROLES, k=done.k, adversary="members")
+            assert done.risk == pytest.approx(attacked.success)
+
+
+def test_the_folder_is_complete_and_says_nothing_of_single_people(compared):
+    found, folder = compared
+    assert sorted(path.name for path in folder.iterdir()) == ["comparison.json", "frontier.svg", "trials"]
+    assert not list(folder.rglob("*.part"))
+    text = (folder / "comparison.json").read_text()
+    assert not any(word in text for word in ("Xerxes", "flu", "cold", "gout"))
+    # No digest either: whoever knows all rows but one could try out the last.
+    assert not any(path.stem in text for path in (folder / "trials").iterdir())
+    assert Comparison.read(folder).to_json() == found.to_json()
+    assert (folder / "frontier.svg").read_text().startswith("<?xml")
+
+
+def test_finished_trials_are_not_run_again(compared, monkeypatch):
+    found, folder = compared
+    seen = []
+    own = module.run_all
+    monkeypatch.setattr(
+        module, "run_all", lambda table, tasks, **rest: seen.append(tasks) or own(table, [], **rest)
+    )
+    asked = {"methods": FEW, "ks": [3, 5], "folder": folder}
+    again = shoal.compare(people(), Policy.from_keywords(**ROLES, k=3), **asked)
+    assert seen == [[]]
+    assert [t.to_json() for t in again.trials] == [t.to_json() for t in found.trials]
+    # Other data, and other requirements, are other trials.
+    shoal.compare(people(seed=8), Policy.from_keywords(**ROLES, k=3), **asked)
+    shoal.compare(people(), Policy.from_keywords(**ROLES, k=3, suppression=0.1), **asked)
+    assert len(seen[1]) == len(seen[2]) > 0
+
+
+def test_interrupts_leave_whole_trials_and_time_limits_are_told(tmp_path):
+    asked = {"methods": ["mondrian", "forest"], "folder": tmp_path}
+    made = Policy.from_keywords(**ROLES, k=3)
+
+    def interrupt(stage, share):
+        if stage.startswith("1 of"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shoal.compare(people(), made, progress=interrupt, **asked)
+    assert not (tmp_path / "comparison.json").exists()
+    assert not list(tmp_path.rglob("*.part"))
+    (kept,) = (tmp_path / "trials").iterdir()
+    assert Trial.from_json(json.loads(kept.read_text())["trial"]).status == "done"
+    short = shoal.compare(people(), made, seconds=1e-4, **asked)
+    assert [t.status for t in short.trials].count("timeout") == 2  # but for the one that is known
+    assert [t.status for t in short.trials].count("done") == 1
+    assert "stopped after 0.0001 seconds" in short.trials[-1].reason
+    # With more time they are tried again.
+    assert [t.status for t in shoal.compare(people(), made, **asked).trials] == ["done"] * 3
+
+
+class Crash:
+    """A task that ends its process."""
+
+    trial = Trial(method="mondrian", k=3)
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+def test_a_process_that_ends_by_itself_is_a_failed_trial():
+    frame = shoal.frames.read(people())
+    made = Policy.from_keywords(**ROLES, k=3)
+    table = encode_with_population(frame, made)
+    worker = Worker(table, 1)
+    try:
+        failed, release = worker.run(Crash(), 60)
+        assert (failed.status, release) == ("failed", None)
+        assert "ended by itself" in failed.reason
+        # The next trial finds a new process.
+        done, _ = worker.run(Task(made, tuple(attempts(made, "mondrian", {}))), 60)
+        assert done.status == "done"
+    finally:
+        worker.close()
+
+
+def test_a_mistake_of_ours_is_told_by_its_kind_alone(monkeypatch):
+    made = Policy.from_keywords(**ROLES, k=3)
+    table = encode_with_population(shoal.frames.read(people()), made)
+
+    def broken(*_):
+        raise ValueError("Xerxes-001 is odd")
+
+    monkeypatch.setattr(METHODS["mondrian"], "anonymize", broken)
+    failed, _ = run_trial(table, Task(made, ()))
+    assert failed.status == "failed"
+    assert "ValueError" in failed.reason
+    assert "Xerxes" not in failed.reason
+
+
+def test_a_release_that_satisfies_the_policy_may_fall_to_an_attack():
+    # (k,1) holds, and yet somebody fits fewer than k rows: the policy is satisfied, the adversary is not stopped.
+    made = Policy.from_keywords(
+        quasi=["age", "zip"], k=3, notion="k-1", method="nearest", other_columns="drop"
+    )
+    rows = people(40)
+    table = encode_with_population(shoal.frames.read(rows), made)
+    found, release = run_trial(table, Task(made, tuple(attempts(made, "nearest", {})), keep=True))
+    low, high = release.low[release.region_of], release.high[release.region_of]
+    codes = np.asarray(table.codes)[:, None, :]
+    fitting = ((codes >= low) & (codes <= high)).all(axis=2).sum(axis=1)
+    assert (fitting < 3).any()
+    assert found.attacks[0].at_risk == int((fitting < 3).sum())
+    assert found.holds
+    assert not found.withstands
+
+
+def test_requirements_that_nothing_can_satisfy_need_no_trial():
+    found = shoal.compare(people(4), **ROLES, k=5, methods=["mondrian", "forest"])
+    assert {t.status for t in found.trials} == {"refused"}
+    assert "the table has 4 rows" in found.trials[0].reason
+    assert found.best() is None
+
+
+def test_questions_that_make_no_sense():
+    for asked in ({"methods": ["mondrain"]}, {"seconds": 0}, {"jobs": 0}, {"ks": [1]}):
+        with pytest.raises(PolicyError):
+            shoal.compare(people(), Policy.from_keywords(**ROLES, k=3), **asked)
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(OutputError, match="is a file"):
+        shoal.compare(people(), **ROLES, k=3, methods=["mondrian"], folder=tmp_path / "taken")
+
+
+@pytest.mark.parametrize("notion", ["k-k", "global-1-k", "probabilistic-k"])
+def test_ring_serves_every_notion(notion):
+    rows = people(40)
+    made = shoal.anonymize(
+        rows, quasi=["age", "zip"], k=3, notion=notion, method="ring", other_columns="drop"
+    )
+    assert made.holds
+
+
+# --- auto -------------------------------------------------------------------------------------------------------
+
+
+def test_auto_delivers_the_best_release_of_the_table(compared):
+    found, _ = compared
+    method = {"name": "auto", "methods": FEW}
+    made = shoal.anonymize(people(), **ROLES, k=3, method=method)
+    best = found.best(3)
+    assert made.method == best.method
+    assert made.measures["lm"] == pytest.approx(min(found.loss(t) for t in found.candidates(3)))
+    assert "auto took" in made.notes[-1]
+    assert made.record["for_publication"]
+    # The record holds what was applied, so that it can be applied again.
+    applied = Policy.from_toml(made.record["policy"])
+    assert applied.method.name == best.method
+    assert applied.method.options() == dict(best.options)
+    assert made.card["method"] == best.method
+    assert "choice" not in made.card
+
+
+def test_auto_keeps_the_release_that_was_drawn():
+    # With a seed, the release of a random method is the one that the method draws by itself.
+    keywords = {"quasi": ["age", "zip"], "k": 3, "adversary": "knows-algorithm", "other_columns": "drop"}
+    auto = shoal.anonymize(people(), **keywords, method={"name": "auto", "methods": ["ring"]}, seed=5)
+    assert auto.method == "ring"
+    options = Policy.from_toml(auto.record["policy"]).method.options()
+    alone = shoal.anonymize(people(), **keywords, method={"name": "ring", **options}, seed=5)
+    assert np.array_equal(auto.release.region_of, alone.release.region_of)
+    assert not auto.record["for_publication"]
+
+
+def test_auto_says_why_nothing_will_do():
+    with pytest.raises(InfeasibleError) as caught:
+        shoal.anonymize(people(), **ROLES, k=3, method={"name": "auto", "methods": ["k-k", "bucketization"]})
+    assert "k-k: k-k gives every row cells of its own" in str(caught.value)
+    assert "3-anonymity is not reached" in str(caught.value)
+
+
+def test_options_of_auto_are_checked():
+    for options in (
+        {"methods": ["mondrain"]},
+        {"seconds": 0.0},
+        {"jobs": 0},
+        {"methods": "mondrian"},
+        {"k": 3},
+    ):
+        with pytest.raises(PolicyError):
+            Policy.from_keywords(quasi=["age"], k=3, method={"name": "auto", **options})
+
+
+# --- the command line -------------------------------------------------------------------------------------------
+
+
+def test_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().write_csv("people.csv")
+    Path("policy.toml").write_text(Policy.from_keywords(**ROLES, k=3).to_toml())
+    words = ["compare", "people.csv", "-p", "policy.toml", "-o", "out", "--methods", "mondrian,forest,k-k"]
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    for word in (
+        "mondrian (strict=no)",
+        "forest",
+        "frontier",
+        "not to be had",
+        "knows-members",
+        "best at k = 3",
+    ):
+        assert word in done.output
+    again = CliRunner().invoke(main, [*words, "--json"], catch_exceptions=False)
+    assert json.loads(again.output) == json.loads(Path("out/comparison.json").read_text())
+    for wrong in (["--k", "3,x"], ["--k", "1"], ["--methods", "mondrain"], ["--set", "privacy.k=1"]):
+        assert CliRunner().invoke(main, [*words, *wrong]).exit_code == 2
+    auto = ["anonymize", "people.csv", "-p", "policy.toml", "-o", "release.csv", "--method", "auto"]
+    done = CliRunner().invoke(main, [*auto, "--set", 'method.methods=["mondrian"]'], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "auto took mondrian" in " ".join(done.output.split())
+    assert len(pl.read_csv("release.csv")) == 60

@@ -1,0 +1,137 @@
+"""Adversaries in a policy: which models, methods and attacks follow from them, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from shoal.comparing.portfolio import attempts, portfolio
+from shoal.errors import PolicyError
+from shoal.methods import METHODS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_type import KK, GlobalOneK
+from shoal.models.probabilistic_k import ProbabilisticK
+from shoal.policy import Policy
+from shoal.policy.adversaries import ADVERSARIES, derivation, implied
+
+
+def policy(**keywords):
+    return Policy.from_keywords(**{"quasi": ["age", "zip"], **keywords})
+
+
+def test_models_follow_from_adversaries():
+    expected = {
+        "knows-some": (KK(k=3),),
+        "knows-members": (GlobalOneK(k=3),),
+        "knows-algorithm": (ProbabilisticK(k=3),),
+    }
+    for name, models in expected.items():
+        assert policy(k=3, adversary=name).models() == models
+    assert policy(k=3, adversary=["knows-members", "knows-some"]).models() == (KK(k=3), GlobalOneK(k=3))
+    # Classes of k equal rows stop them all, and a notion that is named already is not asked for twice.
+    assert policy(k=3, adversary="knows-members", notion="k-anonymity").models() == (KAnonymity(k=3),)
+    assert policy(k=3, adversary="knows-some", notion="k-k").models() == (KK(k=3),)
+    about = policy(k=3, adversary="knows-distribution").models()
+    assert [model.name for model in about] == ["alpha-hybrid", "k-anonymity"]
+    both = policy(k=3, adversary="knows-distribution", relocation={"budget": 0.1, "alpha": 0.2}).models()
+    assert sorted(model.name for model in both) == ["alpha-hybrid", "hybrid-k", "k-anonymity"]
+    asked = policy(adversary="unsure-of-membership", presence=[0.0, 0.5]).models()
+    assert [model.name for model in asked] == ["delta-presence"]
+
+
+def test_a_policy_with_adversaries_survives_toml():
+    made = policy(k=3, adversary=["knows-some", "knows-algorithm"])
+    assert Policy.from_toml(made.to_toml()) == made
+    assert made.override(["privacy.adversary=knows-members"]).privacy.adversary == ("knows-members",)
+
+
+def test_adversaries_that_cannot_be_served_are_all_told_at_once():
+    with pytest.raises(PolicyError) as caught:
+        policy(
+            adversary=["knows-some", "knows-some", "unsure-of-membership"], method="expansion", measure="lmm"
+        )
+    places = [problem.path for problem in caught.value.problems]
+    assert places.count("privacy.adversary") == 3  # twice, no k, no presence
+    assert {"method.name", "utility.measure"} <= set(places)
+    for adversary, method, wrong in (
+        ("knows-members", "k-k", "method.name"),
+        ("knows-algorithm", "global-1-k", "method.name"),
+        ("knows-algorithm", "hybrid", "method.variant"),
+    ):
+        with pytest.raises(PolicyError) as caught:
+            policy(k=3, adversary=adversary, method=method)
+        assert [problem.path for problem in caught.value.problems] == [wrong]
+    for adversary, method in (
+        ("knows-members", "global-1-k"),
+        ("knows-some", "k-k"),
+        ("knows-algorithm", "ring"),
+    ):
+        policy(k=3, adversary=adversary, method=method)
+    policy(k=3, adversary="knows-algorithm", method={"name": "hybrid", "variant": "rstat"})
+    with pytest.raises(PolicyError, match="knows-everything"):
+        policy(k=3, adversary="knows-everything")
+    with pytest.raises(PolicyError, match="adversary"):
+        policy(k=3, adversary=[])
+
+
+def test_models_imply_adversaries_where_none_is_named():
+    assert implied(policy(k=3).privacy) == ("knows-members",)
+    assert implied(policy(k=3, notion="k-k").privacy) == ("knows-some",)
+    assert implied(policy(k=3, notion="probabilistic-k").privacy) == ("knows-algorithm",)
+    assert implied(policy(sensitive=["ill"], l=2).privacy) == ()
+    assert implied(policy(k=3, adversary="knows-distribution").privacy) == (
+        "knows-members",
+        "knows-distribution",
+    )
+    for name in ADVERSARIES:
+        made = policy(k=3, presence=[0.0, 0.5], adversary=name)
+        assert any(line.startswith(f"{name}, named by the policy") for line in derivation(made.privacy))
+
+
+def test_each_adversary_has_her_attack():
+    def names(**keywords):
+        made = policy(**keywords)
+        return [
+            (a.attack, a.options.get("adversary")) for a in attempts(made, made.method.name, {}) if a.decides
+        ]
+
+    assert names(k=3, adversary="knows-some") == [("linkage", "some")]
+    assert names(k=3, adversary="knows-members") == [("linkage", "members")]
+    assert names(k=3, adversary="knows-algorithm") == [("linkage", "members")]
+    assert names(k=3, adversary="knows-algorithm", method="ring") == [
+        ("linkage", "members"),
+        ("algorithm-aware", None),
+    ]
+    assert names(k=3, adversary="knows-distribution") == [("linkage", "members"), ("statistical", None)]
+    assert names(presence=[0.0, 0.5]) == [("membership", None)]
+
+
+def test_relocation_is_tried_only_as_far_as_the_policy_permits():
+    def hybrids(**keywords):
+        found = portfolio(policy(k=3, **keywords), ["hybrid"])
+        return [(planned.options.get("variant"), bool(planned.refusal)) for planned in found]
+
+    assert hybrids() == [(None, True)]
+    budget = {"budget": 0.1}
+    assert hybrids(relocation=budget) == [("deterministic", False), ("randomized", False)]
+    assert hybrids(relocation=budget, adversary="knows-algorithm") == [("randomized", False)]
+    assert hybrids(relocation=budget, adversary="knows-distribution") == [
+        ("statistical", False),
+        ("rstat", False),
+    ]
+    both = ["knows-algorithm", "knows-distribution"]
+    assert hybrids(relocation=budget, adversary=both) == [("rstat", False)]
+
+
+def test_every_method_is_in_the_portfolio_and_sets_are_asked_for():
+    made = policy(k=3, method={"name": "agglomerative", "modified": True})
+    plain = portfolio(made, list(METHODS))
+    assert {planned.method for planned in plain} == set(METHODS)
+    assert not any(planned.options.get("show") == "sets" for planned in plain)
+    # The policy's own choice of options is one of the trials.
+    assert {"modified": True} in [planned.options for planned in plain if planned.method == "agglomerative"]
+    listed = portfolio(made, list(METHODS), sets=True)
+    assert {p.method for p in listed if p.options.get("show") == "sets"} == {
+        "ring",
+        "hilbert",
+        "lexicographic",
+    }
