@@ -37,7 +37,7 @@ def assignments():
         starts = starts[: np.searchsorted(starts, 100_000) + 1].astype(np.int64)
         owner, degrees = np.empty(starts[-1], np.int32), np.full(len(starts) - 1, k)
         block = stream(Run.start(1))
-        taken, _ = best(lambda: draw_assignments(starts, degrees, block, owner))  # noqa: B023
+        taken, _ = best(lambda: draw_assignments(starts, degrees, degrees, block, owner))  # noqa: B023
         rows = f"{starts[-1]:,} rows in rings of {np.diff(starts).min()} to {np.diff(starts).max()}"
         row(f"random assignment, k = {k}", target, seconds(taken), rows)
 

@@ -326,7 +326,8 @@ def draws():
                 if kind == "ours":
                     owner = np.empty(times * size, np.int32)
                     starts = np.arange(times + 1, dtype=np.int64) * size
-                    draw_assignments(starts, np.full(times, k), stream(Run.start(1)), owner)
+                    degrees = np.full(times, k)
+                    draw_assignments(starts, degrees, degrees, stream(Run.start(1)), owner)
                     local = owner.reshape(times, size) - starts[:-1, None]
                 else:
                     local = np.empty((times, size), np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -1111,9 +1111,9 @@ def _shuffled_runs(block, runs):
             run[last], run[other] = run[other], run[last]
 
 
-def draw_assignments(starts, degrees, block, owner):
-    for begin, end, d in zip(starts, starts[1:], degrees, strict=False):
-        m, d = int(end - begin), int(d)
+def draw_assignments(starts, degrees, sampled, block, owner):
+    for begin, end, d, some in zip(starts, starts[1:], degrees, sampled, strict=False):
+        m, d, some = int(end - begin), int(d), int(some)
         if m == d:
             turn = _drawn_below(block, m)
             people = [(j + turn) % m for j in range(m)]
@@ -1121,12 +1121,13 @@ def draw_assignments(starts, degrees, block, owner):
             owner[begin:end] = [begin + person for person in people]
             continue
         offsets = list(range(d))
-        if d > 256:
+        if some < d:
             turn = _drawn_below(block, d)
             offsets = [(s + turn) % d for s in range(d)]
             _shuffled_runs(block, [offsets])
-            d = 256
-        right = [[(j + s) % m for s in offsets[:d]] for j in range(m)]
+            offsets = sorted(offsets[:some])
+        right = [[(j + s) % m for s in offsets] for j in range(m)]
+        d = len(offsets)
         while d > 1:
             if d % 2 == 0:
                 right = _half(block, right)
@@ -1137,27 +1138,65 @@ def draw_assignments(starts, degrees, block, owner):
                 else:
                     right = [people[:s] + people[s + 1 :] for people, s in zip(right, matching, strict=True)]
             d = len(right[0])
-        owner[begin:end] = [begin + people[0] for people in right]
+        turn = _drawn_below(block, m)
+        for j in range(m):
+            owner[begin + (j + turn) % m] = begin + (right[j][0] + turn) % m
+
+
+def _in_runs(own, words, key):
+    """Neighbours with one key are shuffled; of odd runs the last goes behind that of the next odd run."""
+    ordered, odd = [], []
+    for _, run in groupby(zip(own, words, strict=True), key=lambda pair: key(pair[0])):
+        values, chances = (list(part) for part in zip(*run, strict=True))
+        for last in range(len(values) - 1, 0, -1):
+            other = chances[last] * (last + 1) >> 32
+            values[last], values[other] = values[other], values[last]
+        if len(values) % 2:
+            odd.append(values.pop())
+        ordered += values
+        if len(odd) == 2:
+            ordered += odd
+            odd = []
+    return ordered
+
+
+def _coins(block):
+    while True:
+        yield from [word >> bit & 1 for word in _drawn(block, 16) for bit in range(32)]
 
 
 def _half(block, right):
     """Pair edges at both ends at random, walk the closed trails, and keep each second edge."""
     m, d = len(right), len(right[0])
-    _shuffled_runs(block, right)
-    edges = [(j, s) for j in range(m) for s in range(d)]
-    meeting = [[edge for edge in edges if right[edge[0]][edge[1]] == person] for person in range(m)]
-    _shuffled_runs(block, meeting)
-    coins = [word >> bit & 1 for word in _drawn(block, m * d // 32 + 1) for bit in range(32)]
-    kept = {}
-    for first in edges:
-        edge = first
-        coin = None if first in kept else coins.pop(0)
+    paired, waiting, right = {}, {}, [list(people) for people in right]
+    span = 2048 if d <= 32 else 32
+    for first in range(0, m, span):
+        own = range(first, min(first + span, m))
+        words, more = _drawn(block, len(own) * d), iter(_drawn(block, len(own) * d))
+        met = {person: [] for j in own for person in right[j]}
+        for j in own:
+            begin = (j - first) * d
+            right[j] = _in_runs(right[j], words[begin : begin + d], lambda person: person // span)
+            for s, person in enumerate(right[j]):
+                met[person].append((j, s))
+        for person, edges in met.items():
+            chances = [next(more) for _ in edges]
+            for last in range(len(edges) - 1, 0, -1):
+                other = chances[last] * (last + 1) >> 32
+                edges[last], edges[other] = edges[other], edges[last]
+            edges = waiting.pop(person, []) + edges
+            waiting[person] = [edges.pop()] if len(edges) % 2 else []
+            for one, other in zip(edges[::2], edges[1::2], strict=True):
+                paired[one], paired[other] = other, one
+    coins, kept = _coins(block), {}
+    for first in [(j, s) for j in range(m) for s in range(d)]:
+        if first in kept:
+            continue
+        edge, coin = first, next(coins)
         while edge not in kept:
-            j, s = edge
-            partner = (j, s ^ 1)
+            partner = (edge[0], edge[1] ^ 1)
             kept[edge], kept[partner] = coin, 1 - coin
-            there = meeting[right[j][s ^ 1]]
-            edge = there[there.index(partner) ^ 1]
+            edge = paired[partner]
     return [[right[j][s] for s in range(d) if kept[j, s]] for j in range(m)]
 
 

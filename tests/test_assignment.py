@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
+from math import prod
 
 import numpy as np
 import pytest
@@ -20,7 +22,8 @@ def draws(size, k, times, seed=7):
     """So many assignments of one ring: [draw, position] -> how far around the ring the owner stands."""
     starts = np.arange(times + 1, dtype=np.int64) * size
     owner = np.empty(times * size, np.int32)
-    draw_assignments(starts, np.full(times, k), stream(Run.start(seed)), owner)
+    degrees = np.full(times, k)
+    draw_assignments(starts, degrees, degrees, stream(Run.start(seed)), owner)
     local = owner.reshape(times, size) - starts[:-1, None]
     assert (np.sort(local, axis=1) == np.arange(size)).all()
     return (local - np.arange(size)) % size
@@ -29,14 +32,16 @@ def draws(size, k, times, seed=7):
 @given(st.data())
 @settings(max_examples=40)
 def test_the_kernel_draws_as_its_twin(data):
-    sizes = data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=4))
+    # From 33 on a ring has several spans of positions.
+    sizes = data.draw(st.lists(st.integers(1, 12) | st.integers(33, 80), min_size=1, max_size=3))
     degrees = np.array([data.draw(st.integers(1, size)) for size in sizes])
+    sampled = np.array([data.draw(st.integers(1, degree)) for degree in degrees])
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     block = stream(Run.start(data.draw(st.integers(0, 1000))))
     mine, twin = (np.empty(starts[-1], np.int32) for _ in range(2))
     block_of_twin = block.copy()
-    draw_assignments(starts, degrees, block, mine)
-    naive.draw_assignments(starts, degrees, block_of_twin, twin)
+    draw_assignments(starts, degrees, sampled, block, mine)
+    naive.draw_assignments(starts, degrees, sampled, block_of_twin, twin)
     assert mine.tolist() == twin.tolist()
     assert block.tolist() == block_of_twin.tolist()
 
@@ -69,18 +74,18 @@ def test_one_known_pair_gives_no_other_away(size, k):
         assert likely < 0.75
 
 
-def test_wide_rings_use_all_their_offsets():
-    offsets = draws(320, 300, 60)
-    assert offsets.max() < 300
-    assert len(np.unique(offsets)) == 300
-    # In one draw at most 256 of them occur.
-    assert max(len(np.unique(row)) for row in offsets) <= 256
-    starts, block = np.array([0, 270], np.int64), stream(Run.start(5))
-    mine, twin = np.empty(270, np.int32), np.empty(270, np.int32)
-    again = block.copy()
-    draw_assignments(starts, np.array([260]), block, mine)
-    naive.draw_assignments(starts, np.array([260]), again, twin)
-    assert mine.tolist() == twin.tolist()
+def test_every_pair_of_spans_and_samples_is_as_likely():
+    """Rings of several spans, over which pairs are drawn together, and of which only some distances take part."""
+    for size, k, some in ((70, 6, 6), (40, 12, 5)):
+        times = 10_000
+        starts = np.arange(times + 1, dtype=np.int64) * size
+        owner = np.empty(times * size, np.int32)
+        draw_assignments(starts, np.full(times, k), np.full(times, some), stream(Run.start(3)), owner)
+        offsets = (owner.reshape(times, size) - starts[:-1, None] - np.arange(size)) % size
+        assert offsets.max() < k
+        assert max(len(np.unique(row)) for row in offsets[:50]) <= some
+        p_values = [chisquare(np.bincount(offsets[:, j], minlength=k)).pvalue for j in range(size)]
+        assert min(p_values) > 1e-4 / size
 
 
 def test_five_rows_have_thirteen_assignments_and_uniform_draws_are_not_safe():
@@ -96,3 +101,34 @@ def test_five_rows_have_thirteen_assignments_and_uniform_draws_are_not_safe():
 def test_a_seed_repeats_the_draw_and_others_differ():
     assert (draws(12, 5, 50, seed=1) == draws(12, 5, 50, seed=1)).all()
     assert (draws(12, 5, 50, seed=1) != draws(12, 5, 50, seed=2)).any()
+
+
+@pytest.mark.parametrize(("size", "k"), [(4, 3), (5, 2), (5, 3), (6, 4), (7, 5), (7, 6)])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_coins_alone_give_each_pair_its_exact_share(size, k, seed, monkeypatch):
+    """However the edges were paired and the matchings found: all ways in which coins and lots can fall, weighed."""
+    script, asked = [], []
+
+    def choose(options):
+        asked.append(options)
+        if len(asked) > len(script):
+            script.append(0)
+        return script[len(asked) - 1]
+
+    monkeypatch.setattr(naive, "_coins", lambda block: iter(lambda: choose(2), None))
+    # The last draw turns the whole ring, which would even out what coins do not.
+    monkeypatch.setattr(naive, "_drawn_below", lambda block, bound: choose(bound) if bound < size else 0)
+    chances = {(j, s): Fraction(0) for j in range(size) for s in range(k)}
+    while True:
+        asked.clear()
+        owner = np.empty(size, np.int32)
+        # The words of all shuffles and walks are the same every time.
+        naive.draw_assignments([0, size], [k], [k], stream(Run.start(seed)), owner)
+        for j in range(size):
+            chances[j, (int(owner[j]) - j) % size] += Fraction(1, prod(asked))
+        while script and script[-1] + 1 == asked[len(script) - 1]:
+            script.pop()
+        if not script:
+            break
+        script[-1] += 1
+    assert set(chances.values()) == {Fraction(1, k)}

@@ -4,9 +4,20 @@ In a ring of m positions cell j covers the people j, j+1, .., j+degree-1 (mod m)
 perfect matching of it is drawn by taking the graph apart at random. An even graph is split in two regular
 halves, of which a fair coin keeps one: edges are paired at random at each end, so they form closed trails, and
 of every trail each second edge stays. From an odd graph a perfect matching is found by random walks; it is the
-answer with probability 1/degree and otherwise deleted. By induction every edge of the graph that is left is
-the answer's with the same probability, whatever the halves and matchings look like. Of more than `MOST` cells
-per person a random subset is drawn first, every offset around the ring with the same probability.
+answer with probability 1/degree and otherwise deleted.
+
+Why exactly: say a graph of degree d is left. If d is even, an edge stays with probability 1/2, the coin of its
+trail, whatever trails there are; by induction it is then the answer's with 2/d, together 1/d. If d is odd, an
+edge of the matching is the answer's with probability 1/d; another one stays with (d-1)/d and is then the
+answer's with 1/(d-1), together 1/d. Neither step asks how the trails or the matching were found, so how
+they are found serves speed, and that one pair tells little of another.
+
+Each halving looks at every edge once and leaves half of them: O(m x degree) altogether. That is what the clock
+shows only if a trail does not jump about in memory. So edges are paired first of all with edges between the same
+span of positions and the same span of people, and a trail leaves such a square only over the few odd ones. Pairs
+on both sides of a border tell more of each other, so it is drawn where the first span begins.
+
+Where only some of the offsets around the ring take part, they are drawn, each with the same probability.
 
 Randomness comes from a stream that is keyed outside: ChaCha with eight rounds, so that whoever knows some of
 the assignments cannot compute the others. `block` is what it mixes: four constants, eight words of key, two of
@@ -18,8 +29,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-MOST = 256
-"""Of larger graphs only so many offsets take part, drawn at random: the work no longer grows with the degree."""
+DENSE = 32
+"""Up to this degree spans are wide: neighbours are tied to each other most where the degree is small."""
+WIDE = 2048
+NARROW = 32
+"""Positions, and people, of a square in which edges are paired; all that is known of it stays in a fast cache."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -79,45 +93,95 @@ def _below(block, words, bound):
 
 
 @njit(cache=True, nogil=True)
-def _shuffle(block, words, values, begin, size, step):
-    """Shuffle each of the runs of `step` values. Orders differ in likelihood by 2**-32, which harms nothing."""
-    _draw(block, words, size)
-    for start in range(0, size, step):
-        for last in range(step - 1, 0, -1):
-            other = (
-                begin
-                + start
-                + np.int64((np.uint64(words[start + last]) * np.uint64(last + 1)) >> np.uint64(32))
-            )
-            values[begin + start + last], values[other] = values[other], values[begin + start + last]
+def _shuffle(words, at, values, begin, end):
+    """Shuffle a run of values. Orders differ in likelihood by 2**-32, which harms nothing."""
+    for last in range(end - begin - 1, 0, -1):
+        other = begin + np.int64((np.uint64(words[at + last]) * np.uint64(last + 1)) >> np.uint64(32))
+        values[begin + last], values[other] = values[other], values[begin + last]
 
 
 @njit(cache=True, nogil=True)
-def _halve(block, words, right, m, d, meeting, place, kept, fill):
-    """Keep half of the edges at every end; d is even. Edge e leaves position e // d for right[e]."""
-    _shuffle(block, words, right, 0, m * d, d)
+def _pair(words, more, right, first, last, d, span, across, meeting, place, waiting, people):
+    """Pair the edges of the positions first..last-1 at random: e with e ^ 1, and at its person with across[e].
+
+    Edges of a position stand more or less in the order of its offsets, so those to one span of people form a run;
+    one that is left over waits for the next run of which one is. Of a person's edges, one that is left over waits
+    for those of later positions.
+    """
+    begin, end = first * d, last * d
+    seen = 0
+    for row in range(begin, end, d):
+        run, to, odd = row, row, -1
+        for e in range(row, row + d):
+            person = right[e]
+            if place[person] == 0:
+                people[seen] = person
+                seen += 1
+            place[person] += 1
+            if e + 1 < row + d and person // span == right[e + 1] // span:
+                continue
+            _shuffle(words, run - begin, right, run, e + 1)
+            final = right[e]
+            for at in range(run, e + (e - run) % 2):
+                right[to] = right[at]
+                to += 1
+            if (e - run) % 2 == 0:
+                if odd < 0:
+                    odd = final
+                else:
+                    right[to], right[to + 1], odd = odd, final, -1
+                    to += 2
+            run = e + 1
+    used = 0
+    for i in range(seen):
+        used += place[people[i]]
+        place[people[i]] = used - place[people[i]]
+    for e in range(begin, end):
+        meeting[place[right[e]]] = e
+        place[right[e]] += 1
+    used = 0
+    for i in range(seen):
+        person = people[i]
+        _shuffle(more, used, meeting, used, place[person])
+        other = waiting[person]
+        for at in range(used, place[person]):
+            if other < 0:
+                other = meeting[at]
+            else:
+                across[other], across[meeting[at]] = meeting[at], other
+                other = -1
+        waiting[person] = other
+        used = place[person]
+        place[person] = 0
+
+
+@njit(cache=True, nogil=True)
+def _halve(block, words, more, right, m, d, across, kept, meeting, place, waiting, people):
+    """Keep half of the edges at every end. Edge e leaves position e // d for right[e]; d is even."""
     for j in range(m):
-        fill[j] = j * d
+        waiting[j] = -1
+        place[j] = 0
+    span = WIDE if d <= DENSE else NARROW
+    for first in range(0, m, span):
+        last = min(first + span, m)
+        _draw(block, words, (last - first) * d)
+        _draw(block, more, (last - first) * d)
+        _pair(words, more, right, first, last, d, span, across, meeting, place, waiting, people)
     for e in range(m * d):
         kept[e] = -1
-        meeting[fill[right[e]]] = e
-        fill[right[e]] += 1
-    _shuffle(block, words, meeting, 0, m * d, d)
-    for at in range(m * d):
-        place[meeting[at]] = at
-    # The words have been used for the second shuffle; coins must be fresh.
-    _draw(block, words, m * d // 32 + 1)
     trails = 0
     for first in range(m * d):
         if kept[first] >= 0:
             continue
-        coin = (words[trails >> 5] >> np.uint32(trails & 31)) & 1
+        if trails % 512 == 0:
+            _draw(block, words, 16)
+        coin = (words[(trails >> 5) & 15] >> np.uint32(trails & 31)) & 1
         trails += 1
         e = first
         while True:
             kept[e] = coin
             kept[e ^ 1] = 1 - coin
-            e = meeting[place[e ^ 1] ^ 1]
+            e = across[e ^ 1]
             if e == first:
                 break
     left = 0
@@ -133,7 +197,8 @@ def _extract(block, words, right, m, d, order, mate, slot, pick):
         order[j] = j
         mate[j] = -1
         slot[j] = -1
-    _shuffle(block, words, order, 0, m, m)
+    _draw(block, words, m)
+    _shuffle(words, 0, order, 0, m)
     used = m
     for i in range(m):
         here = order[i]
@@ -155,27 +220,31 @@ def _extract(block, words, right, m, d, order, mate, slot, pick):
 
 
 @njit(cache=True, nogil=True)
-def draw_assignments(starts, degrees, block, owner):
+def draw_assignments(starts, degrees, sampled, block, owner):
     """Write into owner, for the ring starts[r]..starts[r+1]-1 of positions, who gets each position's cell.
 
-    Ring r has at least degrees[r] positions; with degree 1 everyone keeps the own cell. O(rows x min(degree,
-    MOST)), and as much memory as the largest ring takes.
+    Ring r has at least degrees[r] positions; with degree 1 everyone keeps the own cell. Of its offsets sampled[r]
+    take part, all if that is the degree; rows x sampled of a ring must be below 2**31. O(rows x sampled), and as
+    much memory as the largest ring takes.
     """
     largest = 0
     edges = 0
     widest = 0
+    spans = 0
     for r in range(len(starts) - 1):
-        largest = max(largest, starts[r + 1] - starts[r])
-        edges = max(edges, (starts[r + 1] - starts[r]) * min(degrees[r], MOST))
+        m = starts[r + 1] - starts[r]
+        largest = max(largest, m)
+        edges = max(edges, m * sampled[r])
+        spans = max(spans, min(m, NARROW) * sampled[r], min(m, WIDE) * min(sampled[r], DENSE))
         widest = max(widest, degrees[r])
-    edges = max(edges, widest)
     offset = np.empty(widest, np.int32)
-    words = np.empty(edges + 16, np.uint32)
+    words = np.empty(max(spans, largest, widest) + 16, np.uint32)
+    more = np.empty(spans + 16, np.uint32)
     right = np.empty(edges + 1, np.int32)
-    meeting = np.empty(edges, np.int32)
-    place = np.empty(edges, np.int32)
+    across = np.empty(edges, np.int32)
     kept = np.empty(edges, np.int8)
-    fill = np.empty(largest, np.int32)
+    meeting = np.empty(spans, np.int32)
+    waiting = np.empty(largest, np.int32)
     mate = np.empty(largest, np.int32)
     slot = np.empty(largest, np.int32)
     pick = np.empty(largest, np.int32)
@@ -188,30 +257,35 @@ def draw_assignments(starts, degrees, block, owner):
             turn = _below(block, words, m)
             for j in range(m):
                 owner[begin + j] = begin + (j + turn) % m
-            _shuffle(block, words, owner, begin, m, m)
+            _draw(block, words, m)
+            _shuffle(words, 0, owner, begin, begin + m)
             continue
         for s in range(d):
             offset[s] = s
-        if d > MOST:
+        if sampled[r] < d:
             turn = _below(block, words, d)
             for s in range(d):
                 offset[s] = (s + turn) % d
-            _shuffle(block, words, offset, 0, d, d)
-            d = MOST
+            _draw(block, words, d)
+            _shuffle(words, 0, offset, 0, d)
+            d = sampled[r]
+            offset[:d].sort()
         for j in range(m):
             for s in range(d):
-                right[j * d + s] = (j + offset[s]) % m
+                person = j + offset[s]
+                right[j * d + s] = person if person < m else person - m
         while d > 1:
             if d % 2 == 0:
-                _halve(block, words, right, m, d, meeting, place, kept, fill)
+                _halve(block, words, more, right, m, d, across, kept, meeting, mate, waiting, pick)
                 d //= 2
                 continue
-            _extract(block, words, right, m, d, fill, mate, slot, pick)
+            _extract(block, words, right, m, d, waiting, mate, slot, pick)
             take = _below(block, words, d) == 0
             left = 0
             for e in range(m * d):
                 right[left] = right[e]
                 left += (e % d == slot[e // d]) == take
             d = 1 if take else d - 1
+        turn = _below(block, words, m)
         for j in range(m):
-            owner[begin + j] = begin + right[j]
+            owner[begin + (j + turn) % m] = begin + (right[j] + turn) % m

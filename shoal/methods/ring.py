@@ -34,6 +34,8 @@ PARTITIONS = ("lexicographic", "hilbert", "mondrian", "agglomerative", "none")
 ORDERS = ("lexicographic", "hilbert", "fold", "best")
 EDGES = 1 << 23
 """Pairs of people and cells that are drawn between two looks at progress and interrupts."""
+ROOM = 1 << 27
+"""Pairs of one ring that are held at once, nine bytes each; 256 per person at least, as far as numbers reach."""
 CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 """The words that every block of ChaCha begins with."""
 
@@ -198,16 +200,20 @@ def stream(run: Run) -> IntVector:
 def assigned(parts: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
     """Draw who gets the cell of each position, as a position; both point into ``parts.order``.
 
-    Where all cells of a part are the same there is nothing to draw. O(rows x k) for the others.
+    Where all cells of a part are the same there is nothing to draw. O(rows x k) for the others. Of a ring with more
+    pairs than there is room for, cells that lie at random distances take part, the same for all of the ring.
     """
     from shoal.kernels.assignment import draw_assignments
 
     owner = np.arange(len(parts.order), dtype=np.int32)
     block = stream(run)
     degrees = np.where(varied & (widths < parts.sizes), widths, 1)
-    for first, last in _batches(parts.sizes * degrees):
+    sampled = np.minimum(degrees, np.maximum(ROOM // parts.sizes, 256))
+    sampled = np.minimum(sampled, np.iinfo(np.int32).max // parts.sizes)
+    for first, last in _batches(parts.sizes * sampled):
         run.progress("assign", 0.5 + 0.5 * first / len(degrees))
-        draw_assignments(parts.starts[first : last + 1], degrees[first:last], block, owner)
+        own = slice(first, last)
+        draw_assignments(parts.starts[first : last + 1], degrees[own], sampled[own], block, owner)
     return owner
 
 
