@@ -138,10 +138,13 @@ def _along_a_line(hierarchy: Hierarchy, people: LongVector, gate: Gate) -> tuple
     place = run_of[bins].astype(np.int32)
     missing = int(people[~there].sum())
     if (~there).any():
+        if gate.public and int(held.sum()) < gate.k:
+            return np.zeros(hierarchy.size, np.int32), [EVERYTHING]
         if gate.public and missing < gate.k:
-            place[~there] = len(labels) - 1
-            if missing:
-                labels[-1] += " or missing"
+            # With the last run that has anybody, which then has k people.
+            last = int(np.flatnonzero(np.bincount(run_of, weights=held))[-1])
+            place[~there] = last
+            labels[last] += " or missing" if missing else ""
         else:
             place[~there] = len(labels)
             labels.append(MISSING)
