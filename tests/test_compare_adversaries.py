@@ -56,6 +56,7 @@ def test_adversaries_that_cannot_be_served_are_all_told_at_once():
         ("knows-members", "k-k", "method.name"),
         ("knows-algorithm", "global-1-k", "method.name"),
         ("knows-algorithm", "hybrid", "method.variant"),
+        ("knows-members", "hybrid", "method.name"),
     ):
         with pytest.raises(PolicyError) as caught:
             policy(k=3, adversary=adversary, method=method)
@@ -101,6 +102,7 @@ def test_each_adversary_has_her_attack():
         ("linkage", "members"),
         ("algorithm-aware", None),
     ]
+    assert names(k=3, relocation={"budget": 0.1}, method="hybrid") == [("linkage", "some")]
     assert names(k=3, adversary="knows-distribution") == [("linkage", "members"), ("statistical", None)]
     assert names(presence=[0.0, 0.5]) == [("membership", None)]
 
@@ -118,6 +120,8 @@ def test_relocation_is_tried_only_as_far_as_the_policy_permits():
         ("statistical", False),
         ("rstat", False),
     ]
+    # Whom relocated rows fit cannot be told, so a notion about it cannot be verified.
+    assert [refused for _, refused in hybrids(relocation=budget, adversary="knows-members")] == [True, True]
     both = ["knows-algorithm", "knows-distribution"]
     assert hybrids(relocation=budget, adversary=both) == [("rstat", False)]
 

@@ -10,6 +10,7 @@ from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy.adversaries import ALPHA, DRAWN, RELOCATING, implied
+from shoal.policy.checks import option_types
 
 Options = Mapping[str, Any]
 
@@ -71,8 +72,9 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
     found: list[Planned] = []
     for name in methods:
         choices: list[Options] = list(_relocating(policy) if name in RELOCATING else OPTIONS.get(name, ({},)))
-        if name in ("bucketization", "slice-columns", "permute-generalize") and policy.privacy.k is not None:
-            choices = [{"k": policy.privacy.k}]
+        if policy.privacy.k is not None and "k" in option_types(METHODS[name]):
+            # Buckets of as many rows as the policy wants people to be among.
+            choices = [{**options, "k": policy.privacy.k} for options in choices]
         if name == "relocate":
             choices = [
                 {"base": base, **options} for base in ("mondrian", "agglomerative") for options in choices
@@ -144,7 +146,9 @@ def attempts(policy: Policy, method: str, options: Options) -> list[Attempt]:
     if "knows-some" in adversaries:
         found.append(Attempt("linkage", {"adversary": "some"}, True))
     if "knows-members" in adversaries or "knows-algorithm" in adversaries:
-        found.append(Attempt("linkage", {"adversary": "members"}, True))
+        # Where rows were relocated nobody can tell which assignments are complete; rows that fit can be counted.
+        knows = "some" if method in RELOCATING else "members"
+        found.append(Attempt("linkage", {"adversary": knows}, True))
     if "knows-algorithm" in adversaries and method == "ring":
         rings = {key: options[key] for key in ("partition", "order") if key in options}
         found.append(Attempt("algorithm-aware", rings, True))

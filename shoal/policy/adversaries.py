@@ -93,6 +93,7 @@ HELPLESS = {
 """Method -> adversaries whom it does not stop, whatever its options."""
 
 RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
+"""Methods that change cells outright."""
 DRAWN = ("randomized", "rstat")
 """Variants of relocation that cannot be run again."""
 ALPHA = 0.05
@@ -173,6 +174,12 @@ def adversary_problems(privacy: Privacy, method: MethodChoice | None) -> list[Pr
         if name in names:
             hint = "take auto, or see which methods do: `shoal compare`"
             found.append(Problem("method.name", f"{method.name} does not stop the adversary {name}", hint))
+    for name in ("knows-some", "knows-members") if method.name in RELOCATING else ():
+        if name in names:
+            message = "rows that were relocated fit people who do not own them, so that "
+            message += f"{ADVERSARIES[name].notion} cannot be verified"
+            hint = f"ask for k and relocation without {name}, or take another method"
+            found.append(Problem("method.name", message, hint))
     variant = method.options().get("variant", "deterministic")
     if method.name in RELOCATING and "knows-algorithm" in names and variant not in DRAWN:
         message = f"{method.name} moves rows by a fixed rule, which whoever knows it can run again"

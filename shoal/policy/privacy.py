@@ -31,6 +31,8 @@ class Diversity(Part):
     recursive: tuple[Annotated[Number, Field(gt=0)], Annotated[Whole, Field(ge=2)]] | None = None
     """`[c, l]`: the most frequent value occurs less than c times as often as the values from the l-th on
     together."""
+    slicing: Annotated[Number, Field(gt=1)] | None = None
+    """For sliced tables: over all buckets that a person may be in, no value is more likely than 1/l."""
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Diversity:
@@ -260,6 +262,10 @@ def _l(value: Diversity | dict[str, Diversity], sensitive: Sequence[str]) -> Ite
         if rule.recursive is not None:
             c, l = rule.recursive  # noqa: E741
             yield rules.RecursiveDiversity(c=c, l=l, **place)
+        if rule.slicing is not None:
+            from shoal.models.slicing_l import SlicingDiversity
+
+            yield SlicingDiversity(l=rule.slicing, **place)
 
 
 def _candidate_l(value: Diversity | dict[str, Diversity], sensitive: Sequence[str]) -> Iterator[Model]:
