@@ -11,6 +11,7 @@ from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.consistency import Consistency, People
 from shoal.errors import InfeasibleError, PolicyError, Problem, ShoalBug
 from shoal.methods.prices import Prices, price_list
+from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_type import KType
 from shoal.release import Release
 from shoal.requirements import Requirements
@@ -178,6 +179,8 @@ def _asked(requirements: Requirements, method: str, gives: tuple[str, ...]) -> i
             if model.name not in gives:
                 message = f"{method} gives {' and '.join(gives)}, but {model.name} is asked for"
                 problems.append(Problem("method.name", message, "take k-k or global-1-k"))
+        elif isinstance(model, HybridK | AlphaHybrid):
+            continue  # no cell is untrue
         elif model.name == "k-anonymity":
             message = f"{method} gives every row cells of its own, so its releases are not k-anonymous"
             hint = f'ask for privacy.notion = "{gives[-1]}", or take mondrian or agglomerative'

@@ -21,6 +21,7 @@ from shoal.methods.partition import (
     lexicographic_partition,
 )
 from shoal.methods.windows import check_shown, part_losses, windows
+from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
 from shoal.models.l_diversity import ProbabilisticDiversity
@@ -235,6 +236,8 @@ def _asked(requirements: Requirements) -> tuple[int, Spread | None]:
             k = max(k, model.k)
         elif isinstance(model, CandidateDiversity):
             spreads.append(Spread(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
+        elif isinstance(model, HybridK | AlphaHybrid):
+            continue  # no cell is untrue
         elif model.name == "k-anonymity":
             message = (
                 "ring shows different values in rows of one part, so its releases have no classes of k rows"
