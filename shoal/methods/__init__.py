@@ -28,6 +28,7 @@ METHODS: Registry[Method] = Registry(
         "bucketization": "shoal.methods.permuting:Bucketization",
         "anatomy": "shoal.methods.anatomy:Anatomy",
         "slice-columns": "shoal.methods.permuting:SliceColumns",
+        "slicing": "shoal.methods.slicing:Slicing",
         "permute-generalize": "shoal.methods.permute_generalize:PermuteGeneralize",
         "lexicographic": "shoal.methods.lexicographic:Lexicographic",
     },

@@ -25,6 +25,7 @@ MODELS: Registry[Model] = Registry(
         "global-1-k": "shoal.models.k_type:GlobalOneK",
         "probabilistic-k": "shoal.models.probabilistic_k:ProbabilisticK",
         "delta-presence": "shoal.models.delta_presence:DeltaPresence",
+        "slicing-l": "shoal.models.slicing_l:SlicingDiversity",
         "candidate-l": "shoal.models.probabilistic_k:CandidateDiversity",
     },
 )

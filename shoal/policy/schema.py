@@ -29,7 +29,7 @@ def json_schema() -> dict[str, Any]:
         method = method_kind(name)
         notes = field_notes(method)
         options = {
-            option: {**TypeAdapter(kind).json_schema(), "description": notes.get(option, "")}
+            option: {**_without_null(TypeAdapter(kind).json_schema()), "description": notes.get(option, "")}
             for option, kind in option_types(method).items()
         }
         then = {"properties": {"name": {"const": name}, **options}, "additionalProperties": False}

@@ -1,0 +1,82 @@
+"""Which columns belong together: groups of attributes by correlation, for slicing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoal.arrays import FloatMatrix, IntVector
+from shoal.table import CodedTable
+
+MOST_VALUES = 20
+"""Columns with more values are counted in so many runs of codes, about equally frequent."""
+
+
+def correlations(table: CodedTable) -> FloatMatrix:
+    """Return the mean-square contingency of each pair of columns, quasi-identifiers first: 0 for independent ones, 1
+    where one tells the other. A column of one value is independent of everything. O(rows x columns^2).
+    """
+    columns = [_binned(table.codes[:, j]) for j in range(len(table.attributes))]
+    columns += [_binned(table.sensitive_codes[:, j]) for j in range(len(table.sensitive))]
+    found = np.eye(len(columns))
+    for a in range(len(columns)):
+        for b in range(a):
+            found[a, b] = found[b, a] = contingency(columns[a], columns[b])
+    return found
+
+
+def contingency(one: IntVector, other: IntVector) -> float:
+    """Return the mean-square contingency of two coded columns: chi squared / rows / (fewer values - 1)."""
+    width = int(other.max(initial=0)) + 1
+    joint = np.bincount(one.astype(np.int64) * width + other, minlength=(int(one.max(initial=0)) + 1) * width)
+    shares = joint.reshape(-1, width) / len(one)
+    rows, columns = shares.sum(axis=1, keepdims=True), shares.sum(axis=0, keepdims=True)
+    shares, rows, columns = shares[rows[:, 0] > 0][:, columns[0] > 0], rows[rows > 0], columns[columns > 0]
+    fewer = min(len(rows), len(columns))
+    if fewer < 2:
+        return 0.0
+    expected = np.outer(rows, columns)
+    return float(((shares - expected) ** 2 / expected).sum() / (fewer - 1))
+
+
+def _binned(codes: IntVector) -> IntVector:
+    """Number the codes that occur; neighbours share a number where there are many."""
+    values, number, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    if len(values) <= MOST_VALUES:
+        return number.astype(np.int32)
+    middle = np.cumsum(counts) - counts / 2
+    run = np.minimum((middle * MOST_VALUES / len(codes)).astype(np.int64), MOST_VALUES - 1)
+    return np.unique(run, return_inverse=True)[1][number].astype(np.int32)
+
+
+def clustered(likeness: FloatMatrix, groups: int) -> list[list[int]]:
+    """Part columns into so many groups around medoids, by how much they tell of each other (k-medoids, PAM).
+
+    Ties go to the earlier column, so equal tables have equal groups. O(columns^3 x groups) a round.
+    """
+    distance = 1.0 - likeness
+    columns = len(distance)
+    groups = min(max(groups, 1), columns)
+    medoids: list[int] = []
+    while len(medoids) < groups:
+        rest = [j for j in range(columns) if j not in medoids]
+        medoids.append(min(rest, key=lambda j: (round(_cost(distance, [*medoids, j]), 12), j)))
+    while True:
+        swaps = [
+            sorted([*(m for m in medoids if m != out), into])
+            for out in medoids
+            for into in range(columns)
+            if into not in medoids
+        ]
+        best = min(swaps, key=lambda trial: (round(_cost(distance, trial), 12), trial), default=medoids)
+        if _cost(distance, best) >= _cost(distance, medoids) - 1e-12:
+            break
+        medoids = best
+    medoids.sort()
+    nearest = [m if m in medoids else min(medoids, key=lambda c: (distance[m, c], c)) for m in range(columns)]
+    return [[j for j in range(columns) if nearest[j] == m] for m in medoids]
+
+
+def _cost(distance: FloatMatrix, medoids: Sequence[int]) -> float:
+    return float(distance[:, list(medoids)].min(axis=1).sum())

@@ -1,0 +1,145 @@
+"""l-diversity of sliced tables: what do all buckets that a person may be in tell together? (Li et al. 2012.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import FloatVector, IntMatrix, IntVector
+from shoal.errors import PolicyError, Problem
+from shoal.models.base import GroupModel, Model, Verdict, number, plain
+from shoal.models.l_diversity import ProbabilisticDiversity
+from shoal.published import Published
+from shoal.table import CodedTable
+
+PIECE = 20_000
+"""People who are looked up at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlicingDiversity(Model):
+    """No sensitive value of anybody is more likely than 1/l, over all buckets that the person may be in.
+
+    A bucket is as likely as the product, over the groups of columns that were shuffled together, of the shares of its
+    rows that show the person's values there. Within a bucket a sensitive value is as likely as its share of the rows
+    that show the person's values in the quasi-identifiers beside it.
+    """
+
+    name: ClassVar[str] = "slicing-l"
+    summary: ClassVar[str] = (
+        "whoever weighs all buckets that a person may be in guesses the sensitive value rightly once in l"
+    )
+
+    column: int
+    """Which of the sensitive columns, from 0."""
+    column_name: str
+    """Its name, for people."""
+    l: float  # noqa: E741
+    """1 over the largest permitted chance."""
+
+    def __post_init__(self) -> None:
+        if not (self.l > 1 and np.isfinite(self.l)):
+            message = f"slicing l must be greater than 1, not {self.l}"
+            raise PolicyError([Problem("privacy.l", message, "it may be a fraction")])
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"slicing {number(self.l)}-diversity of {self.column_name}"
+
+    @property
+    def by_classes(self) -> GroupModel:
+        """If no value is more likely in any bucket, it is not over several buckets either."""
+        return ProbabilisticDiversity(l=self.l, column=self.column, column_name=self.column_name)
+
+    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+        """Judge the person whose value is most certain; without the original, the worst of all buckets."""
+        if published.rows == 0:
+            return Verdict(self.title, self.l, None, True, "nothing is published")
+        low, high = published.low, published.high
+        exact = low is not None and high is not None and np.array_equal(low, high)
+        if original is None or published.bucket_of is None or not exact:
+            judged = self.by_classes.verify(published, original)
+            why = "judged bucket by bucket, which is stricter" if published.bucket_of is not None else ""
+            detail = "; ".join(filter(None, (judged.detail, why)))
+            return Verdict(self.title, self.l, judged.reached, judged.holds, detail)
+        chances = likeliest(published, original, self.column)
+        worst = float(chances.max(initial=0.0))
+        outside = int((chances > 1 / self.l + 1e-9).sum())
+        detail = f"{outside:,} of {len(chances):,} people's values are likelier" if outside else ""
+        return Verdict(
+            self.title, self.l, plain(round(1 / worst, 12)) if worst else None, not outside, detail
+        )
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """Chances of at most 1/l need l values to sum to one."""
+        values, needed = int((table.sensitive_counts[self.column] > 0).sum()), int(np.ceil(self.l - 1e-9))
+        if values >= needed:
+            return None
+        return f"no release can satisfy {self.title}: it takes {needed:,} values, `{self.column_name}` has {values:,}"
+
+
+def likeliest(published: Published, original: CodedTable, column: int) -> FloatVector:
+    """Return, per row of the original, the chance of the likeliest value of a sensitive column; 0 for whoever fits no
+    bucket. Cells must be single values. O(pairs of distinct people and buckets that fit by one group of columns).
+    """
+    from shoal.kernels.grouping import distinct
+
+    assert published.low is not None
+    assert published.bucket_of is not None
+    shown = published.low[published.class_of]
+    person_of, first = distinct(original.codes)
+    people = original.codes[first]
+    together = published.together or tuple((j,) for j in range(shown.shape[1]))
+    place = -1 if published.sensitive_in is None else published.sensitive_in[column]
+    rows = pl.DataFrame({"b": published.bucket_of, "s": published.sensitive_codes[:, column]})
+    rows = rows.with_columns(size=pl.len().over("b"))
+    shares = []
+    values = []
+    beside = pl.repeat(0, len(rows), dtype=pl.Int32, eager=True)
+    for at, group in enumerate(together):
+        own, theirs = _numbered(shown, people, list(group))
+        counted = rows.with_columns(v=pl.Series(own)).group_by("v", "b").agg(pl.len() / pl.first("size"))
+        shares.append(counted.rename({"len": "f"}))
+        values.append(theirs)
+        if at == place:
+            beside = pl.Series(own)
+    beliefs = rows.with_columns(v=beside).with_columns(size=pl.len().over("v", "b"))
+    beliefs = beliefs.group_by("v", "b", "s").agg((pl.len() / pl.first("size")).alias("p"))
+    # The column group that leaves fewest buckets comes first.
+    order = sorted(range(len(shares)), key=lambda g: _pairs(shares[g], values[g]))
+    top = np.zeros(len(people))
+    for begin in range(0, len(people), PIECE):
+        part = np.arange(begin, min(begin + PIECE, len(people)))
+        fits = pl.DataFrame({"t": part}).with_columns(weight=1.0)
+        for step, g in enumerate(order):
+            fits = fits.with_columns(v=pl.Series(values[g]).gather(fits["t"]))
+            fits = fits.join(shares[g], on=["v"] if step == 0 else ["v", "b"])
+            fits = fits.with_columns(weight=pl.col("weight") * pl.col("f")).drop("v", "f")
+        fits = fits.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("t"))
+        nothing = pl.repeat(0, len(fits), dtype=pl.Int32, eager=True)
+        said = pl.Series(values[place]).gather(fits["t"]) if place >= 0 else nothing
+        fits = fits.with_columns(v=said).join(beliefs, on=["v", "b"])
+        found = fits.group_by("t", "s").agg((pl.col("weight") * pl.col("p")).sum().alias("p"))
+        found = found.group_by("t").agg(pl.col("p").max())
+        top[found["t"].to_numpy()] = found["p"].to_numpy()
+    return top[person_of]
+
+
+def _numbered(shown: IntMatrix, people: IntMatrix, columns: list[int]) -> tuple[IntVector, IntVector]:
+    """Number the combinations of values in some columns, of rows and of people alike."""
+    from shoal.kernels.grouping import distinct
+
+    both = np.asfortranarray(np.concatenate([shown[:, columns], people[:, columns]]))
+    number_of = distinct(both)[0]
+    return number_of[: len(shown)], number_of[len(shown) :]
+
+
+def _pairs(shares: pl.DataFrame, values: IntVector) -> int:
+    """How many pairs of people and buckets fit by one group of columns."""
+    shown = shares["v"].to_numpy()
+    most = int(max(values.max(initial=0), shown.max(initial=0))) + 1
+    return int(np.bincount(shown, minlength=most)[values].sum())
