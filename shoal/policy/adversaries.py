@@ -149,8 +149,13 @@ def derivation(privacy: Privacy) -> tuple[str, ...]:
     lines = []
     for name in implied(privacy):
         adversary = ADVERSARIES[name]
-        source = "named by the policy" if name in named else "whom the policy's requirements are about"
-        lines.append(f"{name}, {source}: {adversary.knows}. {adversary.because}")
+        if name in named:
+            lines.append(f"{name}, named by the policy: {adversary.knows}. {adversary.because}")
+            continue
+        line = f"{name}, whom the policy's requirements are about: {adversary.knows}. Releases are attacked as she would."
+        if adversary.notion is not None and privacy.notion in (None, "k-anonymity"):
+            line += " Named in privacy.adversary instead of k-anonymity, more methods may stop her."
+        lines.append(line)
     return tuple(lines)
 
 
