@@ -1882,3 +1882,15 @@ def neighbours_fit(degrees, low, high, start, other, room, by_high):
         left = dict(zip(other[a:b].tolist(), room[a:b].tolist(), strict=True))
         fits.append(bool(low[c] <= len(degrees) <= high[c]) and placed(left, degrees.tolist()))
     return np.array(fits, bool)
+
+
+def nearest_order(codes, starts, units, look):
+    order = []
+    for begin, end in pairwise(starts):
+        left = list(range(begin, end))
+        here = left[0]
+        while left:
+            apart = [sum(units[codes[at] != codes[here]]) for at in left[:look]]
+            here = left.pop(apart.index(min(apart)))
+            order.append(here)
+    return np.array(order, np.int32)

@@ -16,6 +16,8 @@ from shoal.encode import encode
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.frames.sets import elements_of, sets_as_text
 from shoal.kernels import ring as kernels
+from shoal.kernels.nearest import nearest_order
+from shoal.methods import METHODS
 from shoal.methods.diverse import Spread
 from shoal.methods.lexicographic import Lexicographic
 from shoal.methods.partition import Partition, by_domain, lexicographic_order, sorted_codes
@@ -129,6 +131,18 @@ def test_sort_by(codes, random):
     assert kernels.sort_by(codes, 7, order).tolist() == naive.sort_by(codes, 7, order).tolist()
 
 
+@given(
+    st.lists(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=9), min_size=1, max_size=3),
+    st.sampled_from([(1.0, 0.5, 0.25), (1.0, 1.0, 1.0), (0.0, 1.0, 0.5)]),
+    st.integers(1, 10),
+)
+def test_nearest_order(parts, units, look):
+    codes = np.array([row for part in parts for row in part], np.int32)
+    starts = np.cumsum([0, *map(len, parts)])
+    mine, twin = (f(codes, starts, np.array(units), look) for f in (nearest_order, naive.nearest_order))
+    assert mine.tolist() == twin.tolist()
+
+
 # --- the method -------------------------------------------------------------------------------------------
 
 
@@ -153,7 +167,7 @@ def test_every_cell_covers_its_owner_and_every_person_has_k_effective_matches(ta
         assert verdict.holds, verdict
 
 
-@given(tables(rows=st.integers(2, 14)), st.integers(2, 4), st.sampled_from(ORDERS[:3]))
+@given(tables(rows=st.integers(2, 14)), st.integers(2, 4), st.sampled_from(ORDERS))
 @settings(max_examples=40)
 def test_rings_never_lose_more_than_their_parts(table, k, order):
     """Lemma 2 of the paper."""
@@ -163,12 +177,44 @@ def test_rings_never_lose_more_than_their_parts(table, k, order):
     assert (part_losses(table, parts, widths) <= part_losses(table, parts, parts.sizes) + 1e-12).all()
 
 
-@pytest.mark.parametrize("partition", ["hilbert", "mondrian", "none"])
-@given(table=tables(rows=st.integers(3, 12)))
+@pytest.mark.parametrize("partition", ["hilbert", "mondrian", "agglomerative", "none"])
+@given(table=tables(rows=st.integers(3, 12)), order=st.sampled_from(ORDERS))
 @settings(max_examples=15)
-def test_other_partitions_feed_the_ring(partition, table):
-    release = Ring(partition=partition).anonymize(table, asked(3), Run.start(1))
+def test_other_partitions_feed_the_ring(partition, table, order):
+    method = Ring(partition=partition, order=order)
+    release = method.anonymize(table, asked(3), Run.start(1))
     assert MODELS["probabilistic-k"](k=3).verify(published_of(table, release), table).holds
+    parts, widths = method.rings(table, 3, None, asked(3), Run.start(1))
+    assert sorted(parts.order) == list(range(table.rows))
+    assert (widths == 3).all()
+    if partition in ("mondrian", "agglomerative"):
+        # The parts are the classes of the other method, whatever the order inside.
+        classes = METHODS[partition]().anonymize(table, asked(3, classes=True), Run.start(1)).region_of
+        mine = {frozenset(parts.order[a:b].tolist()) for a, b in pairwise(parts.starts)}
+        assert mine == {frozenset(np.flatnonzero(classes == own).tolist()) for own in set(classes.tolist())}
+
+
+@pytest.mark.parametrize("partition", ["mondrian", "agglomerative"])
+@given(table=tables(rows=st.integers(4, 12)))
+@settings(max_examples=15)
+def test_other_partitions_feed_diverse_rings(partition, table):
+    assume(np.bincount(table.sensitive_codes[:, 0]).max() * 2 <= table.rows)
+    requirements = asked(3, 2)
+    release = Ring(partition=partition).anonymize(table, requirements, Run.start(1))
+    published = published_of(table, release)
+    assert all(model.verify(published, table).holds for model in requirements.models)
+
+
+def test_the_nearest_order_goes_around_a_square():
+    """Four rows, two columns of two values: in order 00, 01, 10, 11 neighbours differ in 1, 2, 1 and 2 columns, and
+    in the order 00, 01, 11, 10 in one each."""
+    frame = pl.DataFrame({"a": ["0", "0", "1", "1"], "b": ["0", "1", "0", "1"]})
+    table = encode(frame, (ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi")))
+    lost = {}
+    for order in ("lexicographic", "nearest", "best"):
+        parts, widths = Ring(partition="none", order=order).rings(table, 2, None, asked(2), Run.start(1))
+        lost[order] = part_losses(table, parts, widths).sum()
+    assert lost == {"lexicographic": 6.0, "nearest": 4.0, "best": 4.0}
 
 
 @given(

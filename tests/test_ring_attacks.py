@@ -53,7 +53,7 @@ def table():
 
 
 @pytest.mark.parametrize("show", ["sets", "ranges"])
-@pytest.mark.parametrize("partition", ["none", "mondrian"])
+@pytest.mark.parametrize("partition", ["none", "mondrian", "agglomerative"])
 def test_the_draw_withstands_both(table, show, partition):
     published = published_by(table, partition=partition, show=show)
     aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(published, table, Run.start(2))

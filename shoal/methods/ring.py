@@ -32,7 +32,9 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 PARTITIONS = ("lexicographic", "hilbert", "mondrian", "agglomerative", "none")
-ORDERS = ("lexicographic", "hilbert", "fold", "best")
+ORDERS = ("lexicographic", "hilbert", "nearest", "fold", "best")
+LOOK = 256
+"""Rows among which the nearest order looks for the next; parts that mix values are smaller for most k."""
 EDGES = 1 << 23
 """Pairs of people and cells that are drawn between two looks at progress and interrupts."""
 ROOM = 1 << 27
@@ -62,8 +64,9 @@ class Ring(Method):
     """What cuts the table into parts: ``lexicographic`` as in the paper, another method (``hilbert``,
     ``mondrian``, ``agglomerative``), or ``none``: all rows in one ring."""
     order: str = "lexicographic"
-    """How rows stand in a ring: ``lexicographic``, ``hilbert``, ``fold`` (forth on every second row and back on
-    the others, so that the ends meet), or ``best``, per part the one of them that loses least."""
+    """How rows stand in a ring: ``lexicographic``, ``hilbert``, ``nearest`` (after each row the one that is most
+    like it), ``fold`` (forth on every second row and back on the others, so that the ends meet), or ``best``, per
+    part the one of them that loses least."""
     show: str = "sets"
     """``sets`` lists the values that occur, which loses least; ``ranges`` shows the smallest node or range."""
 
@@ -166,6 +169,12 @@ def _reordered(table: CodedTable, parts: Partition, order: str) -> Partition:
     part_of = np.full(table.rows, len(parts.sizes), np.int32)
     part_of[parts.order] = np.repeat(np.arange(len(parts.sizes), dtype=np.int32), parts.sizes)
     rows = sort_by(part_of, len(parts.sizes) + 1, base)[: len(parts.order)]
+    if order == "nearest":
+        from shoal.kernels.nearest import nearest_order
+
+        # What a cell loses by one more value of a column.
+        units = [a.weight / max(a.hierarchy.size - 1, 1) for a in table.attributes]
+        rows = rows[nearest_order(table.codes[rows], parts.starts, np.array(units), LOOK)]
     if order == "fold":
         begin, size = np.repeat(parts.starts[:-1], parts.sizes), np.repeat(parts.sizes, parts.sizes)
         at = np.arange(len(rows)) - begin
