@@ -37,7 +37,7 @@ RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
 EXCUSED = dict.fromkeys(
     ("mpalm", "spalm", "permute-generalize"),
     "needs a population beside the table, and rules about presence in it",
-)
+) | {"anatomy": "generalizes nothing, so that limits part nothing"}
 """Methods that take none of the questions asked here, and why."""
 
 TREE = {"United States": {"West Coast": {"California": ["San Diego", "Los Angeles"]}, "Midwest": {
