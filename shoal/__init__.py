@@ -22,12 +22,14 @@ if TYPE_CHECKING:
         ShoalError,
         ViolationError,
     )
+    from shoal.explaining import Explanation
+    from shoal.explaining.explain import explain
     from shoal.network.anonymize import NetworkResult, anonymize_network
     from shoal.network.judging import audit_network
     from shoal.pipeline import anonymize
     from shoal.policy import Policy
     from shoal.release import Release
-    from shoal.reporting import Report, report
+    from shoal.reporting.report import Report, report
     from shoal.results import Audit, Result
 
 # Imported when first asked for, so that `import shoal` and `shoal --help` cost nothing.
@@ -35,6 +37,7 @@ _PLACES = {
     "Audit": "shoal.results",
     "Comparison": "shoal.comparing",
     "DataError": "shoal.errors",
+    "Explanation": "shoal.explaining",
     "Exposure": "shoal.attacks",
     "HierarchyError": "shoal.errors",
     "InfeasibleError": "shoal.errors",
@@ -43,7 +46,7 @@ _PLACES = {
     "Policy": "shoal.policy",
     "PolicyError": "shoal.errors",
     "Release": "shoal.release",
-    "Report": "shoal.reporting",
+    "Report": "shoal.reporting.report",
     "Result": "shoal.results",
     "ShoalError": "shoal.errors",
     "ViolationError": "shoal.errors",
@@ -52,7 +55,8 @@ _PLACES = {
     "attack": "shoal.attacking",
     "audit": "shoal.auditing",
     "audit_network": "shoal.network.judging",
-    "report": "shoal.reporting",
+    "explain": "shoal.explaining.explain",
+    "report": "shoal.reporting.report",
     "compare": "shoal.comparing.compare",
 }
 
@@ -60,6 +64,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "DataError",
+    "Explanation",
     "Exposure",
     "HierarchyError",
     "InfeasibleError",
@@ -78,6 +83,7 @@ __all__ = [
     "audit",
     "audit_network",
     "compare",
+    "explain",
     "report",
 ]
 

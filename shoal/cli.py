@@ -18,7 +18,7 @@ from shoal import __version__
 from shoal.cli_attack import attack
 from shoal.cli_compare import compare
 from shoal.cli_network import network
-from shoal.cli_report import report
+from shoal.cli_report import explain, report
 from shoal.errors import OutputError, PolicyError, Problem, ShoalBug, ShoalError
 
 if TYPE_CHECKING:
@@ -377,6 +377,7 @@ main.add_command(attack)
 main.add_command(compare)
 main.add_command(network)
 main.add_command(report)
+main.add_command(explain)
 
 if __name__ == "__main__":
     main()

@@ -63,7 +63,7 @@ def report(
     """Report on a RELEASE as one HTML page: guarantees, attacks, risk, use. Exit code 5 if it violates its policy."""
     from shoal import frames, show
     from shoal.policy import Policy
-    from shoal.reporting import report as write
+    from shoal.reporting.report import report as write
 
     frames.check_writable(output, force=force, table=False)
     _all_different(output, release, original, policy_file, record)
@@ -106,3 +106,48 @@ def _all_different(output: Path, *others: Path | None) -> None:
     for other in others:
         if other is not None and os.path.realpath(output) == os.path.realpath(other):
             raise OutputError(f"{output} would replace {other}; choose another name")
+
+
+@click.command()
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Try nothing more after so long.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), help="Make the random choices, and so the answer, repeatable."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def explain(
+    data: Path,
+    policy_file: Path,
+    settings: tuple[str, ...],
+    seconds: float,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Say in words what each requirement of the POLICY costs on DATA, and what would help most.
+
+    Makes one release after another, with one thing relaxed at a time, and publishes none. Exit code 4 if no release
+    satisfies the policy as it is.
+    """
+    from shoal import show
+    from shoal.explaining.explain import explain as find_out
+    from shoal.policy import Policy
+
+    policy = Policy.read(policy_file)
+    policy = policy.override(settings) if settings else policy
+    with show.progress(quiet=as_json) as progress:
+        found = find_out(data, policy, seconds=seconds, seed=seed, progress=progress)
+    click.echo(json.dumps(found.summary(), indent=2) if as_json else str(found))
+    if not found.feasible:
+        raise click.exceptions.Exit(4)

@@ -1,0 +1,132 @@
+"""`explain`: run a policy, then run it again with one thing relaxed at a time, and say what each would win."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from shoal import frames
+from shoal.auditing import as_policy
+from shoal.errors import PolicyError, Problem
+from shoal.explaining.explanation import Cost, Explanation
+from shoal.explaining.relaxing import Relaxation, relaxations
+from shoal.explaining.trying import TimeIsUpError, Tried, attempt, explained_measure, until, without_column
+from shoal.frames import Frame
+from shoal.measures import MEASURES
+from shoal.policy import Policy
+from shoal.policy.adversaries import derivation
+from shoal.population import encode_with_population
+from shoal.run import Progress, Run, silent
+from shoal.table import CodedTable
+
+SECONDS = 60.0
+FIRST = 0.2
+"""Share of the progress bar that the policy itself gets."""
+
+
+def explain(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    population: Any = None,
+    seconds: float = SECONDS,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Explanation:
+    """Say why a release is as it is: what each requirement and each column costs, and what would help most.
+
+    Makes the release of the policy, and then one more for each requirement relaxed by a step, for each
+    quasi-identifier as if nobody could know it, and for another method or two; none is published. After `seconds`, what
+    is left is not tried; the release of the policy itself is always made. With a seed the answer is the same each time,
+    unless time is up. `str()` of the answer tells it in words.
+    """
+    if not seconds > 0:
+        raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}")])
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
+    chosen = as_policy(policy, keywords)
+    # One seed for all runs, so that they differ by what is relaxed and not by chance.
+    dice = secrets.randbits(128) if seed is None else seed
+    progress("read", 0.0)
+    frame = frames.read(source, chosen.read_options())
+    table = encode_with_population(frame, chosen, population)
+    measure = explained_measure(chosen)
+    weights = {attribute.name: attribute.weight for attribute in table.attributes}
+    own = until(float("inf"), progress, 0.02, FIRST)
+    base = attempt(table, chosen, measure, Run.start(dice, own), whole_weight=sum(weights.values()))
+    if "choice" in base.facts:
+        # What follows is about the method that was taken, not about choosing again and again.
+        options = dict(base.facts["options"])
+        chosen = chosen.with_method(str(base.facts["method"]), **options)
+    work = _Work(frame, table, population, measure, dice, progress, time.monotonic() + seconds)
+    return Explanation(
+        rows=table.rows,
+        method=chosen.method.name,
+        choice=str(base.facts.get("choice", "")),
+        derivation=derivation(chosen.privacy),
+        measure=measure,
+        loss=base.loss,
+        reasons=(base.reason,) if base.reason else (),
+        losses=base.losses,
+        weights=weights,
+        suppressed=base.suppressed,
+        classes=base.classes,
+        costs=tuple(work.costs(relaxations(chosen), base)),
+        seconds=seconds,
+    )
+
+
+class _Work:
+    """Trying all relaxations of one policy on one table, one after another."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        table: CodedTable,
+        population: Any,
+        measure: str,
+        seed: int,
+        progress: Progress,
+        deadline: float,
+    ) -> None:
+        self.frame, self.table, self.population, self.measure = frame, table, population, measure
+        self.seed, self.progress, self.deadline = seed, progress, deadline
+
+    def costs(self, found: list[Relaxation], base: Tried) -> Iterator[Cost]:
+        """Try each, and hold it against the release of the policy as it is."""
+        sign = 1.0 if MEASURES[self.measure].lower_is_better else -1.0
+        for place, relaxed in enumerate(found):
+            step = (1.0 - FIRST) / len(found)
+            begin = FIRST + place * step
+            won = None
+            try:
+                tried = self._try(relaxed, until(self.deadline, self.progress, begin, begin + step))
+            except TimeIsUpError:
+                tried = Tried(loss=None, reason="not tried: the time was up")
+            if tried.loss is not None and base.loss is not None:
+                won = sign * (base.loss - tried.loss)
+            yield Cost(
+                kind=relaxed.kind,
+                what=relaxed.what,
+                before=relaxed.before,
+                after=relaxed.after,
+                loss=tried.loss,
+                won=won,
+                reason=tried.reason,
+            )
+
+    def _try(self, relaxed: Relaxation, progress: Progress) -> Tried:
+        # The bar says "column: zip"; whoever has no time left is stopped here.
+        progress(relaxed.kind, 0.0)
+        table = self.table
+        if relaxed.kind == "column":
+            table = without_column(table, relaxed.what)
+        elif relaxed.what.startswith("limit of "):
+            table = encode_with_population(self.frame, relaxed.policy, self.population)
+        weight = sum(attribute.weight for attribute in self.table.attributes)
+        run = Run.start(self.seed, progress)
+        return attempt(table, relaxed.policy, self.measure, run, whole_weight=weight)

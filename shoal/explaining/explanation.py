@@ -1,0 +1,210 @@
+"""`Explanation`: what a release costs and why, as numbers and in words. Nothing about single people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.explaining.relaxing import Kind
+from shoal.measures import MEASURES
+from shoal.methods import METHODS
+from shoal.results import plain
+from shoal.show import number, printable
+
+SHARES = ("lm", "gcp", "precision")
+"""Measures that are shares of all information."""
+NOTHING = 1e-9
+WIDTH = 100
+"""Characters of a line."""
+MOST = 5
+"""How many remedies are named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What one step would bring: a requirement relaxed, a column published as it is, another method."""
+
+    kind: Kind
+    what: str
+    before: str
+    after: str
+    loss: float | None
+    """The loss of the release then; None where there is none, or where it was not tried."""
+    won: float | None
+    """How much better that is; below 0 where a search ended up worse. None where one of the two is not known."""
+    reason: str = ""
+    """Why it was not tried, or gave no release."""
+
+    @property
+    def words(self) -> str:
+        """Name the change in one line."""
+        return printable(f"{self.what}: {self.before} → {self.after}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Why a release of a table is as it is."""
+
+    rows: int
+    method: str
+    choice: str = ""
+    """How the method was chosen, where `auto` chose it."""
+    derivation: Sequence[str] = ()
+    """Whom the requirements are about, and why they stop them."""
+    measure: str
+    loss: float | None
+    """Of the release by the policy as it is; None where there is none."""
+    reasons: Sequence[str] = ()
+    """Why there is none."""
+    losses: Mapping[str, float] = field(default_factory=dict)
+    """Share of information lost per quasi-identifier (LM)."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    suppressed: int = 0
+    classes: int = 0
+    costs: Sequence[Cost] = ()
+    seconds: float = 60.0
+    """The time that was permitted for trying."""
+
+    @property
+    def feasible(self) -> bool:
+        """There is a release that satisfies the policy."""
+        return self.loss is not None
+
+    def of(self, kind: Kind) -> list[Cost]:
+        """Return the costs of a kind, those that bring most first, those that bring nothing last."""
+        own = [cost for cost in self.costs if cost.kind == kind]
+        return sorted(own, key=self._rank)
+
+    def best(self) -> list[Cost]:
+        """Return what would help, most first. Where there is no release, whatever would give one."""
+        helps = [
+            cost for cost in self.costs if cost.loss is not None and (cost.won is None or cost.won > NOTHING)
+        ]
+        return sorted(helps, key=self._rank)
+
+    def _rank(self, cost: Cost) -> tuple[bool, float]:
+        if cost.loss is None:
+            return True, 0.0
+        return False, -cost.won if cost.won is not None else self._turned(cost.loss)
+
+    def _turned(self, loss: float) -> float:
+        return loss if MEASURES[self.measure].lower_is_better else -loss
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for ``--json``. Numbers that do not exist are null."""
+        return {
+            "rows": self.rows,
+            "method": self.method,
+            "choice": self.choice,
+            "derivation": list(self.derivation),
+            "measure": self.measure,
+            "feasible": self.feasible,
+            "loss": plain(self.loss),
+            "reasons": list(self.reasons),
+            "losses": {name: plain(value) for name, value in self.losses.items()},
+            "suppressed": self.suppressed,
+            "classes": self.classes,
+            "costs": [{name: plain(value) for name, value in vars(cost).items()} for cost in self.costs],
+            "best": [cost.words for cost in self.best()[:MOST]],
+        }
+
+    def __str__(self) -> str:
+        """Tell it in words."""
+        parts = [self._head(), self._method(), self._requirements(), self._columns(), self._remedies()]
+        return "\n\n".join(part for part in parts if part)
+
+    def _head(self) -> str:
+        if not self.feasible:
+            return "\n".join(
+                [f"No release of these {self.rows:,} rows by {self.method} satisfies the policy:",
+                 *(_indented(line) for reason in self.reasons for line in reason.splitlines())]
+            )  # fmt: skip
+        left = f", {self.suppressed:,} of them left out" if self.suppressed else ""
+        return (
+            f"{self.rows:,} rows{left}, in {self.classes:,} classes by {self.method}. "
+            f"The release costs {self._amount(self.loss)} ({self.measure})."
+        )
+
+    def _method(self) -> str:
+        named = self.choice or f"The policy names {self.method}"
+        if self.method in METHODS:
+            kind = METHODS[self.method]
+            named += f". {self.method}: {kind.summary} ({kind.paper})"
+        lines = [f"{named}.", *self.derivation]
+        lines += [f"With {cost.after} instead: {self._outcome(cost)}." for cost in self.of("method")]
+        return "\n".join(["Why this method", *(_indented(line) for line in lines)])
+
+    def _requirements(self) -> str:
+        own = self.of("requirement")
+        if not own:
+            return ""
+        head = "What each requirement costs: one step less, and all else as it is"
+        return "\n".join([head, *self._listed(own)])
+
+    def _columns(self) -> str:
+        own = self.of("column")
+        if not own and not self.losses:
+            return ""
+        lines = ["What each column costs"]
+        if self.losses:
+            whole = sum(self.weights.get(name, 1.0) * loss for name, loss in self.losses.items())
+            for name, loss in sorted(self.losses.items(), key=lambda item: -item[1]):
+                part = self.weights.get(name, 1.0) * loss / whole if whole > 0 else 0.0
+                lines.append(
+                    f"  {printable(name)} loses {loss:.1%} of its information, {part:.0%} of the whole loss (lm)"
+                )
+        if own:
+            lines.append("  If nobody could know the column, so that it were published as it is:")
+            lines += [f"  {line}" for line in self._listed(own, names_only=True)]
+        return "\n".join(lines)
+
+    def _remedies(self) -> str:
+        found = self.best()[:MOST]
+        if not found:
+            return "What would help most\n  Nothing that was tried." if self.costs else ""
+        lines = ["What would help most"]
+        for place, cost in enumerate(found, start=1):
+            what = f"{printable(cost.what)} published as it is" if cost.kind == "column" else cost.words
+            lines.append(f"  {place}. {what} ({self._outcome(cost)})")
+        lines.append(
+            _indented(
+                "Every step but another method weakens a guarantee. A column may be published as it is only if nobody "
+                "could look it up elsewhere."
+            )
+        )
+        return "\n".join(lines)
+
+    def _listed(self, costs: Sequence[Cost], *, names_only: bool = False) -> list[str]:
+        names = [printable(cost.what) if names_only else cost.words for cost in costs]
+        width = max(len(name) for name in names)
+        return [f"  {name:<{width}}  {self._outcome(cost)}" for name, cost in zip(names, costs, strict=True)]
+
+    def _outcome(self, cost: Cost) -> str:
+        if cost.loss is None:
+            return printable(cost.reason.splitlines()[0]) if cost.reason else "no release"
+        if cost.won is None:
+            return f"a release, which costs {self._amount(cost.loss)}"
+        if abs(cost.won) <= NOTHING:
+            return f"wins nothing: {self._amount(cost.loss)}"
+        amount = self._amount(abs(cost.won), difference=True)
+        if cost.won > 0:
+            return f"wins {amount}: {self._amount(cost.loss)}"
+        if cost.kind == "method":
+            return f"loses {amount} more: {self._amount(cost.loss)}"
+        return f"wins nothing; the search itself ends up worse by {amount}"
+
+    def _amount(self, value: float | None, *, difference: bool = False) -> str:
+        if value is None:
+            return "unknown"
+        if self.measure in SHARES:
+            return f"{100 * value:.2f} points" if difference else f"{value:.2%}"
+        return number(value)
+
+
+def _indented(text: str) -> str:
+    """Break a long sentence into lines under a heading."""
+    return textwrap.fill(
+        printable(text), WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False
+    )

@@ -1,0 +1,101 @@
+"""One policy tried on a coded table: what the release loses, or why there is none. Nothing is kept of its rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.auditing import verify
+from shoal.errors import InfeasibleError, ShoalError
+from shoal.feasibility import explain as reasons_against
+from shoal.measures import MEASURES, CellMeasure, ClassMeasure, per_column
+from shoal.policy import Policy
+from shoal.publish import read_back, render
+from shoal.run import Progress, Run
+from shoal.table import CodedTable
+
+
+class TimeIsUpError(Exception):
+    """Raised inside a method, where leaving is safe, once there is no time left."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What became of one policy."""
+
+    loss: float | None
+    """By the measure that is explained; None where there is no release."""
+    reason: str = ""
+    """Why there is none."""
+    losses: Mapping[str, float] = field(default_factory=dict)
+    """Per quasi-identifier, by LM."""
+    suppressed: int = 0
+    classes: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def explained_measure(policy: Policy) -> str:
+    """Return the measure that costs are told in: the policy's, or LM where that one cannot steer a search."""
+    name = policy.utility.measure
+    return name if issubclass(MEASURES[name], CellMeasure | ClassMeasure) else "lm"
+
+
+def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_weight: float) -> Tried:
+    """Make a release, verify it, and measure it. As long as the method takes.
+
+    `whole_weight` is the weight of all quasi-identifiers of the policy that is explained: a column that is published as
+    it is loses nothing, but it still counts in the mean.
+    """
+    requirements = policy.requirements([attribute.name for attribute in table.sensitive])
+    try:
+        reasons = reasons_against(table, requirements)
+        if reasons:
+            raise InfeasibleError("\n".join(reasons))
+        release = policy.build_method().anonymize(table, requirements, run)
+        published = read_back(table, release, render(table, release))
+        failing = [verdict for verdict in verify(published, table, requirements) if not verdict.holds]
+    except ShoalError as error:
+        return Tried(loss=None, reason=str(error))
+    if failing:
+        return Tried(loss=None, reason=f"{failing[0].model} was not reached")
+    kind = MEASURES[measure]()
+    value = kind.value(published, table, requirements.k)
+    if isinstance(kind, CellMeasure) and not kind.total:
+        value *= sum(attribute.weight for attribute in table.attributes) / whole_weight
+    if not np.isfinite(value):
+        return Tried(loss=None, reason=f"{measure} cannot be measured on this release")
+    return Tried(
+        loss=float(value),
+        losses=per_column("lm", published, table),
+        suppressed=published.suppressed,
+        classes=published.classes,
+        facts=release.facts,
+    )
+
+
+def without_column(table: CodedTable, name: str) -> CodedTable:
+    """Return the table as if nobody could know this quasi-identifier."""
+    kept = [j for j, attribute in enumerate(table.attributes) if attribute.name != name]
+    population = table.population
+    return replace(
+        table,
+        attributes=tuple(table.attributes[j] for j in kept),
+        codes=np.asfortranarray(table.codes[:, kept]),
+        columns=tuple(column for column in table.columns if column != name),
+        population=None if population is None else np.asfortranarray(population[:, kept]),
+    )
+
+
+def until(deadline: float, progress: Progress, begin: float, end: float) -> Progress:
+    """Show the progress of one attempt as a part of the whole, and stop it once the time is up."""
+
+    def step(stage: str, share: float) -> None:
+        if time.monotonic() > deadline:
+            raise TimeIsUpError
+        progress(stage, begin + (end - begin) * min(max(share, 0.0), 1.0))
+
+    return step
