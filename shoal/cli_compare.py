@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from shoal.comparing import Comparison, Trial
 
-BAR = 24
+BAR = 20
 """Width of the longest bar of the frontier."""
 
 
@@ -158,7 +158,8 @@ def _frontier(console: Console, found: Comparison) -> None:
     for trial, value in zip(line, values, strict=True):
         bar = solid * max(1, round(BAR * value / (max(values) or 1)))
         name = escape(_named(trial).ljust(width))
-        console.print(f"  {name}  risk {trial.risk:7.2%}  {found.measure} {value:<8.4g} {bar}")
+        row = f"  {name}  risk {trial.risk:7.2%}  {found.measure} {value:<8.4g} {bar}"
+        console.print(row, soft_wrap=True)
 
 
 def _named(trial: Trial) -> str:

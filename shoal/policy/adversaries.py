@@ -152,7 +152,9 @@ def derivation(privacy: Privacy) -> tuple[str, ...]:
         if name in named:
             lines.append(f"{name}, named by the policy: {adversary.knows}. {adversary.because}")
             continue
-        line = f"{name}, whom the policy's requirements are about: {adversary.knows}. Releases are attacked as she would."
+        line = (
+            f"{name}, whom the policy's requirements are about: {adversary.knows}. Releases are attacked so."
+        )
         if adversary.notion is not None and privacy.notion in (None, "k-anonymity"):
             line += " Named in privacy.adversary instead of k-anonymity, more methods may stop her."
         lines.append(line)
