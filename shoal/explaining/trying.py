@@ -39,9 +39,10 @@ class Tried:
 
 
 def explained_measure(policy: Policy) -> str:
-    """Return the measure that costs are told in: the policy's, or LM where that one cannot steer a search."""
+    """Return the measure that costs are told in: the policy's, or LM where that one says nothing of cells or classes."""
     name = policy.utility.measure
-    return name if issubclass(MEASURES[name], CellMeasure | ClassMeasure) else "lm"
+    known = name == "classes" or issubclass(MEASURES[name], CellMeasure | ClassMeasure)
+    return name if known else "lm"
 
 
 def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_weight: float) -> Tried:
