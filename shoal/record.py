@@ -66,6 +66,8 @@ def make_card(
     if len(meanings) != len(summary["verdicts"]):
         raise ShoalBug("every verdict on a card needs a meaning")
     rows = summary["rows"]
+    # Methods that do not generalize say what they do instead.
+    words = {**PUBLISHED_AS, **summary.get("published_as", {})}
     return {
         "made_with": f"Shoal {__version__}",
         "made_on": datetime.now(UTC).date().isoformat(),
@@ -77,7 +79,7 @@ def make_card(
         "method": summary["method"],
         "levels": summary.get("levels"),
         "columns": [
-            {"name": name, "role": role, "published": PUBLISHED_AS[role], "loss": summary["losses"].get(name)}
+            {"name": name, "role": role, "published": words[role], "loss": summary["losses"].get(name)}
             for name, role in roles.items()
         ],
         "guarantees": [
@@ -90,6 +92,7 @@ def make_card(
             for verdict, meaning in zip(summary["verdicts"], meanings, strict=True)
         ],
         "measures": summary["measures"],
+        **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
         **_untrue(summary),
     }
 
@@ -148,6 +151,9 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         f"{'' if c['loss'] is None else format(c['loss'], '.1%')} |"
         for c in card["columns"]
     ]
+    if "shuffled_together" in card:
+        groups = "; ".join(", ".join(map(_cell, group)) for group in card["shuffled_together"])
+        lines += ["", f"Within buckets, each of these groups of columns was shuffled as a unit: {groups}."]
     if "cells_changed" in card:
         columns = ", ".join(
             f"{_cell(name)} {share:.2%}" for name, share in card["cells_changed_by_column"].items() if share

@@ -238,6 +238,7 @@ def test_two_files_there_and_back(folder):
     assert made == {"out.csv", "out-sensitive.csv", "card.md"}
     assert (folder / "out-sensitive.csv").read_text().startswith("bucket;disease;count\n")
     assert "disease" not in (folder / "out.csv").read_text()
+    assert "| disease | sensitive | as it is, in a table of its own |" in (folder / "card.md").read_text()
     for more in ((), ("--original", "data.csv"), ("--second", "out-sensitive.csv")):
         result, _ = run(folder, "audit", "out.csv", "-p", "policy.toml", *more, "--json")
         assert result.exit_code == 0, result.stderr

@@ -20,6 +20,7 @@ from shoal.methods.column_groups import clustered, contingency, correlations
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
 from shoal.models.slicing_l import SlicingDiversity, likeliest
 from shoal.publish import read_back, render
+from shoal.record import card_markdown
 from shoal.requirements import Requirements
 from shoal.run import Run
 from tests.rules import plain_rule
@@ -300,6 +301,9 @@ def test_audit_knows_the_groups_of_the_policy():
     assert report.holds
     assert report.verdicts[0].reached == pytest.approx(made.verdicts[0].reached)
     assert made.summary()["groups"] == [["zip"], ["age", "salary"]]
+    card = card_markdown(made.card)
+    assert "shuffled as a unit: zip; age, salary." in card
+    assert "| zip | quasi | as it is, shuffled within buckets |" in card
 
 
 POLICY = """

@@ -11,7 +11,7 @@ from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError, PolicyError, Problem
 from shoal.groups import group
 from shoal.methods.base import Shuffled
-from shoal.methods.permuting import Permuting, bucket_count, each_column, only_sensitive, own_cells
+from shoal.methods.permuting import SHUFFLED, Permuting, each_column, facts_of, only_sensitive, own_cells
 from shoal.models.alpha_k import AlphaK
 from shoal.models.l_diversity import Diversity
 from shoal.models.p_sensitive import PSensitive
@@ -63,7 +63,11 @@ class Anatomy(Permuting):
             shown_from=_sensitive_as_one(shuffle(table, bucket_of, run), len(table.attributes)),
             together=self.shuffled_together(table)[0],
             apart=True,
-            facts={"buckets": bucket_count(bucket_of)},
+            facts=facts_of(
+                bucket_of,
+                quasi=SHUFFLED if self.permute else "as it is",
+                sensitive="as it is, in a table of its own",
+            ),
         )
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:

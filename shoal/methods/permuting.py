@@ -29,6 +29,7 @@ PARTITIONERS = (
     "spalm",
 )
 """Methods whose classes may serve as buckets."""
+SHUFFLED = "as it is, shuffled within buckets"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +114,10 @@ def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatr
     return shown_from
 
 
-def bucket_count(bucket_of: IntVector) -> int:
-    """Return how many buckets there are; they are numbered from 0."""
-    return int(bucket_of.max(initial=-1)) + 1
+def facts_of(bucket_of: IntVector, *, quasi: str, sensitive: str, **more: Any) -> dict[str, Any]:
+    """Return what a method says of its work: how many buckets there are, and how columns are published."""
+    buckets = len(np.unique(bucket_of[bucket_of >= 0]))
+    return {"buckets": buckets, "published_as": {"quasi": quasi, "sensitive": sensitive}, **more}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +140,7 @@ class Bucketization(Permuting):
             bucket_of=bucket_of,
             shown_from=only_sensitive(table, bucket_of, run),
             together=self.shuffled_together(table)[0],
-            facts={"buckets": bucket_count(bucket_of)},
+            facts=facts_of(bucket_of, quasi="as it is", sensitive=SHUFFLED),
         )
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:
@@ -165,5 +167,5 @@ class SliceColumns(Permuting):
             table.codes,
             bucket_of=bucket_of,
             shown_from=each_column(table, bucket_of, run),
-            facts={"buckets": bucket_count(bucket_of)},
+            facts=facts_of(bucket_of, quasi=SHUFFLED, sensitive=SHUFFLED),
         )

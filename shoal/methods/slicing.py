@@ -13,7 +13,7 @@ from shoal.groups import Groups, Histograms
 from shoal.hierarchy import Hierarchy, Level
 from shoal.methods.base import Shuffled
 from shoal.methods.column_groups import clustered, correlations
-from shoal.methods.permuting import Permuting, bucket_count, own_cells, shuffled_within
+from shoal.methods.permuting import SHUFFLED, Permuting, facts_of, own_cells, shuffled_within
 from shoal.models.base import GroupModel, one_class
 from shoal.release import Release
 from shoal.requirements import Requirements
@@ -71,10 +71,12 @@ class Slicing(Permuting):
             shown_from=shown_from,
             together=together,
             sensitive_in=sensitive_in,
-            facts={
-                "buckets": bucket_count(bucket_of),
-                "groups": [[names[j] for j in group] for group in groups],
-            },
+            facts=facts_of(
+                bucket_of,
+                quasi=SHUFFLED,
+                sensitive=SHUFFLED,
+                groups=[[names[j] for j in group] for group in groups],
+            ),
         )
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:
