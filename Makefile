@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -36,6 +36,11 @@ lint: $(VENV)/dev
 
 bench: $(VENV)-bench/bench
 	@.venv-bench/bin/python -m benchmarks
+
+# The figures of the papers, and ours beside them; hours, not minutes. One alone: python -m experiments.hybrid
+EXPERIMENTS := hybrid p_sensitive network presence non_homogeneous k_type linkage
+experiments: $(VENV)/dev
+	@for name in $(EXPERIMENTS); do echo "experiments/$$name"; $(BIN)/python -m experiments.$$name || exit 1; done
 
 docs: $(VENV)/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -205,4 +205,6 @@ def _violations(failing: Sequence[Verdict]) -> str:
         + (f" ({verdict.detail})" if verdict.detail else "")
         for verdict in failing
     ]
+    if any(verdict.model.endswith("-presence") for verdict in failing):
+        lines.append("  spalm, mpalm, hybrid and permute-generalize look for bounds on presence; others only verify them")
     return "\n".join(["the release does not satisfy its policy, so it was not written", *lines])

@@ -13,6 +13,7 @@ from shoal.errors import InfeasibleError
 from shoal.measures.base import ClassMeasure
 from shoal.methods.base import Method
 from shoal.methods.lattice import Judge, Lattice, Rank, RollUp, infeasible, rank
+from shoal.methods.mapping_presence import PresenceRule
 from shoal.methods.mending import Mender
 from shoal.methods.relocation import Allowance, account, check_options, group_rules
 from shoal.release import Release
@@ -66,7 +67,8 @@ class Hybrid(Method):
         """
         rules = group_rules(requirements, self.measure)
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
-        return Search(table, rules, run, allowance, self.prune).best()
+        presence = PresenceRule.of(table, requirements, self.name)
+        return Search(table, rules, run, allowance, self.prune, presence).best()
 
 
 class Relocated(NamedTuple):
@@ -105,8 +107,9 @@ class Search:
         run: Run,
         allowance: Allowance,
         prune: bool = True,
+        presence: PresenceRule | None = None,
     ) -> None:
-        self.table, self.run, self.allowance = table, run, allowance
+        self.table, self.run, self.allowance, self.presence = table, run, allowance, presence
         self.lattice = Lattice(table)
         self.judge = Judge(table, requirements)
         self.prune = prune and self.judge.strict
@@ -219,7 +222,7 @@ class Search:
         done = self.relocate(rolled, index)
         dropped = int(done.after[~done.good].sum())
         judge.fewest = min(judge.fewest, dropped)
-        if not done.holds:
+        if not done.holds or not self._present(rolled, done):
             return Attempt(False, False, False, None)
         if isinstance(cost.measure, ClassMeasure):
             value = cost.measure.of_sizes(done.after[done.good], dropped, k)
@@ -227,6 +230,14 @@ class Search:
             value = cost.additive(levels) + self._difference(rolled, done)
         safe = dropped == 0 and not len(done.moves)
         return Attempt(True, safe, False, rank(value, dropped, levels))
+
+    def _present(self, rolled: RollUp, done: Relocated) -> bool:
+        """Whether bounds on presence, if any, hold for what is left after relocation and suppression."""
+        if self.presence is None:
+            return True
+        quasi = self.judge.rollups.quasi
+        nodes = np.stack([self.judge.rollups.codes(rolled.keys, j) for j in range(quasi)], axis=1)
+        return self.presence.holds(rolled.levels[:quasi], nodes, np.where(done.good, done.after, 0))
 
     def _difference(self, rolled: RollUp, done: Relocated) -> float:
         """What relocated and suppressed rows lose more than they would where they were."""
@@ -336,6 +347,9 @@ class Search:
         """What the best mapping loses that needs no relocation; None where there is none."""
         from shoal.methods.full_domain import FullDomain
 
+        if self.presence is not None:
+            # full-domain knows no population, so that its optimum need not be one under these bounds.
+            return None
         try:
             release = FullDomain().anonymize(self.table, self.judge.requirements, self.run)
         except InfeasibleError:
