@@ -433,3 +433,12 @@ def test_the_templates_are_part_of_the_package() -> None:
 
     names = {entry.name for entry in files("shoal.reporting").joinpath("templates").iterdir()}
     assert {"report.html", "report.css"} <= names
+
+
+def test_a_release_in_two_tables_is_reported(tmp_path: Path) -> None:
+    policy = shoal.Policy.from_keywords(**ROLES, l={"distinct": 2}, method="anatomy")
+    result = shoal.anonymize(people(), policy)
+    result.table.write_csv(tmp_path / "out.csv")
+    result.second.write_csv(tmp_path / "out-sensitive.csv")
+    for source in (result, tmp_path / "out.csv"):
+        assert Page(shoal.report(source, policy, original=people()).html).problems == []

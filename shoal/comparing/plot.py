@@ -17,7 +17,7 @@ WIDE = 12
 
 def frontier_svg(compared: Comparison) -> str:
     """Draw every release that satisfies the policy by its risk and its loss, and the frontier through the best."""
-    figure = _drawn(compared)
+    figure = frontier_figure(compared)
     target = io.StringIO()
     import matplotlib as mpl
 
@@ -32,7 +32,8 @@ def _shown(compared: Comparison) -> list[Trial]:
     return [t for t in compared.trials if t.holds and t.risk is not None and compared.loss(t) < infinite]
 
 
-def _drawn(compared: Comparison) -> Any:
+def frontier_figure(compared: Comparison) -> Any:
+    """Draw the frontier for whoever wants the figure itself."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 5.2), layout="constrained")

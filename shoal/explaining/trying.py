@@ -39,7 +39,7 @@ class Tried:
 
 
 def explained_measure(policy: Policy) -> str:
-    """Return the measure that costs are told in: the policy's, or LM where that one says nothing of cells or classes."""
+    """Return the measure that costs are told in: the policy's if it is about cells or classes, else LM."""
     name = policy.utility.measure
     known = name == "classes" or issubclass(MEASURES[name], CellMeasure | ClassMeasure)
     return name if known else "lm"

@@ -9,12 +9,10 @@ from typing import Any
 from shoal.attacking import attempt
 from shoal.attacks import Exposure
 from shoal.errors import ShoalError
+from shoal.policy.adversaries import RELOCATING
 from shoal.reporting.gate import Gate
 from shoal.reporting.subject import Subject
 from shoal.run import Progress, Run
-
-RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
-"""Methods that change cells outright."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

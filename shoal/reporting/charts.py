@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import FloatMatrix, FloatVector
 from shoal.reporting.bins import label
-from shoal.reporting.drawing import AFTER, BEFORE, NEUTRAL, canvas, svg_of
+from shoal.reporting.drawing import AFTER, BEFORE, NEUTRAL, canvas, drawing, svg_of
 from shoal.reporting.parts import Chart, Table
 
 if TYPE_CHECKING:
@@ -123,62 +123,37 @@ def matrices(key: str, title: str, names: Sequence[str], before: FloatMatrix, af
 
 def frontier(key: str, comparison: Comparison) -> Chart:
     """Draw what every release of a comparison loses, and how far the adversary gets with it."""
+    from shoal.comparing.plot import INK, frontier_figure
+
     title = "Risk and loss of the releases that were compared"
-    done = [
+    known = [
         trial for trial in comparison.trials if trial.risk is not None and np.isfinite(comparison.loss(trial))
     ]
+    good = [trial for trial in known if trial.withstands]
     best = comparison.frontier()
-    with canvas(WIDTH, 4.2) as figure:
-        plot = figure.add_subplot()
-        good = [trial for trial in done if trial.withstands]
-        _dots(plot, comparison, [t for t in done if not t.withstands], "x", NEUTRAL, "does not withstand")
-        _dots(plot, comparison, [t for t in good if t not in best], "o", NEUTRAL, "withstands")
-        _dots(plot, comparison, best, "D", AFTER, "on the frontier")
-        points = [(_value(comparison, trial), float(trial.risk or 0.0)) for trial in best]
-        plot.step([x for x, _ in points], [y for _, y in points], where="post", color=AFTER, lw=1)
-        for trial, point in zip(best, points, strict=True):
-            plot.annotate(label(titled(trial)), point, xytext=(5, 5), textcoords="offset points", size=8)
-        plot.set_xlabel(f"loss ({comparison.measure})")
-        plot.set_ylabel("people found by the adversary")
-        plot.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
-        figure.legend(loc="outside upper right", ncols=3)
-        words = (
-            f"{len(done):,} releases were compared, {len(good):,} withstand the adversary, and {len(best):,} are on "
-            "the frontier: no other has less risk for no more loss. " + _best_words(comparison)
-        )
-        svg = svg_of(figure, key, title, words)
+    chosen = comparison.best()
+    words = (
+        f"{len(known):,} releases were compared, {len(good):,} withstand the adversary, and {len(best):,} are on "
+        "the frontier: no other has less risk for no more loss. "
+    )
+    words += "" if chosen is None else f"The best by the policy's measure is {titled(chosen)}."
+    with drawing():
+        svg = svg_of(frontier_figure(comparison), key, title, words).replace(INK, "currentColor")
     rows = [
         (
-            titled(trial), f"{_value(comparison, trial):.4g}", f"{trial.risk:.4g}",
+            titled(trial), f"{trial.measures[comparison.measure]:.4g}", f"{trial.risk:.4g}",
             f"{trial.suppressed:,}", f"{trial.classes:,}",
-            "frontier" if trial in best else "withstands" if trial.withstands else "no",
+            "frontier" if trial in best else "yes" if trial.withstands else "no",
         )
-        for trial in sorted(done, key=comparison.loss)
+        for trial in sorted(known, key=comparison.loss)
     ]  # fmt: skip
     head = ("method", f"loss ({comparison.measure})", "risk", "rows left out", "classes", "withstands")
     return Chart(title, words, svg, Table(f"Numbers of the chart: {title}", head, rows))
 
 
-def _dots(
-    plot: Any, comparison: Comparison, trials: Sequence[Trial], marker: str, colour: str, words: str
-) -> None:
-    if trials:
-        x, y = [_value(comparison, trial) for trial in trials], [trial.risk for trial in trials]
-        plot.plot(x, y, marker, color=colour, label=words, linestyle="none")
-
-
-def _value(comparison: Comparison, trial: Trial) -> float:
-    return float(trial.measures[comparison.measure])
-
-
 def titled(trial: Trial) -> str:
     """Name a trial, with its k."""
     return trial.label if trial.k is None else f"{trial.label}, k = {trial.k}"
-
-
-def _best_words(comparison: Comparison) -> str:
-    best = comparison.best()
-    return "" if best is None else f"The best by the policy's measure is {titled(best)}."
 
 
 def _percent(plot: Any, largest: float) -> None:

@@ -47,14 +47,22 @@ SETTINGS: Any = {
 
 
 @contextmanager
-def canvas(width: float, height: float) -> Iterator[Figure]:
-    """Give an empty figure, in inches, that belongs to no window and no global state."""
+def drawing() -> Iterator[None]:
+    """Draw and save figures within this, so that they look alike whatever the user's own settings are."""
     import matplotlib
-    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         # A sign that the font here lacks is drawn by the reader's browser all the same.
         warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+@contextmanager
+def canvas(width: float, height: float) -> Iterator[Figure]:
+    """Give an empty figure, in inches, that belongs to no window and no global state."""
+    from matplotlib.figure import Figure
+
+    with drawing():
         yield Figure(figsize=(width, height), layout="constrained")
 
 

@@ -50,6 +50,7 @@ def report(
     record: Any = None,
     comparison: Comparison | str | Path | None = None,
     population: Any = None,
+    second: Any = None,
     edition: Literal["public", "private"] = "public",
     progress: Progress = silent,
     **keywords: Any,
@@ -58,8 +59,9 @@ def report(
 
     `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then more attacks can be tried,
     and no `record` is needed. `record` is the private run record or its path; without it, how the release was made is
-    not told. `comparison` is what `shoal.compare` returned, or its folder. The public edition tells nothing that
-    rests on fewer than k people; the private one names the rows that are most exposed, and tells about the run.
+    not told. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a release
+    in two. The public edition tells nothing that rests on fewer than k people; the private one names the rows that are
+    most exposed, and tells about the run.
     O(rows x columns) beside the attacks.
     """
     if edition not in EDITIONS:
@@ -70,7 +72,14 @@ def report(
     public = edition == "public"
     compared = _comparison(comparison)
     subject = read_subject(
-        source, chosen, original, record=record, population=population, public=public, progress=progress
+        source,
+        chosen,
+        original,
+        record=record,
+        population=population,
+        second=second,
+        public=public,
+        progress=progress,
     )
     attempts = try_all(subject, progress)
     progress("risk", 0.6)

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.methods import METHODS
 from shoal.plan import ColumnPlan
+from shoal.policy.adversaries import derivation
 from shoal.record import PUBLISHED_AS
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.charts import before_and_after
@@ -38,6 +39,9 @@ def asked(subject: Subject) -> Section:
             if policy.privacy.notion:
                 meaning += f", in the sense of {policy.privacy.notion}"
         rows.append((key, _words(value), meaning))
+    if policy.privacy.adversary:
+        names = ", ".join(policy.privacy.adversary)
+        rows.append(("adversary", names, "whom a release must withstand"))
     rows.append(
         ("suppression", f"{policy.utility.suppression:.2%}", "the share of rows that may be left out")
     )
@@ -60,6 +64,7 @@ def asked(subject: Subject) -> Section:
                 "A quasi-identifier is what others may know about a person. A sensitive column is what nobody should "
                 "learn. An identifier names people outright, and a plain column is published as it is."
             ),
+            *(Words(f"Whom the requirements are about: {line}") for line in derivation(policy.privacy)),
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal import frames
 from shoal.attacking import read_own
-from shoal.auditing import as_published, measure, verify
+from shoal.auditing import as_published, measure, read_release, verify
 from shoal.errors import DataError, PolicyError
 from shoal.models.base import Verdict
 from shoal.policy import Policy
@@ -77,13 +77,14 @@ def read_subject(
     *,
     record: Any,
     population: Any,
+    second: Any,
     public: bool,
     progress: Progress,
 ) -> Subject:
     """Read and judge a release: a file, a frame or a `Result`. O(rows)."""
     progress("read", 0.0)
     before = frames.read(original, policy.read_options())
-    rows = None if isinstance(source, Result) else frames.read(source, policy.read_options()).data
+    rows, in_two = (None, False) if isinstance(source, Result) else read_release(source, second, policy)
     progress("encode", 0.1)
     table = encode_with_population(before, policy, population)
     notes: list[str] = []
@@ -91,7 +92,7 @@ def read_subject(
         published = _own(source, table)
         rows = pl.DataFrame()
     else:
-        published, notes = as_published(rows, policy, table)
+        published, notes = as_published(rows, policy, table, in_buckets=in_two)
     requirements = policy.requirements([attribute.name for attribute in published.sensitive])
     papers = _record(source.record if record is None and isinstance(source, Result) else record)
     _fits(papers, table, before.digest)
@@ -128,7 +129,7 @@ def _own(result: Result, table: CodedTable) -> Published:
             f"the result was made from {len(result.release.region_of):,} rows, but the original has "
             f"{table.rows:,}: give the table that it was made from"
         )
-    return replace(read_own(result, table), together=result.release.together)
+    return read_own(result, table)
 
 
 def _record(given: Any) -> Mapping[str, Any] | None:
