@@ -206,5 +206,7 @@ def _violations(failing: Sequence[Verdict]) -> str:
         for verdict in failing
     ]
     if any(verdict.model.endswith("-presence") for verdict in failing):
-        lines.append("  spalm, mpalm, hybrid and permute-generalize look for bounds on presence; others only verify them")
+        lines.append(
+            "  bounds on presence: spalm, mpalm, hybrid and permute-generalize look for them, others do not"
+        )
     return "\n".join(["the release does not satisfy its policy, so it was not written", *lines])
