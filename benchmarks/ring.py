@@ -23,6 +23,8 @@ from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.samples import sample
 
+KS = (10, 20, 50, 100, 200, 500, 1000)
+
 
 def asked(method, k):
     name = "probabilistic-k" if method.name == "ring" else "k-anonymity"
@@ -40,6 +42,16 @@ def assignments():
         taken, _ = best(lambda: draw_assignments(starts, degrees, degrees, block, owner))  # noqa: B023
         rows = f"{starts[-1]:,} rows in rings of {np.diff(starts).min()} to {np.diff(starts).max()}"
         row(f"random assignment, k = {k}", target, seconds(taken), rows)
+
+
+def curve(rows=100_000):
+    """One ring of all rows, where k alone decides: the time per pair of a person and a cell should stay the same."""
+    starts, owner, block = np.array([0, rows], np.int64), np.empty(rows, np.int32), stream(Run.start(1))
+    for k in KS:
+        degrees = np.array([k])
+        taken, _ = best(lambda: draw_assignments(starts, degrees, degrees, block, owner), 2)  # noqa: B023
+        note = f"{taken / rows / k * 1e9:.0f} ns per pair"
+        row(f"random assignment, one ring of {rows:,}, k = {k:,}", "linear in k", seconds(taken), note)
 
 
 def search(method, rows, k, target, times=3, columns=3):
@@ -94,11 +106,9 @@ def main():
     search(Ring(), 500_000, 10, "1.5 s")
     search(Hilbert(), 500_000, 10, "2 s")
     search(Lexicographic(), 500_000, 10, "-")
-    for k in (10, 20, 50, 100, 200, 500, 1000):
+    for k in KS:
         search(Ring(), 100_000, k, "1.5 s" if k == 100 else "-")
-    # All rows in one ring of cells that differ: the lot is most of the work, and k alone decides.
-    for k in (10, 20, 50, 100, 200, 500, 1000):
-        search(Ring(partition="none"), 100_000, k, "-", times=2)
+    curve()
     if large:
         whole_process()
 

@@ -14,6 +14,11 @@ from shoal.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 
+MOST_RINGS = 0.5
+"""Share of rings that one turn may name: some look turned by chance, all do if they were."""
+TIMES_CHANCE = 2
+"""So many times the share that the lot gives the first guess raises alarm."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmAware(Attack):
@@ -21,6 +26,10 @@ class AlgorithmAware(Attack):
 
     For every ring she tries each of the k ways to turn it. Without any randomness the first way names everyone's
     row; with one common turn per ring, one of the ways names the whole ring.
+
+    People are at risk if the first way names more than 2/k of them, or one way more than half of the rings. Both
+    limits are ours. The lot names 1/k by chance, twice that is rare for 50 people and hardly ever seen with more;
+    and it lets rings of two different cells look turned, a minority, where one common turn gives all rings away.
     """
 
     name: ClassVar[str] = "algorithm-aware"
@@ -62,7 +71,7 @@ class AlgorithmAware(Attack):
             "rings_that_one_turn_names": share,
         }
         # Two cells per person leave only two ways to deal them out, whatever the draw.
-        exposed = self.k > 2 and (share > 0.5 or first > 2 / self.k)
+        exposed = self.k > 2 and (share > MOST_RINGS or first > TIMES_CHANCE / self.k)
         return Exposure(
             attack=self.name,
             adversary="knows the quasi-identifiers of everyone, and the method",

@@ -16,6 +16,9 @@ from shoal.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 
+TIMES_IDEAL = 2
+"""So many times the share of right guesses that chance alone gives raises alarm."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Corruption(Attack):
@@ -23,6 +26,10 @@ class Corruption(Attack):
 
     She drops every pair that no complete assignment contains any more; and she guesses that the whole ring was
     turned as far as the rows that she knows.
+
+    People are at risk who have fewer than k - q rows left, as the paper promises, or where more than 2/(k-1) of the
+    guesses are right. The latter limit is ours: a lot that tells nothing gives 1/(k-1), a good one up to 1.6 times
+    as much for a single pair because neighbours are tied to each other, and one common turn nearly 1.
     """
 
     name: ClassVar[str] = "corruption"
@@ -77,7 +84,7 @@ class Corruption(Attack):
             **{f"with_{entry['known']}_known": entry for entry in attempts},
         }
         # One known pair leaves k - 1 cells at best; two cells per person can only be dealt out by turning.
-        turned = self.k > 2 and worst > 2 / (self.k - 1)
+        turned = self.k > 2 and worst > TIMES_IDEAL / (self.k - 1)
         at_risk = short | (chances > 0.5) if turned else short
         return Exposure(
             attack=self.name,
