@@ -8,11 +8,13 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from shoal.kernels.assignment import draw_assignments
+from shoal.methods import ring
+from shoal.methods.partition import Partition
 from shoal.methods.ring import CONSTANTS, stream
 from shoal.run import Run
 from tests import naive
@@ -29,15 +31,23 @@ def draws(size, k, times, seed=7):
     return (local - np.arange(size)) % size
 
 
-@given(st.data())
+@st.composite
+def rings(draw):
+    """Sizes and degrees, and how many distances take part."""
+    sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=4))
+    degrees = [draw(st.integers(1, size)) for size in sizes]
+    return sizes, degrees, [draw(st.integers(1, degree)) for degree in degrees]
+
+
+# More than 32 choices: edges are paired span by span.
+@given(rings(), st.integers(0, 1000))
+@example(([100], [40], [40]), 1)
+@example(([70, 3, 66], [66, 2, 65], [66, 2, 34]), 2)
 @settings(max_examples=40)
-def test_the_kernel_draws_as_its_twin(data):
-    # From 33 on a ring has several spans of positions.
-    sizes = data.draw(st.lists(st.integers(1, 12) | st.integers(33, 80), min_size=1, max_size=3))
-    degrees = np.array([data.draw(st.integers(1, size)) for size in sizes])
-    sampled = np.array([data.draw(st.integers(1, degree)) for degree in degrees])
+def test_the_kernel_draws_as_its_twin(rings, seed):
+    sizes, degrees, sampled = (np.array(given_) for given_ in rings)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    block = stream(Run.start(data.draw(st.integers(0, 1000))))
+    block = stream(Run.start(seed))
     mine, twin = (np.empty(starts[-1], np.int32) for _ in range(2))
     block_of_twin = block.copy()
     draw_assignments(starts, degrees, sampled, block, mine)
@@ -132,3 +142,19 @@ def test_coins_alone_give_each_pair_its_exact_share(size, k, seed, monkeypatch):
             break
         script[-1] += 1
     assert set(chances.values()) == {Fraction(1, k)}
+
+
+@pytest.mark.parametrize(("room", "most"), [(1, 256), (4000 * 290, 290), (1 << 27, 300)])
+def test_a_ring_without_room_for_all_pairs_takes_some_distances(room, most, monkeypatch):
+    monkeypatch.setattr(ring, "ROOM", room)
+    whole = np.array([0, 4000], np.int64)
+    parts = Partition(np.arange(4000, dtype=np.int32), whole, whole)
+    used = set()
+    for seed in range(8):
+        owner = ring.assigned(parts, np.array([300]), np.array([True]), Run.start(seed))
+        assert sorted(owner) == list(range(4000))
+        found = set(((owner - np.arange(4000)) % 4000).tolist())
+        assert len(found) == most
+        used |= found
+    # Others are left out every time, and none beyond the 300 cells that cover a person ever occurs.
+    assert used == set(range(300))
