@@ -11,6 +11,7 @@ from shoal.comparing.trial import Trial
 COLOURS = ("#0b6e6e", "#c0582b", "#4a5aa8", "#8a6d00", "#8b3a6b", "#3b7d3b")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK = "#333333"
+GRID = "#e4e4e4"
 WIDE = 12
 """From this ratio on an axis is logarithmic."""
 
@@ -79,7 +80,7 @@ def _scaled(axes: Any, compared: Comparison, risks: list[float], values: list[fl
     )
     axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#e4e4e4", linewidth=0.6)
+    axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.margins(0.08, 0.1)
 

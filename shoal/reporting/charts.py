@@ -123,7 +123,7 @@ def matrices(key: str, title: str, names: Sequence[str], before: FloatMatrix, af
 
 def frontier(key: str, comparison: Comparison) -> Chart:
     """Draw what every release of a comparison loses, and how far the adversary gets with it."""
-    from shoal.comparing.plot import INK, frontier_figure
+    from shoal.comparing.plot import GRID, INK, frontier_figure
 
     title = "Risk and loss of the releases that were compared"
     known = [
@@ -138,7 +138,9 @@ def frontier(key: str, comparison: Comparison) -> Chart:
     )
     words += "" if chosen is None else f"The best by the policy's measure is {titled(chosen)}."
     with drawing():
-        svg = svg_of(frontier_figure(comparison), key, title, words).replace(INK, "currentColor")
+        svg = svg_of(frontier_figure(comparison), key, title, words)
+    # Its own colours are for white paper.
+    svg = svg.replace(INK, "currentColor").replace(GRID, f"{NEUTRAL}4d")
     rows = [
         (
             titled(trial), f"{trial.measures[comparison.measure]:.4g}", f"{trial.risk:.4g}",

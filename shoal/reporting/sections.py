@@ -64,7 +64,7 @@ def asked(subject: Subject) -> Section:
                 "A quasi-identifier is what others may know about a person. A sensitive column is what nobody should "
                 "learn. An identifier names people outright, and a plain column is published as it is."
             ),
-            *(Words(f"Whom the requirements are about: {line}") for line in derivation(policy.privacy)),
+            *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
         ),
     )
 

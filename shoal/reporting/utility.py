@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,6 +152,7 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
         "relative error", "question finds about",
     )  # fmt: skip
     means = [(name, f"{median:.1%}", f"{mean:.1%}") for name, median, mean in rows]
+    table = Table(chart.table.caption, ("question finds about", "median", "mean"), means)
     return Section(
         "questions",
         "Answers to counting questions",
@@ -160,15 +162,14 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
                 "region, were asked of the release and of the original. The release answers as if the rows of a class "
                 "were spread evenly over the values that it covers."
             ),
-            chart,
-            Table("Relative errors", ("question finds about", "median", "mean"), means),
+            replace(chart, table=table),
         ),
     )
 
 
 def compared(comparison: Comparison, *, public: bool) -> Section:
     """Show the frontier of a comparison. Why a method failed may name values, so the public does not learn it."""
-    parts: list[Part] = [Words(line) for line in comparison.derivation]
+    parts: list[Part] = []
     best = comparison.best()
     if best is not None:
         parts.append(
