@@ -39,10 +39,11 @@ def rings(draw):
     return sizes, degrees, [draw(st.integers(1, degree)) for degree in degrees]
 
 
-# More than 32 choices: edges are paired span by span.
+# With more than 32 choices, or more than 2,048 rows, edges are paired span by span.
 @given(rings(), st.integers(0, 1000))
 @example(([100], [40], [40]), 1)
 @example(([70, 3, 66], [66, 2, 65], [66, 2, 34]), 2)
+@example(([2080], [6], [2]), 3)
 @settings(max_examples=40)
 def test_the_kernel_draws_as_its_twin(rings, seed):
     sizes, degrees, sampled = (np.array(given_) for given_ in rings)
