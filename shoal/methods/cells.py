@@ -24,6 +24,8 @@ TURNS = 4
 """People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
 LOOK = 1000
 """How many of the people in a cell are tried at most as partners of its owner."""
+WORTH = 0.1
+"""Cells are gone through for cheaper ones until a round saves less than this share of what the first one saved."""
 
 
 @dataclass(eq=False)
@@ -73,13 +75,20 @@ class Cells:
         """Cell -> distinct row."""
         return np.repeat(np.arange(len(self.people.weight), dtype=np.int32), self.people.weight)
 
-    def widen(self, kernel: Any, stage: str, run: Run) -> None:
-        """Replace every row's cell by one that covers k people, by a kernel of `shoal.kernels.expansion`."""
+    def widen(self, kernel: Any, stage: str, run: Run, improve: bool = False) -> None:
+        """Replace every row's cell by one that covers k people, by a kernel of `shoal.kernels.expansion`.
+
+        To improve is to look for cheaper ones from there on.
+        """
         people = self.people
         low, high = people.codes.copy(), people.codes.copy()
         for begin in self._pieces(stage, run):
             end = min(begin + PIECE, len(low))
             kernel(people.codes, people.weight, *people.tree, self.prices, self.k, begin, end, low, high)
+        if improve:
+            # Nobody relies on any cell as yet.
+            enough = np.full(len(low), 2 * len(self.low) + self.k, np.int64)
+            self._refined(np.arange(len(low) + 1), low, high, enough, run)
         self.low, self.high = np.repeat(low, people.weight, axis=0), np.repeat(high, people.weight, axis=0)
         self.changed[:] = 0
 
@@ -98,6 +107,34 @@ class Cells:
                 self.prices, self.k, begin, end,
             )  # fmt: skip
         return grown
+
+    def refine(self, run: Run) -> None:
+        """Make cells cheaper while each covers k people and each person stays covered by k cells."""
+        self.changed[:] = self.people.weight
+        covered = self.graph().candidates
+        most = saved = self._refined(self.slots, self.low, self.high, covered, run, hand=True)
+        while saved > WORTH * most:
+            saved = self._refined(self.slots, self.low, self.high, covered, run, hand=True)
+
+    def _refined(
+        self,
+        slots: LongVector,
+        low: IntMatrix,
+        high: IntMatrix,
+        covered: LongVector,
+        run: Run,
+        hand: bool = False,
+    ) -> int:
+        from shoal.kernels.refining import refine
+
+        people, saved = self.people, 0
+        for begin in self._pieces("refine", run, PIECE // 10):
+            end = min(begin + PIECE // 10, len(slots) - 1)
+            saved += refine(
+                people.codes, people.weight, slots, low, high, covered, *people.tree, self.prices, self.k, hand,
+                begin, end,
+            )  # fmt: skip
+        return saved
 
     def join(self, run: Run) -> tuple[int, int]:
         """Let every person have k matches (in the spirit of algorithm 6). Returns how many cells grew, and the rounds.
@@ -164,9 +201,9 @@ class Cells:
         start = np.concatenate(([0], np.cumsum(np.bincount(who, minlength=len(self.people.weight)))))
         return start.astype(np.int64), by_region[at[np.argsort(who, kind="stable")]]
 
-    def _pieces(self, stage: str, run: Run) -> Any:
+    def _pieces(self, stage: str, run: Run, piece: int = PIECE) -> Any:
         rows = len(self.people.weight)
-        for begin in range(0, rows, PIECE):
+        for begin in range(0, rows, piece):
             run.progress(stage, begin / rows)
             yield begin
 

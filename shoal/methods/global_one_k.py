@@ -34,6 +34,8 @@ class GlobalOneK(Method):
     start: str = "k-k"
     """What to begin with: ``k-k`` (by expansion), ``expansion`` or ``nearest`` (raised to (k,k) first), or any
     method that makes k-anonymous releases, which are kept as they are."""
+    improve: bool = True
+    """Replace cells by cheaper ones before they grow, as long as they stay (k,k); not those of other methods."""
 
     def __post_init__(self) -> None:
         from shoal.methods import METHODS
@@ -47,11 +49,14 @@ class GlobalOneK(Method):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Each round is O(links) for the components, and O(links of the people who lack matches)."""
         cells = Cells.start(table, requirements, self.name, (*GIVES, "global-1-k"))
-        if self.start == "k-k" or self.start in STARTS:
-            widened(cells, "expansion" if self.start == "k-k" else self.start, run)
+        own = self.start == "k-k" or self.start in STARTS
+        if own:
+            widened(cells, "expansion" if self.start == "k-k" else self.start, run, self.improve)
         else:
             _started(cells, table, self.start, requirements, run)
         covered = cells.cover(run)
+        if own and self.improve:
+            cells.refine(run)
         joined, rounds = cells.join(run)
         return cells.release({"grown": covered + joined, "rounds": rounds})
 

@@ -15,11 +15,11 @@ from shoal.table import CodedTable
 PAPER = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
 
 
-def widened(cells: Cells, start: str, run: Run) -> None:
-    """Let every cell cover k people, by ``nearest`` or ``expansion``."""
+def widened(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
+    """Let every cell cover k people, by ``nearest`` or ``expansion``; improve them if asked to."""
     from shoal.kernels.expansion import expand, join_nearest
 
-    cells.widen(join_nearest if start == "nearest" else expand, start, run)
+    cells.widen(join_nearest if start == "nearest" else expand, start, run, improve)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,395 @@
+"""Cells that are replaced by cheaper ones, or that others relieve, as long as every row stays covered often enough.
+
+Rows and cells are those of kernels/covering.py. `people` bundles the rows: their codes, how many equal rows each stands
+for, and the tree over them: ``(codes, weight, first, last, skip, box)``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NEVER = 1 << 60
+NEAR = 256
+"""Rows around a cell of which a better one is made."""
+HEIRS = 16
+"""Rows that a cell hands over to others at most."""
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _price(j, low, high, bound, prices):
+    """Price of the smallest cell over ``[low, high]``, NEVER if there is none; or a bound for all cells over it."""
+    if prices.shape[j, 1] < 0:
+        size = prices.shape[j, 0]
+        at = prices.shape[j, 3] + low
+        end = prices.shape[j, 3] + size * prices.shape[j, 2]
+        while at < end:
+            if prices.high[at] >= high:
+                return prices.floor[at] if bound else prices.price[at]
+            at += size
+        return NEVER
+    if low == high:
+        return np.int64(0)
+    if high >= prices.shape[j, 1]:
+        return prices.shape[j, 5]
+    free = prices.shape[j, 4]
+    if prices.shape[j, 6] == 0:
+        return prices.place[free + high] - prices.place[free + low]
+    f = prices.rows[free + high + 1] - prices.rows[free + low]
+    if f == 0:
+        return np.int64(0)
+    bits = max(np.log2(f) - (prices.logs[free + high + 1] - prices.logs[free + low]) / f, 0.0)
+    if bound:
+        # Whatever is added, a share f / n of the rows is as uncertain as before.
+        return np.int64(bits * f / prices.rows[free + prices.shape[j, 0]] * prices.shape[j, 7])
+    return np.int64(np.rint(bits * prices.shape[j, 7]))
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _joined(low, high, other_low, other_high, bound, worst, prices):
+    """Price of a cell that takes in a range, or a bound for all cells over both; `worst` stands for all that cost more.
+
+    Given the ends of a box in turn, high before low, it takes in whatever is nearest in the box.
+    """
+    total = np.int64(0)
+    for j in range(len(low)):
+        total += _price(j, min(low[j], other_low[j]), max(high[j], other_high[j]), bound, prices)
+        if total >= worst:
+            return worst
+    return total
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _lift(j, first, last, prices):
+    """Return the smallest cell over a range in one column."""
+    if prices.shape[j, 1] < 0:
+        at = prices.shape[j, 3] + first
+        while prices.high[at] < last:
+            at += prices.shape[j, 0]
+        return prices.low[at], prices.high[at]
+    if first != last and last >= prices.shape[j, 1]:
+        return np.int32(0), np.int32(prices.shape[j, 0] - 1)
+    return np.int32(first), np.int32(last)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _take(code, low, high, prices):
+    """Let a cell take in a row, in place."""
+    for j in range(len(low)):
+        low[j], high[j] = _lift(j, min(low[j], code[j]), max(high[j], code[j]), prices)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _copy(from_low, from_high, low, high):
+    """Copy a cell. A loop, not slices: numba compiles far longer for those."""
+    for j in range(len(low)):
+        low[j], high[j] = from_low[j], from_high[j]
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _counted(low, high, change, covered, people, found):
+    """Count a cell in or out at all rows inside; return their list, longer if need be, and their number."""
+    codes, _weight, first, last, skip, box = people
+    columns = len(low)
+    used = 0
+    node = 0
+    while node < len(skip):
+        outside = False
+        for j in range(columns):
+            if box[node, j] > high[j] or box[node, columns + j] < low[j]:
+                outside = True
+                break
+        if outside:
+            node = skip[node]
+            continue
+        if skip[node] != node + 1:
+            node += 1
+            continue
+        for row in range(first[node], last[node]):
+            fits = True
+            for j in range(columns):
+                if codes[row, j] < low[j] or codes[row, j] > high[j]:
+                    fits = False
+                    break
+            if not fits:
+                continue
+            if used == len(found):
+                longer = np.empty(2 * used, np.int32)
+                for at in range(used):
+                    longer[at] = found[at]
+                found = longer
+            found[used] = row
+            used += 1
+            covered[row] += change
+        node = skip[node]
+    return found, used
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _around(low, high, limit, people, prices, found, away):
+    """List the rows with which a cell can cost less than `limit`, nearest first, and `NEAR` at most; return how many.
+
+    Near is what costs little together with the cell, by the bound for all cells over both.
+    """
+    codes, _weight, first, last, skip, box = people
+    columns = len(low)
+    used, worst = 0, limit
+    node = 0
+    while node < len(skip):
+        if _joined(low, high, box[node, columns:], box[node, :columns], True, worst, prices) >= worst:
+            node = skip[node]
+            continue
+        if skip[node] != node + 1:
+            node += 1
+            continue
+        for row in range(first[node], last[node]):
+            total = _joined(low, high, codes[row], codes[row], True, worst, prices)
+            if total >= worst:
+                continue
+            at = min(used, NEAR - 1)
+            while at > 0 and away[at - 1] > total:
+                found[at], away[at] = found[at - 1], away[at - 1]
+                at -= 1
+            found[at], away[at] = row, total
+            used = min(used + 1, NEAR)
+            if used == NEAR:
+                worst = away[NEAR - 1]
+        node = skip[node]
+    return used
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _enough(low, high, k, near, codes, weight):
+    """Whether at least k of the listed rows are inside a cell."""
+    found = np.int64(0)
+    for row in near:
+        fits = True
+        for j in range(len(low)):
+            if codes[row, j] < low[j] or codes[row, j] > high[j]:
+                fits = False
+                break
+        if fits:
+            found += weight[row]
+            if found >= k:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _next(j, side, wider, low, high, base_low, base_high, near, codes, prices):
+    """Return the next smaller range of a column that still covers the base, or the next wider one; the same: none.
+
+    Nodes of a tree have one side. A free range moves its low end (side 0) or its high end to a value of a listed row.
+    """
+    first, last = low[j], high[j]
+    if prices.shape[j, 1] < 0:
+        if side == 1:
+            return first, last
+        size = prices.shape[j, 0]
+        at = prices.shape[j, 3] + base_low[j]
+        end = prices.shape[j, 3] + size * prices.shape[j, 2]
+        while at < end:
+            node_low, node_high = prices.low[at], prices.high[at]
+            if node_low < low[j] or node_high > high[j]:
+                return (node_low, node_high) if wider else (first, last)
+            if not wider and node_high >= base_high[j] and (node_low > low[j] or node_high < high[j]):
+                first, last = node_low, node_high
+            at += size
+        return first, last
+    if side == 0 and not wider:
+        first = base_low[j]
+    if side == 1 and not wider:
+        last = base_high[j]
+    for row in near:
+        code = codes[row, j]
+        if side == 0 and code < low[j] and wider and (first == low[j] or code > first):
+            first = code
+        elif side == 0 and code > low[j] and not wider:
+            first = min(first, code)
+        elif side == 1 and code > high[j] and wider and (last == high[j] or code < last):
+            last = code
+        elif side == 1 and code < high[j] and not wider:
+            last = max(last, code)
+    return _lift(j, first, last, prices)
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, prices):
+    """Shrink a cell by the steps that save most, as long as k rows stay inside; not in the column `fixed`."""
+    while True:
+        best, column = np.int64(0), -1
+        best_low, best_high = low[0], high[0]
+        for j in range(len(low)):
+            if j == fixed or (low[j] == base_low[j] and high[j] == base_high[j]):
+                continue
+            old_low, old_high = low[j], high[j]
+            price = _price(j, old_low, old_high, False, prices)
+            for side in range(2):
+                first, last = _next(j, side, False, low, high, base_low, base_high, near, codes, prices)
+                saved = price - _price(j, first, last, False, prices)
+                if saved <= best:
+                    continue
+                low[j], high[j] = first, last
+                if _enough(low, high, k, near, codes, weight):
+                    best, column, best_low, best_high = saved, j, first, last
+                low[j], high[j] = old_low, old_high
+        if column < 0:
+            return
+        low[column], high[column] = best_low, best_high
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _traded(low, high, base_low, base_high, k, near, codes, weight, prices, try_low, try_high):
+    """Make a cell cheaper: tighten it, then widen a column and tighten the others, wherever that helps.
+
+    Returns the price of what it has become.
+    """
+    columns = len(low)
+    _tighten(low, high, base_low, base_high, -1, k, near, codes, weight, prices)
+    cost = _joined(low, high, low, high, False, NEVER, prices)
+    column, turns = 0, 0
+    while turns < columns:
+        turns += 1
+        for side in range(2):
+            wide_low, wide_high = low[column], high[column]
+            while turns > 0:
+                _copy(low, high, try_low, try_high)
+                try_low[column], try_high[column] = wide_low, wide_high
+                first, last = _next(
+                    column, side, True, try_low, try_high, base_low, base_high, near, codes, prices
+                )
+                if first == wide_low and last == wide_high:
+                    break
+                wide_low, wide_high = first, last
+                try_low[column], try_high[column] = first, last
+                _tighten(try_low, try_high, base_low, base_high, column, k, near, codes, weight, prices)
+                now = _joined(try_low, try_high, try_low, try_high, False, cost, prices)
+                if now < cost:
+                    cost, turns = now, 0
+                    _copy(try_low, try_high, low, high)
+        column = (column + 1) % columns
+    return cost
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _replaced(low, high, cost, base_low, base_high, k, people, prices, desk, near, away):
+    """Replace a cell by one over the base with k rows that costs less than `cost`, if one is found; return the price.
+
+    Two are tried: what becomes of the cell itself, and the base, grown by the rows that add least.
+    """
+    if _joined(base_low, base_high, base_low, base_high, False, cost, prices) >= cost:
+        return cost
+    codes, weight = people[0], people[1]
+    near = near[: _around(base_low, base_high, cost, people, prices, near, away)]
+    least = cost
+    _copy(low, high, desk[0], desk[1])
+    for turn in range(2):
+        while not _enough(desk[0], desk[1], k, near, codes, weight):
+            best, chosen = np.int64(NEVER), -1
+            for row in near:
+                total = _joined(desk[0], desk[1], codes[row], codes[row], False, best, prices)
+                if total >= best:
+                    continue
+                for j in range(len(low)):
+                    if codes[row, j] < desk[0, j] or codes[row, j] > desk[1, j]:
+                        best, chosen = total, row
+            if chosen < 0:
+                break
+            _take(codes[chosen], desk[0], desk[1], prices)
+        if _enough(desk[0], desk[1], k, near, codes, weight):
+            found = _traded(
+                desk[0], desk[1], base_low, base_high, k, near, codes, weight, prices, desk[2], desk[3]
+            )
+            if found < least:
+                least = found
+                _copy(desk[0], desk[1], low, high)
+        if turn == 0:
+            _copy(base_low, base_high, desk[0], desk[1])
+    return least
+
+
+@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+def _heir(v, slot, budget, slots, low, high, people, prices, near, away):
+    """Return the cell of a row near to row v, other than `slot`, that takes v in for the least, and what that costs."""
+    codes = people[0]
+    used = _around(codes[v], codes[v], np.int64(NEVER), people, prices, near, away)
+    best, chosen = budget, np.int64(-1)
+    for n in range(used):
+        for other in range(slots[near[n]], slots[near[n] + 1]):
+            own = _joined(low[other], high[other], low[other], high[other], False, NEVER, prices)
+            total = _joined(low[other], high[other], codes[v], codes[v], False, own + best, prices)
+            if other == slot or total >= own + best:
+                continue
+            for j in range(codes.shape[1]):
+                if codes[v, j] < low[other, j] or codes[v, j] > high[other, j]:
+                    best, chosen = total - own, other
+    return chosen, best
+
+
+@njit(cache=True, nogil=True)
+def refine(codes, weight, slots, low, high, covered, first, last, skip, box, prices, k, hand, begin, end):
+    """Replace cells of the rows `begin` to `end` by cheaper ones over their owners and k rows; return what is saved.
+
+    A row that no k other cells cover relies on a cell, and stays inside. With `hand`, a cell may also let go of all
+    such rows, where other cells take them in for less than that saves. `covered`, which counts the cells over each
+    row, is kept up to date. O(cells x rows around a cell x columns squared), times the steps that help.
+    """
+    columns = codes.shape[1]
+    people = (codes, weight, first, last, skip, box)
+    inside = np.empty(1024, np.int32)
+    others = np.empty(1024, np.int32)
+    near = np.empty(NEAR, np.int32)
+    away = np.empty(NEAR, np.int64)
+    desk = np.empty((8 + 2 * HEIRS, columns), np.int32)
+    base_low, base_high, old_low, old_high = desk[4], desk[5], desk[6], desk[7]
+    heirs = np.empty(HEIRS, np.int64)
+    saved = np.int64(0)
+    for u in range(begin, end):
+        for slot in range(slots[u], slots[u + 1]):
+            for turn in range(2 if hand else 1):
+                mine_low, mine_high = low[slot], high[slot]
+                cost = _joined(mine_low, mine_high, mine_low, mine_high, False, NEVER, prices)
+                _copy(mine_low, mine_high, old_low, old_high)
+                _copy(codes[u], codes[u], base_low, base_high)
+                inside, count = _counted(mine_low, mine_high, -1, covered, people, inside)
+                relying = 0
+                for n in range(count):
+                    if covered[inside[n]] < k and inside[n] != u:
+                        relying += 1
+                        if turn == 0:
+                            _take(codes[inside[n]], base_low, base_high, prices)
+                budget = np.int64(0)
+                if turn == 0 or relying:
+                    budget = cost - _replaced(
+                        mine_low, mine_high, cost, base_low, base_high, k, people, prices, desk, near, away
+                    )
+                others, _ = _counted(mine_low, mine_high, 1, covered, people, others)
+                moves = 0
+                for n in range(count if budget > 0 else 0):
+                    v = inside[n]
+                    # An heir may take in others on the way, so one is enough for each.
+                    if covered[v] >= k or budget <= 0:
+                        continue
+                    heir, growth = _heir(v, slot, budget, slots, low, high, people, prices, near, away)
+                    if heir < 0 or moves == HEIRS:
+                        budget = np.int64(-1)
+                        break
+                    budget -= growth
+                    heirs[moves] = heir
+                    _copy(low[heir], high[heir], desk[8 + 2 * moves], desk[9 + 2 * moves])
+                    moves += 1
+                    others, _ = _counted(low[heir], high[heir], -1, covered, people, others)
+                    _take(codes[v], low[heir], high[heir], prices)
+                    others, _ = _counted(low[heir], high[heir], 1, covered, people, others)
+                if budget > 0:
+                    saved += budget
+                    continue
+                for m in range(moves - 1, -1, -1):
+                    heir = heirs[m]
+                    others, _ = _counted(low[heir], high[heir], -1, covered, people, others)
+                    _copy(desk[8 + 2 * m], desk[9 + 2 * m], low[heir], high[heir])
+                    others, _ = _counted(low[heir], high[heir], 1, covered, people, others)
+                others, _ = _counted(mine_low, mine_high, -1, covered, people, others)
+                _copy(old_low, old_high, mine_low, mine_high)
+                others, _ = _counted(mine_low, mine_high, 1, covered, people, others)
+    return saved
