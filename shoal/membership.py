@@ -8,16 +8,24 @@ such sets are equally likely. A person's chance is the share of the sets that co
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatVector, IntMatrix, LongVector
+from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import DataError
 
-MOST_STATES = 1_000_000
+if TYPE_CHECKING:
+    from shoal.membership_count import Counted
+
+MOST_STATES = 4_000_000
 """States of the counting that are kept at once, over all steps, before it gives way to an estimate."""
+
+SECONDS = 1.0
+"""Time for what counting does not reach, per bucket."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +39,7 @@ class Membership:
     high: FloatVector
     """Upper end."""
     exact: BoolVector
-    """Chances that were counted or proven; the others are estimates."""
+    """Chances that were counted (up to rounding, of at most 1e-11) or proven; the others are estimates."""
     forced_in: BoolVector
     """Everybody of this tuple is certainly in."""
     forced_out: BoolVector
@@ -39,11 +47,36 @@ class Membership:
     undecided: BoolVector
     """Neither counting nor integer programming could tell, in the time given, whether anybody is certain."""
     sets: int | None
-    """Number of sets of people that fit; None where it was not counted."""
+    """Number of sets of people that fit; None where it was not counted, or is so large that floats were used."""
     people_in: tuple[int, ...] | None
     """Per tuple, the people of it over all sets that fit; ``chance = people_in / (multiplicity x sets)``."""
     states: int
     """States that the counting kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Open tuples of a bucket that share counts with each other and with no others, by numbers of their own."""
+
+    own: LongVector
+    """Their numbers in the bucket."""
+    counts_of: IntMatrix
+    """``[tuples, columns]`` which count each value belongs to; of columns that say the same one is left."""
+    people: LongVector
+    least: LongVector
+    """At least so many people of each tuple are in, as far as single counts tell."""
+    most: LongVector
+    wanted: LongVector
+    """What the counts leave for these tuples."""
+    size: int
+    """How many of their people are in."""
+
+    def lacking(self, inside: LongVector) -> LongVector:
+        """Return what a set of people, given by tuple, lacks of each count."""
+        left = self.wanted.copy()
+        for j in range(self.counts_of.shape[1]):
+            left -= np.bincount(self.counts_of[:, j], inside, len(left)).astype(np.int64)
+        return left
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +98,14 @@ def membership(
     *,
     limit: int = MOST_STATES,
     random: np.random.Generator | None = None,
-    seconds: float = 10.0,
+    seconds: float = SECONDS,
 ) -> Membership:
     """Return the chance of everybody who could be in a bucket.
 
     `tuples` are the distinct combinations of values of the population's people, by column; `people` says how many
     have each; ``published[j][v]`` is how often value v is shown in column j. Counts exactly as long as `limit` states
     are enough; otherwise people who are certainly in or out are still found exactly, by integer programming, and the
-    rest is estimated by a random walk for which `random` is needed. `seconds` limits that second way.
+    rest is estimated by random walks for which `random` is needed. `seconds` limits that second way.
 
     Bounds are propagated first, so people who are forced by a single count cost nothing, and parts that have no value
     in common are counted apart. O(states x columns) for the counting.
@@ -81,51 +114,109 @@ def membership(
     low, high = propagated(bucket)
     fixed = low == high
     sets = math.prod(math.comb(int(c), int(x)) for c, x in zip(people[fixed], low[fixed], strict=True))
-    states = 0
-    count = len(people)
+    states, whole = 0, True
+    integers: list[tuple[int, list[int], LongVector]] = []
+    answer = _Answer(low, bucket.people)
     parts = _parts(bucket, low, high)
-    exact = np.ones(count, np.bool_)
-    expected = low / people
-    numbers: list[tuple[int, list[int], LongVector]] = []
-    for part in parts:
+    # Small parts first: if the states do not last for all, they last for most.
+    for number, own in enumerate(sorted(parts, key=len)):
         found = None
-        if limit - states > 0:
+        if limit > states:
             from shoal.membership_count import counted
 
-            found = counted(bucket, low, high, part, limit - states)
+            found = counted(bucket, low, high, own, limit - states)
         if found is None:
-            exact[part] = False
+            share = (seconds - answer.spent) / (len(parts) - number)
+            answer.estimate(part_of(bucket, low, high, own), random, share)
+            whole = False
             continue
-        ways, used, kept = found
-        if ways == 0:
-            raise no_fit()
-        states += kept
-        sets *= ways
-        expected[part] = [
-            (int(low[t]) * ways + n) / (int(people[t]) * ways) for t, n in zip(part, used, strict=True)
-        ]
-        numbers.append((ways, used, part))
-    if not exact.all():
-        from shoal.membership_estimate import estimated
-
-        return estimated(bucket, low, high, exact, expected, states, random, seconds)
+        states += found.states
+        answer.count(own, low, high, found)
+        if found.ways is None or found.used is None:
+            whole = False
+            continue
+        sets *= found.ways
+        integers.append((found.ways, found.used, own))
+    if not whole:
+        return answer.membership(None, None, states)
     inside = [int(value) * sets for value in low]
-    for ways, used, part in numbers:
-        for t, n in zip(part, used, strict=True):
+    for ways, used, own in integers:
+        for t, n in zip(own, used, strict=True):
             inside[t] += n * (sets // ways)
-    chance = np.array([n / (int(c) * sets) for n, c in zip(inside, people, strict=True)])
-    return Membership(
-        chance=chance,
-        low=chance,
-        high=chance,
-        exact=exact,
-        forced_in=np.array([n == int(c) * sets for n, c in zip(inside, people, strict=True)], np.bool_),
-        forced_out=np.array([n == 0 for n in inside], np.bool_),
-        undecided=np.zeros(count, np.bool_),
-        sets=sets,
-        people_in=tuple(inside),
-        states=states,
-    )
+    return answer.membership(sets, tuple(inside), states)
+
+
+class _Answer:
+    """What is known of the people of a bucket, part by part."""
+
+    def __init__(self, low: LongVector, people: LongVector) -> None:
+        self.people = people
+        self.chance = low / people
+        self.low, self.high = self.chance.copy(), self.chance.copy()
+        self.exact = np.ones(len(low), np.bool_)
+        self.forced_in, self.forced_out = low == people, low == 0
+        self.undecided = np.zeros(len(low), np.bool_)
+        self.spent = 0.0
+
+    def count(self, own: LongVector, low: LongVector, high: LongVector, found: Counted) -> None:
+        """Take in a part that was counted. Whether somebody is certain is not told by a rounded division."""
+        people = self.people[own]
+        self.forced_in[own] = found.all_ & (high[own] == people)
+        self.forced_out[own] = found.none & (low[own] == 0)
+        if found.ways is None or found.used is None:
+            chance = np.clip((low[own] + found.share) / people, 0.0, 1.0)
+        else:
+            ways = found.ways
+            chance = np.array(
+                [
+                    (int(x) * ways + n) / (int(c) * ways)
+                    for x, n, c in zip(low[own], found.used, people, strict=True)
+                ]
+            )
+        chance[self.forced_in[own]] = 1.0
+        self.chance[own] = self.low[own] = self.high[own] = chance
+
+    def estimate(self, part: Part, random: np.random.Generator | None, seconds: float) -> None:
+        """Find who is certain in a part that was not counted, and estimate the others."""
+        from shoal.membership_certain import Certain
+
+        start = time.monotonic()
+        own = part.own
+        nobody = np.zeros(len(own), np.bool_)
+        chance, low, high = np.full(len(own), np.nan), np.zeros(len(own)), np.ones(len(own))
+        if random is None:
+            sure = Certain(part, nobody, nobody, seconds)
+        else:
+            from shoal.membership_estimate import walked
+
+            found = walked(part, random, seconds / 2)
+            chance, low, high = found.chance, found.low, found.high
+            left = seconds - (time.monotonic() - start)
+            sure = Certain(part, found.seen_in, found.seen_out, left)
+            sure.by_walking(found.sets, random)
+        sure.by_programming()
+        forced_in, forced_out, undecided = sure.proven_in, sure.proven_out, sure.unknown
+        for certain, value in ((forced_in, 1.0), (forced_out, 0.0)):
+            chance, low, high = (np.where(certain, value, old) for old in (chance, low, high))
+        self.chance[own], self.low[own], self.high[own] = chance, low, high
+        self.forced_in[own], self.forced_out[own], self.undecided[own] = forced_in, forced_out, undecided
+        self.exact[own] = forced_in | forced_out
+        self.spent += time.monotonic() - start
+
+    def membership(self, sets: int | None, people_in: tuple[int, ...] | None, states: int) -> Membership:
+        """Return all of it."""
+        return Membership(
+            chance=self.chance,
+            low=self.low,
+            high=self.high,
+            exact=self.exact,
+            forced_in=self.forced_in,
+            forced_out=self.forced_out,
+            undecided=self.undecided,
+            sets=sets,
+            people_in=people_in,
+            states=states,
+        )
 
 
 def no_fit() -> DataError:
@@ -196,6 +287,33 @@ def _parts(bucket: Bucket, low: LongVector, high: LongVector) -> list[LongVector
     _, label = connected_components(coo_array((np.ones(len(rows)), (rows, ends)), shape=(size, size)), False)
     own = label[: len(open_)]
     return [open_[own == value] for value in np.unique(own)]
+
+
+def part_of(bucket: Bucket, low: LongVector, high: LongVector, own: LongVector) -> Part:
+    """Take one part out of a bucket: what is decided elsewhere is taken off the counts. O(tuples x columns)."""
+    decided = np.where(low < high, 0, low)
+    left = bucket.wanted.copy()
+    for j in range(bucket.bound_of.shape[1]):
+        left -= np.bincount(bucket.bound_of[:, j], decided, len(left)).astype(np.int64)
+    columns: dict[bytes, IntVector] = {}
+    wanted: list[LongVector] = []
+    counts = 0
+    for j in range(bucket.bound_of.shape[1]):
+        used, first, number = np.unique(bucket.bound_of[own, j], return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))[number].astype(np.int32)
+        if rank.tobytes() not in columns:
+            columns[rank.tobytes()] = rank + counts
+            wanted.append(left[used[np.argsort(first)]])
+            counts += len(used)
+    return Part(
+        own=own,
+        counts_of=np.ascontiguousarray(np.stack(list(columns.values()), axis=1).astype(np.int32)),
+        people=bucket.people[own],
+        least=low[own],
+        most=high[own],
+        wanted=np.concatenate(wanted),
+        size=int(wanted[0].sum()),
+    )
 
 
 def bits_for(value: int) -> int:

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import IntVector, LongVector
-from shoal.membership import Bucket, binomials, bits_for
+from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.membership import Bucket, binomials, bits_for, no_fit
 
 Words = NDArray[np.uint64]
 BUDGETS = (20_000, 200_000)
 """An order of tuples that needs few states is looked for with these budgets before the whole limit is spent."""
-ORDERS = 4
-"""Orders that are tried under the small budgets."""
+A_DECADE = 0.45
+"""Ten times the states decide about this share of the tuples more, at best; a limit out of reach is not tried."""
+INTEGERS = 2_000_000
+"""States times primes up to which numbers are kept as integers; beyond, as floats whose rounding is bounded."""
+LARGEST_FLOAT = 1 << 1000
+"""Numbers between 1 and this are floats without over- or underflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """One part of a bucket, counted."""
+
+    ways: int | None
+    """Sets of people that fit; None where only floats were computed."""
+    used: list[int] | None
+    """Per tuple, people beyond the least over all these sets."""
+    share: FloatVector
+    """Per tuple, people beyond the least in an average set."""
+    none: BoolVector
+    """Per tuple: no set has anybody beyond the least. Exact also with floats."""
+    all_: BoolVector
+    """Per tuple: every set has the most."""
+    states: int
 
 
 @dataclass(eq=False)
@@ -29,6 +50,8 @@ class _Problem:
     wanted: LongVector
     most: LongVector
     weights: list[list[int]]
+    most_ways: int
+    """No more sets of people fit."""
     word: LongVector = field(init=False)
     shift: Words = field(init=False)
     mask: Words = field(init=False)
@@ -72,34 +95,44 @@ def _problem(bucket: Bucket, low: LongVector, high: LongVector, part: LongVector
                 wanted.append(int(left[bound]))
             number[bound] = members[own]
     columns = number[rows]
+    weights = [binomials(int(bucket.people[t]), int(low[t]), int(high[t])) for t in part]
+    most_ways = math.prod(sum(own) for own in weights)
+    if rows.shape[1]:
+        size = int(low[part].sum()) + int(left[np.unique(rows[:, 0])].sum())
+        most_ways = min(most_ways, math.comb(int(bucket.people[part].sum()), size))
     return _Problem(
         bound_of=[np.unique(row) for row in columns],
         columns=columns,
         wanted=np.array(wanted, np.int64),
         most=high[part] - low[part],
-        weights=[binomials(int(bucket.people[t]), int(low[t]), int(high[t])) for t in part],
+        weights=weights,
+        most_ways=most_ways,
     )
 
 
 def counted(
     bucket: Bucket, low: LongVector, high: LongVector, part: LongVector, limit: int
-) -> tuple[int, list[int], int] | None:
+) -> Counted | None:
     """Count the ways to meet all counts of one part, and per tuple the people beyond `low` over all ways.
 
-    None where more than `limit` states would be needed. O(states x columns) with compiled hashing; integers are exact:
-    they are computed modulo as many primes as a bound on their size asks for, and put together again.
+    None where more than `limit` states would be needed, or it looks so after a few. O(states x columns) with compiled
+    hashing.
     """
     problem = _problem(bucket, low, high, part)
     orders = _orders(problem)
-    for budget in (*(b for b in BUDGETS if b < limit), limit):
-        for order in orders[: 1 if budget == limit and len(orders) > 1 and limit > BUDGETS[-1] else ORDERS]:
-            sides = _two_sided(problem, order, budget)
+    for budget, tried in ((BUDGETS[0], 3), (BUDGETS[1], 2), (limit, 1)):
+        budget = min(budget, limit)
+        reached: list[int] = []
+        for order in orders[:tried]:
+            sides, decided = _two_sided(problem, order, budget)
             if sides is not None:
-                total, people, states = _solved(problem, order, sides)
-                back = [0] * len(order)
-                for place, t in enumerate(order):
-                    back[t] = people[place]
-                return total, back, states
+                return _solved(problem, order, sides)
+            reached.append(decided)
+        best = np.argsort(np.negative(reached), kind="stable")
+        orders = [orders[i] for i in best]
+        hoped = reached[best[0]] / len(part) + A_DECADE * math.log10(limit / budget)
+        if budget == limit or hoped < 1.0:
+            return None
     return None
 
 
@@ -137,18 +170,25 @@ def _greedy(problem: _Problem, opening: float) -> IntVector:
 
 @dataclass(eq=False)
 class _Side:
-    """Tuples decided from one end: the states after each, and how one leads to the next."""
+    """Tuples decided from one end: how many states there are after each, and how one leads to the next."""
 
-    layers: list[Words]
+    states: Words
+    """After the last tuple."""
+    sizes: list[int]
     child_of: list[NDArray[np.int32]]
 
 
-def _two_sided(problem: _Problem, order: IntVector, limit: int) -> tuple[_Side, _Side, IntVector] | None:
-    """Decide tuples from both ends, always on the side with fewer states, until the sides meet."""
+def _two_sided(
+    problem: _Problem, order: IntVector, limit: int
+) -> tuple[tuple[_Side, _Side, IntVector] | None, int]:
+    """Decide tuples from both ends, always on the side with fewer states, until the sides meet.
+
+    Return both sides and who meets whom, or None with more than `limit` states; and how many tuples were decided.
+    """
     from shoal.kernels.membership import extend_states, match_states
 
     start = problem.packed(problem.wanted)
-    sides = (_Side([start[None, :]], []), _Side([start[None, :]], []))
+    sides = (_Side(start[None, :], [1], []), _Side(start[None, :], [1], []))
     can_take = np.zeros(len(problem.wanted), np.int64)
     for own, most in zip(problem.bound_of, problem.most, strict=True):
         can_take[own] += most
@@ -156,7 +196,7 @@ def _two_sided(problem: _Problem, order: IntVector, limit: int) -> tuple[_Side, 
     ends = [0, len(order) - 1]
     states = 2
     while ends[0] <= ends[1]:
-        side = 0 if len(sides[0].layers[-1]) <= len(sides[1].layers[-1]) else 1
+        side = 0 if sides[0].sizes[-1] <= sides[1].sizes[-1] else 1
         t = int(order[ends[side]])
         ends[side] += 1 - 2 * side
         own = problem.bound_of[t]
@@ -164,7 +204,7 @@ def _two_sided(problem: _Problem, order: IntVector, limit: int) -> tuple[_Side, 
         step = np.zeros(problem.words, np.uint64)
         np.add.at(step, problem.word[own], np.uint64(1) << problem.shift[own])
         made, child_of, fits = extend_states(
-            sides[side].layers[-1],
+            sides[side].states,
             problem.word[own],
             problem.shift[own],
             problem.mask[own],
@@ -175,54 +215,112 @@ def _two_sided(problem: _Problem, order: IntVector, limit: int) -> tuple[_Side, 
         )
         states += len(made)
         if not fits or states > limit:
-            return None
-        sides[side].layers.append(made)
+            return None, len(order) - 1 - (ends[1] - ends[0] + 1)
+        sides[side].states = made
+        sides[side].sizes.append(len(made))
         sides[side].child_of.append(child_of)
-    partner = match_states(sides[0].layers[-1], sides[1].layers[-1], start)
-    return sides[0], sides[1], partner
+    partner = match_states(sides[0].states, sides[1].states, start)
+    return (sides[0], sides[1], partner), len(order)
 
 
-def _solved(
-    problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]
-) -> tuple[int, list[int], int]:
-    """Weigh the states: total ways, and people over all ways by place in the order."""
-    left, right, partner = found
-    most = 1
-    for weights in problem.weights:
-        most *= sum(weights)
-    # No number here exceeds all ways without any count times the people of one tuple.
-    most *= int(problem.most.max(initial=1))
+def _solved(problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]) -> Counted:
+    """Weigh the states.
+
+    Integers are exact: they are computed modulo as many primes as a bound on their size asks for, and put together
+    again. With many states floats do: all numbers are sums of products of numbers that are not negative, so rounding
+    errors do not grow beyond the number of steps, about 1e-11 of the result; and what is zero stays zero.
+    """
+    left, right, _ = found
+    states = sum(left.sizes) + sum(right.sizes)
+    # No number here exceeds all ways times the people of one tuple.
+    most = problem.most_ways * int(problem.most.max(initial=1))
+    back = np.argsort(order)
+    if states * (most.bit_length() // 31 + 1) > INTEGERS and most < LARGEST_FLOAT:
+        total, people, lacking = _floats(problem, order, found)
+        if total == 0:
+            raise no_fit()
+        return Counted(None, None, (people / total)[back], (people == 0)[back], (lacking == 0)[back], states)
     primes: list[int] = []
     product = 1
     while product <= most:
         primes.append(_next_prime(primes[-1] if primes else 1 << 31))
         product *= primes[-1]
-    residues = [_modulo(problem, order, left, right, partner, prime) for prime in primes]
-    numbers = [_together([line[i] for line in residues], primes, product) for i in range(len(order) + 1)]
-    states = sum(len(layer) for side in (left, right) for layer in side.layers)
-    return numbers[0], numbers[1:], states
+    residues = [_modulo(problem, order, found, prime) for prime in primes]
+    ways, *numbers = (
+        _together([line[i] for line in residues], primes, product) for i in range(len(order) + 1)
+    )
+    if ways == 0:
+        raise no_fit()
+    used = [numbers[place] for place in back.tolist()]
+    return Counted(
+        ways=ways,
+        used=used,
+        share=np.array([n / ways for n in used]),
+        none=np.array([n == 0 for n in used], np.bool_),
+        all_=np.array([n == ways * int(m) for n, m in zip(used, problem.most, strict=True)], np.bool_),
+        states=states,
+    )
+
+
+def _turns(
+    order: IntVector, left: _Side, right: _Side
+) -> tuple[tuple[_Side, list[int]], tuple[_Side, list[int]]]:
+    """Return each side with its tuples in the order in which it decides them."""
+    cut = len(left.child_of)
+    return (left, order[:cut].tolist()), (right, order[cut:][::-1].tolist())
+
+
+def _floats(
+    problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]
+) -> tuple[float, FloatVector, FloatVector]:
+    """Total ways, and by place in the order the people over all ways, and how many there could be more."""
+    from shoal.kernels.membership import pull_shares, push_shares
+
+    left, right, partner = found
+    turns = _turns(order, left, right)
+    weights = [[np.array(problem.weights[t], np.float64) for t in own] for _, own in turns]
+    reached = []
+    for (side, _), used in zip(turns, weights, strict=True):
+        ways = [np.ones(1)]
+        for i, weight in enumerate(used):
+            ways.append(push_shares(ways[-1], side.child_of[i], weight, side.sizes[i + 1]))
+        reached.append(ways)
+    met = np.flatnonzero(partner >= 0)
+    ends = np.zeros(left.sizes[-1]), np.zeros(right.sizes[-1])
+    ends[0][met] = reached[1][-1][partner[met]]
+    ends[1][partner[met]] = reached[0][-1][met]
+    total = float(reached[0][-1][met] @ ends[0][met])
+    people, lacking = np.zeros(len(order)), np.zeros(len(order))
+    for number, (side, _) in enumerate(turns):
+        rest = ends[number]
+        for i in reversed(range(len(side.child_of))):
+            place = i if number == 0 else len(order) - 1 - i
+            rest, people[place], lacking[place] = pull_shares(
+                rest, reached[number][i], side.child_of[i], weights[number][i]
+            )
+    return total, people, lacking
 
 
 def _modulo(
-    problem: _Problem, order: IntVector, left: _Side, right: _Side, partner: IntVector, prime: int
+    problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector], prime: int
 ) -> list[int]:
     """Total ways, and people over all ways by place in the order, modulo one prime."""
     from shoal.kernels.membership import pull_ways, push_ways
 
     p = np.uint64(prime)
-    cut = len(left.child_of)
-    turns: tuple[tuple[_Side, Any], ...] = ((left, order[:cut]), (right, order[cut:][::-1]))
+    left, right, partner = found
+    turns = _turns(order, left, right)
     reached: list[list[Words]] = []
     weights: list[list[Words]] = []
     for side, own in turns:
         ways = [np.ones(1, np.uint64)]
-        used = [np.array([w % prime for w in problem.weights[int(t)]], np.uint64) for t in own]
+        used = [np.array([w % prime for w in problem.weights[t]], np.uint64) for t in own]
         for i, weight in enumerate(used):
-            ways.append(push_ways(ways[-1], side.child_of[i], weight, p, len(side.layers[i + 1])))
+            ways.append(push_ways(ways[-1], side.child_of[i], weight, p, side.sizes[i + 1]))
         reached.append(ways)
         weights.append(used)
     met = np.flatnonzero(partner >= 0)
-    ends = (np.zeros(len(left.layers[-1]), np.uint64), np.zeros(len(right.layers[-1]), np.uint64))
+    ends = (np.zeros(left.sizes[-1], np.uint64), np.zeros(right.sizes[-1], np.uint64))
     ends[0][met] = reached[1][-1][partner[met]]
     ends[1][partner[met]] = reached[0][-1][met]
     total = sum(int(v) for v in reached[0][-1][met] * ends[0][met] % p) % prime

@@ -1,4 +1,10 @@
-"""What is left where counting is out of reach (see shoal/membership.py): who is certain, and estimates for the rest."""
+"""Estimates where counting is out of reach (see shoal/membership.py): random walks over sets of people.
+
+The walks are coupled in ladders. On the lower rungs a walk moves freely over all sets of the right size, on the upper
+ones it is kept close to those that meet all counts, and neighbours on a ladder change places now and then. Whatever
+the rung, sets that meet all counts are equally likely, so the shares of them that contain a person converge to the
+person's chance. Ladders know nothing of each other: how far they differ tells how far off they may be.
+"""
 
 from __future__ import annotations
 
@@ -6,212 +12,141 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, FloatVector, LongVector
-from shoal.membership import Bucket, Membership, no_fit
+from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
+from shoal.membership import Part
+from shoal.membership_walk import Walks, any_set
 
-CHAINS = 8
-"""Independent walks; how far they differ gives the interval."""
+LADDERS = 8
+"""Independent ladders."""
 QUANTILE = 2.365
-"""97.5 % of Student's t with one degree of freedom less than there are walks."""
-PENALTIES = (1.0, 1.5, 2.0, 3.0)
-"""How hard a walk is kept to sets that fit: the one that fits most often is taken."""
-LEAST_FITS = 50
-"""A walk with fewer sets that fit says nothing."""
-GOOD_ENOUGH = 0.5
-"""A witness for half of the people whom one could be found for is taken. None at all is always proven in full."""
-STEPS = 200_000
-"""Steps of a walk between two looks at the clock."""
+"""97.5 % of Student's t with one degree of freedom less than there are ladders."""
+NORMAL = 1.96
+"""97.5 % of the normal distribution."""
+PENALTIES = np.array([1.8, 2.1, 2.4, 2.7, 3.0, 3.3])
+"""How hard each rung of a ladder is kept to sets that fit."""
+ROUNDS = 20
+"""Rounds before the first look at how good the estimates are; then after twice as many, and so on."""
+PRECISE = 0.01
+"""Half an interval; walks stop when none is wider."""
+FEWEST = 3.0
+"""Estimates from sets that are worth fewer independent ones are worth nothing."""
 
 
-@dataclass(eq=False)
-class _Seen:
-    """Fewest and most people of each tuple in any set that fits and has been seen: witnesses."""
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What walks have seen of one part of a bucket."""
 
-    least: LongVector
-    most: LongVector
-
-    def add(self, inside: LongVector) -> None:
-        """Take in one more set that fits."""
-        np.minimum(self.least, inside, out=self.least)
-        np.maximum(self.most, inside, out=self.most)
-
-
-def estimated(
-    bucket: Bucket,
-    low: LongVector,
-    high: LongVector,
-    exact: BoolVector,
-    expected: FloatVector,
-    states: int,
-    random: np.random.Generator | None,
-    seconds: float,
-) -> Membership:
-    """Find who is certainly in or out, by integer programming, and estimate the rest by walks over sets of people.
-
-    `exact` and `expected` are what counting has found for other parts of the bucket. Everything that is not exact
-    says so. Half the time goes to each of the two.
-    """
-    forced_in, forced_out, undecided = forced(bucket, low, high, ~exact, seconds / 2)
-    chance, below, above = expected.copy(), expected.copy(), expected.copy()
-    chance[~exact], below[~exact], above[~exact] = np.nan, 0.0, 1.0
-    if random is not None:
-        _walked(bucket, low, high, ~exact, random, seconds / 2, (chance, below, above))
-    for certain, value in ((forced_in, 1.0), (forced_out, 0.0)):
-        chance[certain] = below[certain] = above[certain] = value
-    exact = exact | forced_in | forced_out
-    done = exact & ~np.isnan(chance)
-    forced_in = forced_in | (done & (chance == 1.0))
-    forced_out = forced_out | (done & (chance == 0.0))
-    return Membership(chance, below, above, exact, forced_in, forced_out, undecided, None, None, states)
+    chance: FloatVector
+    """NaN where the walks saw too little."""
+    low: FloatVector
+    high: FloatVector
+    seen_in: BoolVector
+    """Somebody of the tuple was in some set that fits: a proof that the tuple is not ruled out."""
+    seen_out: BoolVector
+    """Somebody of the tuple was left out of some set that fits."""
+    sets: list[LongVector]
+    """Sets that fit, or nearly, to go on from: people in by tuple."""
 
 
-def forced(
-    bucket: Bucket, low: LongVector, high: LongVector, asked: BoolVector, seconds: float
-) -> tuple[BoolVector, BoolVector, BoolVector]:
-    """Return which of the tuples asked for are wholly in, or wholly out, in every set that fits; and which of them
-    could not be decided in the time given.
+class Ladders:
+    """Ladders of walks over the sets of people of one part."""
 
-    An integer program looks for a set that fits and has as many as possible of the people whom no set so far
-    contained (or lacked); what it finds is a witness for all of them at once. When the best it can do is none, they
-    are all certain. Usually a handful of programs is enough.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array
+    def __init__(self, part: Part, random: np.random.Generator) -> None:
+        self.part, self.random = part, random
+        starts = [any_set(part, random) for _ in range(LADDERS * len(PENALTIES))]
+        self.walks = Walks(part, random, starts, np.tile(PENALTIES, LADDERS))
+        self.seen: list[FloatMatrix] = []
+        self.fits: list[LongVector] = []
+        self.until: list[int] = []
+        self.rounds = 0
 
-    people = bucket.people
-    count, columns = bucket.bound_of.shape
-    forced_in, forced_out = (low == people) & asked, (high == 0) & asked
-    open_ = np.flatnonzero(asked & (low < high))
-    if not len(open_):
-        return forced_in, forced_out, np.zeros(count, np.bool_)
-    left = bucket.wanted.copy()
-    for j in range(columns):
-        left -= np.bincount(bucket.bound_of[:, j], np.where(low < high, 0, low), len(left)).astype(np.int64)
-    ends = bucket.bound_of[open_]
-    used = np.unique(ends)
-    entries = (
-        np.ones(ends.size),
-        (np.searchsorted(used, ends.ravel()), np.repeat(np.arange(len(open_)), columns)),
-    )
-    matrix = coo_array(entries, shape=(len(used), len(open_))).tocsr()
-    unknown = np.zeros(len(open_), np.bool_)
-    seen = _Seen(people[open_].copy(), np.zeros(len(open_), np.int64))
-    for inward in (False, True):
-        stop = time.monotonic() + seconds / 2
-        # Whoever is in every set is left out of none: the same question, asked of the people who are left out.
-        most = people[open_] - low[open_] if inward else high[open_]
-        least = people[open_] - high[open_] if inward else low[open_]
-        wanted = matrix @ people[open_] - left[used] if inward else left[used]
-        rule = LinearConstraint(matrix, wanted, wanted)
-        while True:
-            waiting = (seen.least == people[open_]) if inward else (seen.most == 0)
-            waiting &= (least == 0) & ~unknown
-            if not waiting.any():
+    def go(self, rounds: int, stop: float) -> None:
+        """Walk for so many rounds, or until the clock says `stop`; what is seen is kept by stretches."""
+        seen = np.zeros((LADDERS, len(self.part.people)))
+        fits = np.zeros(LADDERS, np.int64)
+        for _ in range(rounds):
+            more, right = self.walks.go()
+            seen += more.reshape(LADDERS, len(PENALTIES), -1).sum(axis=1)
+            fits += right.reshape(LADDERS, -1).sum(axis=1)
+            self._change_rungs()
+            self.rounds += 1
+            if time.monotonic() > stop:
                 break
-            found = milp(
-                np.where(waiting, -1.0, 0.0),
-                constraints=rule,
-                bounds=Bounds(least, most),
-                integrality=np.ones(len(open_), np.int64),
-                options={"time_limit": max(stop - time.monotonic(), 0.05), "mip_rel_gap": GOOD_ENOUGH},
-            )
-            if found.status == 2:
-                raise no_fit()
-            chosen = None if found.x is None else np.rint(found.x).astype(np.int64)
-            if chosen is not None and not np.array_equal(matrix @ chosen, wanted):
-                chosen = None
-            if chosen is not None:
-                seen.add(people[open_] - chosen if inward else chosen)
-            if chosen is not None and chosen[waiting].any():
-                continue
-            if chosen is not None and found.status == 0:
-                (forced_in if inward else forced_out)[open_[waiting]] = True
-                break
-            unknown |= waiting
-    undecided = np.zeros(count, np.bool_)
-    undecided[open_[unknown]] = True
-    return forced_in, forced_out, undecided
+        self.seen.append(seen)
+        self.fits.append(fits)
+        self.until.append(self.rounds)
+
+    def _change_rungs(self) -> None:
+        """Let walks on neighbouring rungs change places, so that each rung keeps its own distribution."""
+        wrong = self.walks.wrong().reshape(LADDERS, -1)
+        penalty = self.walks.penalty.reshape(LADDERS, -1)
+        on_rung = np.argsort(penalty, axis=1)
+        ladders = np.arange(LADDERS)
+        for rung in range(self.rounds % 2, len(PENALTIES) - 1, 2):
+            one, other = on_rung[:, rung], on_rung[:, rung + 1]
+            gain = (PENALTIES[rung + 1] - PENALTIES[rung]) * (wrong[ladders, other] - wrong[ladders, one])
+            change = np.log(self.random.random(LADDERS)) < gain
+            penalty[ladders[change], one[change]] = PENALTIES[rung + 1]
+            penalty[ladders[change], other[change]] = PENALTIES[rung]
+
+    def estimate(self) -> Estimate:
+        """Return what was seen; the first quarter of the way led from the start to typical sets, and is left out.
+
+        The interval of a person is the wider one of two: of Student's t over the ladders, and of Wilson for as many
+        independent sets as the differences between ladders, over all people, say that the sets seen are worth. The
+        first sees people whose chance is harder to estimate, the second that nobody is certain for having never been
+        seen out.
+        """
+        people = self.part.people
+        all_seen, all_fits = np.sum(self.seen, axis=0).sum(axis=0), int(np.sum(self.fits))
+        best = np.argsort(self.walks.wrong(), kind="stable")
+        sets = [self.walks.inside[w].copy() for w in best]
+        nothing = Estimate(
+            chance=np.full(len(people), np.nan),
+            low=np.zeros(len(people)),
+            high=np.ones(len(people)),
+            seen_in=all_seen > 0,
+            seen_out=all_seen < all_fits * people,
+            sets=sets,
+        )
+        skipped = sum(until <= self.rounds / 4 for until in self.until)
+        seen = np.sum(self.seen[skipped:], axis=0)
+        fits = np.sum(self.fits[skipped:], axis=0)
+        if (fits == 0).any():
+            return nothing
+        shares = seen / fits[:, None] / people
+        mean = shares.mean(axis=0)
+        variance = shares.var(axis=0, ddof=1) / LADDERS
+        worth = float((mean * (1 - mean)).sum() / max(variance.sum(), 1e-12))
+        if worth < FEWEST:
+            return nothing
+        narrow = 1 + NORMAL**2 / worth
+        middle = (mean + NORMAL**2 / (2 * worth)) / narrow
+        half = NORMAL * np.sqrt(mean * (1 - mean) / worth + (NORMAL / (2 * worth)) ** 2) / narrow
+        spread = QUANTILE * np.sqrt(variance)
+        low, high = np.minimum(middle - half, mean - spread), np.maximum(middle + half, mean + spread)
+        return Estimate(
+            mean, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), nothing.seen_in, nothing.seen_out, sets
+        )
 
 
-def _walked(
-    bucket: Bucket,
-    low: LongVector,
-    high: LongVector,
-    asked: BoolVector,
+def walked(
+    part: Part,
     random: np.random.Generator,
     seconds: float,
-    out: tuple[FloatVector, FloatVector, FloatVector],
-) -> None:
-    """Write estimates and intervals for the tuples asked for.
-
-    A walk goes over all sets of the right size by swapping two people, prefers those that are closer to the counts,
-    and is looked at only when all counts are met. It can reach every set, and given that a set fits each is equally
-    likely, so the shares it sees converge to the chances whatever the preference is.
-    """
-    open_ = np.flatnonzero(asked & (low < high))
-    left = bucket.wanted.copy()
-    for j in range(bucket.bound_of.shape[1]):
-        left -= np.bincount(bucket.bound_of[:, j], np.where(low < high, 0, low), len(left)).astype(np.int64)
-    # Parts that were counted exactly are open too, but not asked for: only the counts of these tuples matter.
-    used = np.unique(bucket.bound_of[open_])
-    ends = np.searchsorted(used, bucket.bound_of[open_]).astype(np.int32)
-    tuple_of = np.repeat(np.arange(len(open_), dtype=np.int32), bucket.people[open_])
-    own = np.unique(bucket.bound_of[open_, 0])
-    inside = int(left[own].sum())
-    if inside == 0 or inside == len(tuple_of):
-        return
-    walks = [_Walk(ends, tuple_of, inside, left[used], random) for _ in range(CHAINS)]
+    most_rounds: int | None = None,
+) -> Estimate:
+    """Walk until intervals are narrow, or for so long (or so many rounds), and return the estimate."""
     stop = time.monotonic() + seconds
-    trials = {penalty: sum(walk.go(penalty, keep=False) for walk in walks[:2]) for penalty in PENALTIES}
-    penalty = max(PENALTIES, key=lambda value: trials[value])
-    rounds = 0
-    while rounds < 2 or time.monotonic() < stop:
-        for walk in walks:
-            walk.go(penalty, keep=rounds > 0)
-        rounds += 1
-    if any(walk.fits < LEAST_FITS for walk in walks):
-        return
-    shares = np.stack([walk.seen / walk.fits for walk in walks]) / bucket.people[open_]
-    spread = QUANTILE * shares.std(axis=0, ddof=1) / np.sqrt(CHAINS)
-    # A walk that never saw a person in (or out) has no spread; one set more in each walk is the least doubt.
-    spread = np.maximum(spread, 1.0 / sum(walk.fits for walk in walks))
-    mean = shares.mean(axis=0)
-    chance, below, above = out
-    chance[open_] = mean
-    below[open_], above[open_] = np.clip(mean - spread, 0.0, 1.0), np.clip(mean + spread, 0.0, 1.0)
-
-
-class _Walk:
-    """One walk over sets of people."""
-
-    def __init__(
-        self,
-        ends: NDArray[np.int32],
-        tuple_of: NDArray[np.int32],
-        inside: int,
-        wanted: LongVector,
-        random: np.random.Generator,
-    ) -> None:
-        self.ends, self.tuple_of, self.inside, self.random = ends, tuple_of, inside, random
-        self.order = random.permutation(len(tuple_of)).astype(np.int32)
-        self.left = wanted.astype(np.int64).copy()
-        for j in range(ends.shape[1]):
-            np.subtract.at(self.left, ends[tuple_of[self.order[:inside]], j], 1)
-        self.seen = np.zeros(len(ends), np.int64)
-        self.fits = 0
-
-    def go(self, penalty: float, keep: bool) -> int:
-        """Walk on; return how often the set fit, and add what was seen if it is to be kept."""
-        from shoal.kernels.membership import walk_subsets
-
-        n, m = len(self.tuple_of), self.inside
-        pairs = np.stack([self.random.integers(0, m, STEPS), self.random.integers(m, n, STEPS)], axis=1)
-        seen, fits = walk_subsets(
-            self.ends, self.tuple_of, self.order, m, self.left, pairs, self.random.random(STEPS), penalty, 16
-        )
-        if keep:
-            self.seen += seen
-            self.fits += int(fits)
-        return int(fits)
+    ladders = Ladders(part, random)
+    look = ROUNDS
+    while True:
+        for _ in range(4 if look == ROUNDS else 2):
+            ladders.go(look // 4, stop)
+        found = ladders.estimate()
+        if (found.high - found.low).max() <= 2 * PRECISE or time.monotonic() > stop:
+            return found
+        if most_rounds is not None and ladders.rounds >= most_rounds:
+            return found
+        look *= 2

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, LongVector
 from shoal.errors import DataError
-from shoal.membership import MOST_STATES, membership
+from shoal.membership import MOST_STATES, SECONDS, membership
 from shoal.published import Published
 
 
@@ -34,7 +34,7 @@ def presence(
     *,
     limit: int = MOST_STATES,
     random: np.random.Generator | None = None,
-    seconds: float = 10.0,
+    seconds: float = SECONDS,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Presence:
     """Return the chance of everybody in the population.

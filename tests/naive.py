@@ -1728,20 +1728,58 @@ def pull_ways(rest, ways, child_of, weight, prime):
     return np.array([value % int(prime) for value in onward], np.uint64), people % int(prime)
 
 
-def walk_subsets(bounds_of, tuple_of, order, inside, left, pairs, chances, penalty, stride):
-    seen, fits = np.zeros(len(bounds_of), np.int64), 0
-    for step, (a, b) in enumerate(pairs.tolist()):
-        after = left.copy()
-        after[bounds_of[tuple_of[order[a]]]] += 1
-        after[bounds_of[tuple_of[order[b]]]] -= 1
-        change = int(np.abs(after).sum() - np.abs(left).sum())
-        if change <= 0 or chances[step] < np.exp(-penalty * change):
-            left[:] = after
-            order[[a, b]] = order[[b, a]]
-        if not left.any() and step % stride == 0:
-            fits += 1
-            for person in order[:inside].tolist():
-                seen[tuple_of[person]] += 1
+def push_shares(ways, child_of, weight, children):
+    reached = np.zeros(children)
+    for s, line in enumerate(child_of.tolist()):
+        for x, child in enumerate(line):
+            if child >= 0:
+                reached[child] += ways[s] * weight[x]
+    return reached
+
+
+def pull_shares(rest, ways, child_of, weight):
+    onward, people, lacking = [0.0] * len(ways), 0.0, 0.0
+    for s, line in enumerate(child_of.tolist()):
+        for x, child in enumerate(line):
+            if child >= 0:
+                onward[s] += weight[x] * rest[child]
+                people += x * weight[x] * rest[child] * ways[s]
+                lacking += (len(line) - 1 - x) * weight[x] * rest[child] * ways[s]
+    return np.array(onward), people, lacking
+
+
+def walk_sets(counts_of, least, most, people, near_start, near, far, penalty, inside, chosen, left, draws):
+    seen, fits = np.zeros(inside.shape, np.int64), np.zeros(len(inside), np.int64)
+    tuples = len(people)
+    for w in range(len(inside)):
+        for who, where, luck in draws[w].tolist():
+            if not left[w].any():
+                fits[w] += 1
+                seen[w] += inside[w]
+            place = int(who * chosen.shape[1])
+            old = chosen[w, place]
+            around = near[near_start[old] : near_start[old + 1]]
+            ratio = 1.0
+            if where < far:
+                new = int(where / far * tuples)
+            elif len(around) == 0:
+                continue
+            else:
+                new = around[int((where - far) / (1.0 - far) * len(around))]
+                ratio = len(around) / (near_start[new + 1] - near_start[new])
+            if new == old or inside[w, old] == least[w, old] or inside[w, new] == most[w, new]:
+                continue
+            after = left[w].copy()
+            after[counts_of[old]] += 1
+            after[counts_of[new]] -= 1
+            change = int(np.abs(after).sum() - np.abs(left[w]).sum())
+            ratio *= (people[new] - inside[w, new]) / (people[old] - inside[w, old] + 1)
+            if luck >= ratio * np.exp(-penalty[w] * change):
+                continue
+            left[w] = after
+            inside[w, old] -= 1
+            inside[w, new] += 1
+            chosen[w, place] = new
     return seen, fits
 
 

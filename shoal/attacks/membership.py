@@ -10,7 +10,7 @@ import numpy as np
 from shoal.arrays import IntMatrix, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.membership import MOST_STATES
+from shoal.membership import MOST_STATES, SECONDS
 from shoal.population import population_of
 from shoal.presence import presence
 from shoal.published import Published
@@ -41,7 +41,7 @@ class Membership(Attack):
     """The permitted chances. Whoever has a higher one, or is certain, is at risk."""
     limit: int = MOST_STATES
     """States that counting may use per bucket; beyond, people who are certain are still found, and others estimated."""
-    seconds: float = 10.0
+    seconds: float = SECONDS
     """Time per bucket for what cannot be counted."""
 
     def __post_init__(self) -> None:

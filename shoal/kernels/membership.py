@@ -135,39 +135,103 @@ def pull_ways(rest, ways, child_of, weight, prime):
 
 
 @njit(cache=True, nogil=True)
-def walk_subsets(bounds_of, tuple_of, order, inside, left, pairs, chances, penalty, stride):
-    """Walk over sets of people by swaps, and count who is in whenever all counts are right.
+def push_shares(ways, child_of, weight, children):
+    """Return the number of ways to reach each child, as a float."""
+    reached = np.zeros(children)
+    for s in range(len(ways)):
+        for x in range(child_of.shape[1]):
+            child = child_of[s, x]
+            if child >= 0:
+                reached[child] += ways[s] * weight[x]
+    return reached
 
-    ``order[:inside]`` are the people in the set; `left` is what the set lacks of each count. Step i swaps the pair
-    ``pairs[i]`` unless ``chances[i] >= exp(-penalty x what it makes worse)``. Every `stride` steps the set is looked
-    at. Changes `order` and `left`; returns how often each tuple was in (people summed up), and how often the set fit.
-    O(steps x columns).
+
+@njit(cache=True, nogil=True)
+def pull_shares(rest, ways, child_of, weight):
+    """Return the number of ways to go on from each state, the people of the tuple that are in, over all ways, and how
+    many more of the tuple could be in; all as floats."""
+    onward = np.zeros(len(ways))
+    people = 0.0
+    lacking = 0.0
+    most = child_of.shape[1] - 1
+    for s in range(len(ways)):
+        used = 0.0
+        unused = 0.0
+        for x in range(most + 1):
+            child = child_of[s, x]
+            if child >= 0:
+                part = weight[x] * rest[child]
+                onward[s] += part
+                used += x * part
+                unused += (most - x) * part
+        people += used * ways[s]
+        lacking += unused * ways[s]
+    return onward, people, lacking
+
+
+@njit(cache=True, nogil=True)
+def walk_sets(counts_of, least, most, people, near_start, near, far, penalty, inside, chosen, left, draws):
+    """Walk over sets of people of one size, several walks at once, and add up who is in whenever all counts are right.
+
+    ``inside[w, t]`` people of tuple t are in the set of walk w, ``chosen[w]`` names their tuples one by one, and
+    ``left[w]`` is what the set lacks of each count; from ``least[w, t]`` to ``most[w, t]`` people of tuple t may be in.
+    A step takes somebody out and somebody else in: of one of the tuples ``near[near_start[t]:near_start[t + 1]]``, or
+    with chance `far` of any. It prefers sets by ``exp(-penalty[w] x wrong
+    counts)``. Changes `inside`, `chosen` and `left`; returns the people of each tuple over all steps at which all
+    counts were right, and the number of these, by walk. ``draws[w, step]`` are three random numbers from 0 to 1.
+    O(walks x steps x columns).
     """
-    seen = np.zeros(len(bounds_of), np.int64)
-    fits = 0
-    columns = bounds_of.shape[1]
-    wrong = 0
-    for i in range(len(left)):
-        wrong += abs(left[i])
-    for step in range(len(pairs)):
-        a = pairs[step, 0]
-        b = pairs[step, 1]
-        out = tuple_of[order[a]]
-        new = tuple_of[order[b]]
-        change = 0
-        for j in range(columns):
-            p = bounds_of[out, j]
-            q = bounds_of[new, j]
-            if p != q:
-                change += abs(left[p] + 1) - abs(left[p]) + abs(left[q] - 1) - abs(left[q])
-        if change <= 0 or chances[step] < np.exp(-penalty * change):
+    walks, tuples = inside.shape
+    columns = counts_of.shape[1]
+    size = chosen.shape[1]
+    seen = np.zeros((walks, tuples), np.int64)
+    fits = np.zeros(walks, np.int64)
+    since = np.zeros(tuples, np.int64)
+    for w in range(walks):
+        since[:] = 0
+        right = 0
+        wrong = 0
+        for i in range(left.shape[1]):
+            wrong += abs(left[w, i])
+        for step in range(draws.shape[1]):
+            if wrong == 0:
+                right += 1
+            place = min(int(draws[w, step, 0] * size), size - 1)
+            old = chosen[w, place]
+            around = near_start[old + 1] - near_start[old]
+            choice = draws[w, step, 1]
+            if choice < far:
+                new = min(int(choice / far * tuples), tuples - 1)
+                ratio = 1.0
+            elif around == 0:
+                continue
+            else:
+                new = near[near_start[old] + min(int((choice - far) / (1.0 - far) * around), around - 1)]
+                ratio = around / (near_start[new + 1] - near_start[new])
+            if new == old or inside[w, old] == least[w, old] or inside[w, new] == most[w, new]:
+                continue
+            change = 0
             for j in range(columns):
-                left[bounds_of[out, j]] += 1
-                left[bounds_of[new, j]] -= 1
-            order[a], order[b] = order[b], order[a]
+                p = counts_of[old, j]
+                q = counts_of[new, j]
+                if p != q:
+                    change += abs(left[w, p] + 1) - abs(left[w, p]) + abs(left[w, q] - 1) - abs(left[w, q])
+            # People who could come in, over those who could come back: the choice of a person within a tuple.
+            ratio *= (people[new] - inside[w, new]) / (people[old] - inside[w, old] + 1)
+            if draws[w, step, 2] >= ratio * np.exp(-penalty[w] * change):
+                continue
+            for j in range(columns):
+                left[w, counts_of[old, j]] += 1
+                left[w, counts_of[new, j]] -= 1
+            seen[w, old] += inside[w, old] * (right - since[old])
+            seen[w, new] += inside[w, new] * (right - since[new])
+            since[old] = right
+            since[new] = right
+            inside[w, old] -= 1
+            inside[w, new] += 1
+            chosen[w, place] = new
             wrong += change
-        if wrong == 0 and step % stride == 0:
-            fits += 1
-            for i in range(inside):
-                seen[tuple_of[order[i]]] += 1
+        for t in range(tuples):
+            seen[w, t] += inside[w, t] * (right - since[t])
+        fits[w] = right
     return seen, fits
