@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -156,6 +157,7 @@ def test_an_impossible_policy_is_explained_by_what_would_make_it_possible() -> N
     assert cost(found, "k").loss is None
     assert found.best()[0].what == "distinct l"
     assert "1. distinct l: 5 → 4 (a release, which costs" in text
+    assert re.search(r"k: 5 → 2 +no release either", text)
 
 
 def test_time_that_is_up_leaves_the_rest_untried() -> None:

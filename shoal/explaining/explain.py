@@ -11,7 +11,7 @@ from typing import Any
 from shoal import frames
 from shoal.auditing import as_policy
 from shoal.errors import PolicyError, Problem
-from shoal.explaining.explanation import Cost, Explanation
+from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
 from shoal.explaining.relaxing import Relaxation, relaxations
 from shoal.explaining.trying import TimeIsUpError, Tried, attempt, explained_measure, until, without_column
 from shoal.frames import Frame
@@ -106,7 +106,7 @@ class _Work:
             try:
                 tried = self._try(relaxed, until(self.deadline, self.progress, begin, begin + step))
             except TimeIsUpError:
-                tried = Tried(loss=None, reason="not tried: the time was up")
+                tried = Tried(loss=None, reason=NOT_TRIED)
             if tried.loss is not None and base.loss is not None:
                 won = sign * (base.loss - tried.loss)
             yield Cost(

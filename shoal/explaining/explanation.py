@@ -16,6 +16,7 @@ from shoal.show import number, printable
 SHARES = ("lm", "gcp", "precision")
 """Measures that are shares of all information."""
 NOTHING = 1e-9
+NOT_TRIED = "not tried: the time was up"
 WIDTH = 100
 """Characters of a line."""
 MOST = 5
@@ -183,7 +184,7 @@ class Explanation:
 
     def _outcome(self, cost: Cost) -> str:
         if cost.loss is None:
-            return printable(cost.reason.splitlines()[0]) if cost.reason else "no release"
+            return cost.reason if cost.reason == NOT_TRIED else self._failure(cost)
         if cost.won is None:
             return f"a release, which costs {self._amount(cost.loss)}"
         if abs(cost.won) <= NOTHING:
@@ -194,6 +195,13 @@ class Explanation:
         if cost.kind == "method":
             return f"loses {amount} more: {self._amount(cost.loss)}"
         return f"wins nothing; the search itself ends up worse by {amount}"
+
+    def _failure(self, cost: Cost) -> str:
+        """Say that there is no release; why is a long story where the policy as it is has none either."""
+        if not self.feasible:
+            return "no release either"
+        first = printable(cost.reason.splitlines()[0]) if cost.reason else "unknown"
+        return f"no release: {textwrap.shorten(first, WIDTH, placeholder=' ..')}"
 
     def _amount(self, value: float | None, *, difference: bool = False) -> str:
         if value is None:
