@@ -1114,6 +1114,9 @@ def _shuffled_runs(block, runs):
 def draw_assignments(starts, degrees, sampled, block, owner):
     for begin, end, d, some in zip(starts, starts[1:], degrees, sampled, strict=False):
         m, d, some = int(end - begin), int(d), int(some)
+        if d == 1:
+            owner[begin:end] = range(begin, end)
+            continue
         if m == d:
             turn = _drawn_below(block, m)
             people = [(j + turn) % m for j in range(m)]

@@ -252,6 +252,10 @@ def draw_assignments(starts, degrees, sampled, block, owner):
         begin = starts[r]
         m = starts[r + 1] - begin
         d = degrees[r]
+        if d == 1:
+            for j in range(begin, begin + m):
+                owner[j] = j
+            continue
         if m == d:
             # All pairs are possible: a shuffle, turned by an exactly uniform number of places.
             turn = _below(block, words, m)
@@ -288,4 +292,6 @@ def draw_assignments(starts, degrees, sampled, block, owner):
             d = 1 if take else d - 1
         turn = _below(block, words, m)
         for j in range(m):
-            owner[begin + (j + turn) % m] = begin + (right[j] + turn) % m
+            position, person = j + turn, right[j] + turn
+            position -= m if position >= m else 0
+            owner[begin + position] = begin + person - (m if person >= m else 0)
