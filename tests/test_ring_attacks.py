@@ -66,6 +66,25 @@ def test_the_draw_withstands_both(table, show, partition):
         assert corrupt.figures[f"with_{q}_known"]["fewest"] >= K - q
 
 
+@pytest.mark.parametrize("draw", [None, one_turn])
+def test_ranges_that_read_alike_do_not_look_turned(monkeypatch, tmp_path, draw):
+    import shoal
+    from shoal.samples import write_sample
+
+    if draw is not None:
+        monkeypatch.setattr(ring, "assigned", draw)
+    data = tmp_path / "census.csv"
+    write_sample("census", 1000, data)
+    policy = shoal.Policy.read(tmp_path / "census.toml").override(
+        [f"privacy.k={K}", "privacy.notion=probabilistic-k", "method.name=ring", "method.show=ranges"]
+    )
+    result = shoal.anonymize(data, policy)
+    # Under these hierarchies most rings show two different cells, dealt out as a turn would.
+    found = shoal.attack(result, policy, original=data, name="algorithm-aware")
+    assert found.figures["rings"] > 20
+    assert found.holds == (draw is None)
+
+
 @pytest.mark.parametrize("partition", ["none", "mondrian"])
 def test_one_common_turn_falls_to_both(table, monkeypatch, partition):
     monkeypatch.setattr(ring, "assigned", one_turn)

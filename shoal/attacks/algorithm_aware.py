@@ -29,7 +29,8 @@ class AlgorithmAware(Attack):
 
     People are at risk if the first way names more than 2/k of them, or one way more than half of the rings. Both
     limits are ours. The lot names 1/k by chance, twice that is rare for 50 people and hardly ever seen with more;
-    and it lets rings of two different cells look turned, a minority, where one common turn gives all rings away.
+    and it lets rings of two different cells look turned, which count only where there are no others, and a minority of
+    the others, where one common turn gives all rings away.
     """
 
     name: ClassVar[str] = "algorithm-aware"
@@ -60,7 +61,10 @@ class AlgorithmAware(Attack):
         chances = np.zeros(original.rows)
         chances[rows] = np.where(open_ & right_first, 1.0 / again.alike(), 0.0)
         given_away = again.varied & (best == again.parts.sizes)
-        share = float(given_away.sum() / max(again.varied.sum(), 1))
+        # Two different cells are often dealt out as some turn would; rings of more of them can tell, if there are any.
+        telling = again.varied & (np.bincount(ring, 1.0 / again.alike(), len(best)).round() > 2)
+        telling = telling if telling.any() else again.varied
+        share = float((given_away & telling).sum() / max(telling.sum(), 1))
         first = float(chances[rows[open_]].mean()) if open_.any() else 0.0
         figures: dict[str, Any] = {
             "k": self.k,
