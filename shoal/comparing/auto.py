@@ -115,9 +115,10 @@ def _choice(compared: Comparison, trial: Trial) -> dict[str, Any]:
     """What the record says of the choice."""
     withstand = len(compared.candidates())
     value = trial.measures[compared.measure]
+    others = len(compared.trials) - withstand
     words = (
         f"auto took {trial.label}: {compared.measure} {value:.4g}, the best of {withstand} releases that satisfy the "
-        f"policy and withstand its adversaries; {len(compared.trials) - withstand} other trials gave none"
+        "policy and withstand its adversaries" + (f"; {others} other trials gave none" if others else "")
     )
     return {"method": trial.method, "options": dict(trial.options), "choice": words}
 
