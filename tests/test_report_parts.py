@@ -297,7 +297,8 @@ def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, public
     assert len(names) == len(before) == len(after)
     assert after.sum() == pytest.approx(1.0)
     for name, share in zip(names, after, strict=True):
-        first, _, last = name.replace(" or more", " to 999").replace(",", "").partition(" to ")
+        limits = name.replace(" rows or more", " to 999").replace(" rows", "").replace(" row", "")
+        first, _, last = limits.replace(",", "").partition(" to ")
         held = sum(int(first) <= size <= int(last or first) for size in own)
         assert share == pytest.approx(held / len(own))
         assert not public or len(names) == 1 or held == 0 or held >= k

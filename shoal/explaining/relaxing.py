@@ -17,6 +17,8 @@ OTHERS = ("mondrian", "agglomerative")
 """Methods that are tried instead: a fast one, and a careful one. `shoal compare` tries all."""
 STEP = 1.5
 """How much larger a t or an alpha becomes."""
+LEAST_BUDGET = 0.01
+"""What a budget for relocated cells is raised to at least."""
 LEAST_SUPPRESSION = 0.02
 """What suppression is raised to at least."""
 
@@ -74,9 +76,12 @@ def _requirements(policy: Policy) -> Iterator[Relaxation]:
             yield from _entry(policy, ("privacy", "presence"), "presence", tuple(value), wider)
         elif key == "relocation":
             for rule, own in value.items():
-                yield from _entry(
-                    policy, ("privacy", "relocation", rule), f"relocation {rule}", own, _looser(rule, own)
-                )
+                # A significance level asks for less the smaller it is.
+                looser = own / 2 if rule == "alpha" else min(1.0, max(2 * own, LEAST_BUDGET))
+                if looser != own:
+                    yield from _entry(
+                        policy, ("privacy", "relocation", rule), f"relocation {rule}", own, looser
+                    )
     yield from _limits(policy)
     share = policy.utility.suppression
     more = min(1.0, max(2 * share, LEAST_SUPPRESSION))
@@ -102,15 +107,10 @@ def _looser(rule: str, value: Any) -> Any:
     if rule == "recursive":
         c, l = value  # noqa: E741
         return (c, l - 1) if l > 2 else None
-    if rule in ("distinct", "p"):
+    if rule in ("distinct", "entropy", "probabilistic", "slicing", "p"):
         return value - 1 if value > 2 else None
-    if rule in ("entropy", "probabilistic", "slicing"):
-        return value - 1 if value > 2 else None
-    if rule in ("equal", "ordered", "hierarchical"):
-        return min(1.0, value * STEP) if 0 < value < 1 else None
-    if rule == "alpha":
-        return value * STEP if value * STEP < 1 else None
-    return min(1.0, 2 * value) if rule == "budget" and 0 < value < 1 else None
+    # Shares and distances: t and alpha.
+    return min(1.0, value * STEP) if 0 < value < 1 and (rule != "alpha" or value * STEP < 1) else None
 
 
 def _entry(

@@ -102,5 +102,7 @@ def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVe
 
 def _between(first: int, last: int) -> str:
     if last < 0:
-        return f"{first:,} or more"
-    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+        return f"{first:,} rows or more"
+    if first == last:
+        return "1 row" if first == 1 else f"{first:,} rows"
+    return f"{first:,} to {last:,} rows"
