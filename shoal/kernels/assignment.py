@@ -237,7 +237,8 @@ def draw_assignments(starts, degrees, sampled, block, owner):
         edges = max(edges, m * sampled[r])
         spans = max(spans, min(m, NARROW) * sampled[r], min(m, WIDE) * min(sampled[r], DENSE))
         widest = max(widest, degrees[r])
-    offset = np.empty(widest, np.int32)
+    offset = np.empty(widest + 1, np.int32)
+    chosen = np.empty(widest, np.bool_)
     words = np.empty(max(spans, largest, widest) + 16, np.uint32)
     more = np.empty(spans + 16, np.uint32)
     right = np.empty(edges + 1, np.int32)
@@ -272,8 +273,12 @@ def draw_assignments(starts, degrees, sampled, block, owner):
                 offset[s] = (s + turn) % d
             _draw(block, words, d)
             _shuffle(words, 0, offset, 0, d)
-            d = sampled[r]
-            offset[:d].sort()
+            for s in range(d):
+                chosen[offset[s]] = s < sampled[r]
+            d = 0
+            for s in range(degrees[r]):
+                offset[d] = s
+                d += chosen[s]
         for j in range(m):
             for s in range(d):
                 person = j + offset[s]
