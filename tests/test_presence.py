@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import DataError, InfeasibleError, PolicyError, ViolationError
-from shoal.kernels.presence import regions_of_people
+from shoal.kernels.presence import class_totals, regions_of_people
+from shoal.membership import membership
 from shoal.methods import METHODS
+from shoal.methods.mpalm import _Cutting
+from shoal.methods.spalm import _Search
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
 from shoal.policy import Policy
@@ -196,6 +200,114 @@ def test_mpalm_serves_other_models_too(table, wanted, k):
     assert DeltaPresence(low=wanted[0], high=wanted[1]).verify(published(table, release), table).holds
 
 
+def cutting(table, low, high):
+    """MPALM half way: what it knows, and the blocks that it begins with."""
+    model = DeltaPresence(low=low, high=high)
+    assume(model.infeasible(table) is None)
+    return _Cutting(table, Requirements(models=(model,)), model)
+
+
+@settings(max_examples=150)
+@given(with_population(), bounds)
+def test_mpalm_cuts_one_way_or_the_other(table, wanted):
+    work = cutting(table, *wanted)
+    fast, cuts = work._cut_at_once(work._blocks())
+    work.plain = False
+    slow, slow_cuts = work._cut(work._blocks(), Run.start(1))
+    assert [box.tolist() for box in fast] == [box.tolist() for box in slow]
+    assert cuts == slow_cuts
+
+
+def specializations(work, box, j):
+    """What people of a box show in a column at each level below the box's own node; free ranges show values."""
+    tree = work.table.attributes[j].hierarchy
+    codes = work.codes[box, j]
+    if codes.min() == codes.max():
+        return
+    if tree.free:
+        yield codes
+        return
+    for level in range(int(tree.level_of(codes.min(keepdims=True), codes.max(keepdims=True))[0])):
+        yield tree.low[level, codes]
+
+
+@settings(max_examples=150)
+@given(with_population(), bounds, st.randoms(use_true_random=False))
+def test_boxes_of_mpalm_cannot_be_specialized(table, wanted, random):
+    """The theorem: whatever a box shows beyond its own node, shuffled or not, takes somebody out of the bounds.
+
+    The people with a value have on average the chance rows / people. A cut that is not allowed has a part with this
+    outside the bounds, and so somebody is; values below it only add to what is known.
+    """
+    low, high = wanted
+    work = cutting(table, low, high)
+    boxes, _ = work._cut_at_once(work._blocks())
+    for box in boxes:
+        if not work.rows[box].any():
+            continue
+        columns = [list(specializations(work, box, j)) for j in range(work.codes.shape[1])]
+        open_ = [j for j, levels in enumerate(columns) if levels]
+        alone = [{j: level} for j in open_ for level in columns[j]]
+        mixed = [{j: random.choice(columns[j]) for j in open_}] if open_ else []
+        for shown in alone + mixed:
+            values = np.stack([np.unique(v, return_inverse=True)[1] for v in shown.values()], axis=1).astype(
+                np.int32
+            )
+            kinds, kind_of = np.unique(values, axis=0, return_inverse=True)
+            counts = [
+                np.bincount(values[:, i], work.rows[box]).astype(np.int64) for i in range(values.shape[1])
+            ]
+            people = np.bincount(kind_of.ravel(), work.people[box]).astype(np.int64)
+            found = membership(kinds, people, counts)
+            assert found.exact.all()
+            assert found.chance.min() < low - 1e-9 or found.chance.max() > high + 1e-9
+
+
+@settings(max_examples=100)
+@given(with_population(), bounds)
+def test_cut_boxes(table, wanted):
+    seen = []
+
+    def spied(codes, people, rows, order, ends, *rest):
+        before = order.copy()
+        begin, end, cuts = compiled(codes, people, rows, order, ends, *rest)
+        expected = naive.cut_boxes(codes, people, rows, before, ends, *rest)
+        found = [order[a:b].tolist() for a, b in zip(begin, end, strict=True)]
+        assert (found, cuts) == expected
+        seen.append(cuts)
+        return begin, end, cuts
+
+    from shoal.kernels import presence as kernels
+
+    compiled = kernels.cut_boxes
+    work = cutting(table, *wanted)
+    with mock.patch.object(kernels, "cut_boxes", spied):
+        work._cut_at_once(work._blocks())
+    assert seen
+
+
+@settings(max_examples=100)
+@given(with_population(), bounds)
+def test_shrink_boxes(table, wanted):
+    from shoal.kernels import presence as kernels
+
+    compiled = kernels.shrink_boxes
+    seen = []
+
+    def spied(*args):
+        copy = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
+        compiled(*args)
+        naive.shrink_boxes(*copy)
+        assert args[6].tolist() == copy[6].tolist()
+        assert args[7].tolist() == copy[7].tolist()
+        seen.append(len(args[6]))
+
+    work = cutting(table, *wanted)
+    with mock.patch.object(kernels, "shrink_boxes", spied):
+        work.release(Run.start(1))
+    assert seen
+
+
 # --- SPALM -------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +353,24 @@ def test_spalm_is_the_best_of_all_mappings(table, wanted):
     )
     assert loss == pytest.approx(expected)
     assert DeltaPresence(low=wanted[0], high=wanted[1]).verify(published(table, release), table).holds
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 4), st.integers(0, 3)), min_size=1))
+def test_class_totals(entries):
+    keys, people, rows = (np.array(column, np.int64) for column in zip(*entries, strict=True))
+    found = class_totals(keys * 10**17, people, rows)
+    assert tuple(part.tolist() for part in found) == naive.class_totals(keys, people, rows)
+
+
+@given(with_population(), bounds)
+def test_spalm_groups_one_way_or_the_other(table, wanted):
+    """With too many combinations for one integer, classes are numbered instead."""
+    model = DeltaPresence(low=wanted[0], high=wanted[1])
+    one, other = (_Search(table, Requirements(models=(model,)), model) for _ in range(2))
+    assert one.strides is not None
+    other.strides = None
+    for levels in product(*(range(len(a.hierarchy.levels)) for a in table.attributes)):
+        assert one._holds(np.array(levels)) == other._holds(np.array(levels))
 
 
 def test_spalm_on_the_worked_example():

@@ -32,3 +32,237 @@ def regions_of_people(low, high, codes):
                 found += 1
         start[i + 1] = found
     return start, region[:found].copy()
+
+
+@njit(cache=True, nogil=True)
+def class_totals(keys, people, rows):
+    """Add up people and rows over equal keys; one entry per key, in order of first appearance. Expected O(keys)."""
+    bits = 4
+    while (1 << bits) < 2 * len(keys):
+        bits += 1
+    slots = np.full(1 << bits, -1, np.int32)
+    mask = np.uint64((1 << bits) - 1)
+    first = np.empty(len(keys), np.int64)
+    all_people = np.zeros(len(keys), np.int64)
+    all_rows = np.zeros(len(keys), np.int64)
+    found = 0
+    for i in range(len(keys)):
+        at = (np.uint64(keys[i]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
+        while slots[at] >= 0 and first[slots[at]] != keys[i]:
+            at = (at + np.uint64(1)) & mask
+        known = slots[at]
+        if known < 0:
+            known = found
+            slots[at] = found
+            first[found] = keys[i]
+            found += 1
+        all_people[known] += people[i]
+        all_rows[known] += rows[i]
+    return all_people[:found].copy(), all_rows[:found].copy()
+
+
+@njit(cache=True, nogil=True)
+def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high, low, high):
+    """Cut boxes of tuples while a cut leaves rows over people within ``[low, high]`` in every part; take the cut of the
+    highest gain.
+
+    ``order[ends[b - 1]:ends[b]]`` are the tuples of box b; `order` is changed. Column j has ``size, free, ordered,
+    levels, at = shape[j]``: its nodes begin at ``node_low[at + level * size + code]``; a loss of one code costs
+    ``unit[j]``. A tree is cut into the children of the lowest node over the box, a free range in two. Return where
+    boxes begin in `order`, where they end, in the order in which they were finished, and the number of cuts.
+    O(tuples x columns) for each level of boxes.
+    """
+    columns = codes.shape[1]
+    largest = 1
+    for j in range(columns):
+        largest = max(largest, shape[j, 0])
+    inside = np.zeros(largest, np.int64)
+    fitting = np.zeros(largest, np.int64)
+    part_of = np.zeros(largest, np.int64)
+    best_part_of = np.zeros(largest, np.int64)
+    spare = np.empty(len(order), np.int64)
+    room = np.zeros(largest + 2, np.int64)
+    # Boxes that are open never overlap and are not empty.
+    stack_from = np.empty(len(order) + 1, np.int64)
+    stack_to = np.empty(len(order) + 1, np.int64)
+    done_from = np.empty(len(order) + 1, np.int64)
+    done_to = np.empty(len(order) + 1, np.int64)
+    open_ = 0
+    done = 0
+    cuts = 0
+    begin = 0
+    for b in range(len(ends)):
+        stack_from[open_] = begin
+        stack_to[open_] = ends[b]
+        begin = ends[b]
+        open_ += 1
+    while open_ > 0:
+        open_ -= 1
+        start = stack_from[open_]
+        stop = stack_to[open_]
+        total_in = 0
+        total = 0
+        for i in range(start, stop):
+            total_in += rows[order[i]]
+            total += people[order[i]]
+        best_gain = -1.0
+        best_column = -1
+        best_parts = 0
+        for j in range(columns if total_in > 0 else 0):
+            size, free, ordered, _, at = shape[j]
+            first = codes[order[start], j]
+            last = first
+            for i in range(start + 1, stop):
+                code = codes[order[i], j]
+                first = min(first, code)
+                last = max(last, code)
+            if first == last:
+                continue
+            for code in range(first, last + 1):
+                inside[code] = 0
+                fitting[code] = 0
+            for i in range(start, stop):
+                code = codes[order[i], j]
+                inside[code] += rows[order[i]]
+                fitting[code] += people[order[i]]
+            if free and last < ordered:
+                # The best of all allowed cuts between two values that are present.
+                left_in = 0
+                left = 0
+                chosen = -1
+                chosen_gain = -1.0
+                previous = first
+                for code in range(first, last + 1):
+                    if fitting[code] == 0:
+                        continue
+                    if code > first:
+                        right_in = total_in - left_in
+                        right = total - left
+                        if (
+                            low * left - 1e-9 * left <= left_in <= high * left + 1e-9 * left
+                            and low * right - 1e-9 * right <= right_in <= high * right + 1e-9 * right
+                        ):
+                            gain = float(left_in * (last - previous) + right_in * (code - first))
+                            if gain > chosen_gain:
+                                chosen_gain = gain
+                                chosen = code
+                    left_in += inside[code]
+                    left += fitting[code]
+                    previous = code
+                if chosen >= 0 and chosen_gain * unit[j] > best_gain:
+                    best_gain = chosen_gain * unit[j]
+                    best_column = j
+                    best_parts = 2
+                    for code in range(first, last + 1):
+                        best_part_of[code] = 1 if code >= chosen else 0
+                continue
+            level = 0
+            if free:
+                whole = size - 1
+            else:
+                while node_high[at + level * size + first] < last:
+                    level += 1
+                whole = node_high[at + level * size + first] - node_low[at + level * size + first]
+                level -= 1
+            parts = 0
+            gain_in = 0
+            allowed = True
+            code = first
+            while code <= last and allowed:
+                # One part: a child, or all ordered values, or a value beyond them.
+                if free:
+                    to = min(ordered - 1, last) if code < ordered else code
+                    width = 0
+                else:
+                    to = min(node_high[at + level * size + code], last)
+                    width = node_high[at + level * size + code] - node_low[at + level * size + code]
+                part_in = 0
+                part = 0
+                lowest = -1
+                highest = -1
+                for c in range(code, to + 1):
+                    part_of[c] = parts
+                    part_in += inside[c]
+                    part += fitting[c]
+                    if fitting[c] > 0:
+                        highest = c
+                        if lowest < 0:
+                            lowest = c
+                if part > 0:
+                    if free:
+                        width = highest - lowest
+                    if part_in < low * part - 1e-9 * part or part_in > high * part + 1e-9 * part:
+                        allowed = False
+                    gain_in += part_in * (whole - width)
+                    parts += 1
+                code = to + 1
+            if allowed and parts > 1 and gain_in * unit[j] > best_gain:
+                best_gain = gain_in * unit[j]
+                best_column = j
+                best_parts = parts
+                for c in range(first, last + 1):
+                    best_part_of[c] = part_of[c]
+        if best_column < 0:
+            done_from[done] = start
+            done_to[done] = stop
+            done += 1
+            continue
+        cuts += 1
+        for p in range(best_parts + 1):
+            room[p] = 0
+        for i in range(start, stop):
+            room[best_part_of[codes[order[i], best_column]] + 1] += 1
+        for p in range(best_parts):
+            room[p + 1] += room[p]
+        for p in range(best_parts):
+            stack_from[open_] = start + room[p]
+            stack_to[open_] = start + room[p + 1]
+            open_ += 1
+        for i in range(start, stop):
+            p = best_part_of[codes[order[i], best_column]]
+            spare[start + room[p]] = order[i]
+            room[p] += 1
+        for i in range(start, stop):
+            order[i] = spare[i]
+    return done_from[:done].copy(), done_to[:done].copy(), cuts
+
+
+@njit(cache=True, nogil=True)
+def shrink_boxes(
+    codes, people, rows, order, begin, end, cells_low, cells_high, tight_low, tight_high, open_low, high
+):
+    """Narrow the cells of boxes to those of their rows, column by column, the largest gain first, where rows over the
+    people who still fall in stay at most `high`, or nobody falls out; the first only if `open_low`.
+
+    The tuples of box b are ``order[begin[b]:end[b]]``. Changes the cells. O(tuples x columns^2).
+    """
+    columns = codes.shape[1]
+    for b in range(len(begin)):
+        total = 0
+        total_in = 0
+        for i in range(begin[b], end[b]):
+            total += people[order[i]]
+            total_in += rows[order[i]]
+        gain = np.empty(columns, np.int64)
+        for j in range(columns):
+            gain[j] = (tight_high[b, j] - tight_low[b, j]) - (cells_high[b, j] - cells_low[b, j])
+        for j in np.argsort(gain, kind="mergesort"):
+            if gain[j] == 0:
+                break
+            old_low = cells_low[b, j]
+            old_high = cells_high[b, j]
+            cells_low[b, j] = tight_low[b, j]
+            cells_high[b, j] = tight_high[b, j]
+            left = 0
+            for i in range(begin[b], end[b]):
+                t = order[i]
+                falls_in = True
+                for c in range(columns):
+                    if codes[t, c] < cells_low[b, c] or codes[t, c] > cells_high[b, c]:
+                        falls_in = False
+                        break
+                if falls_in:
+                    left += people[t]
+            if left != total and not (open_low and total_in <= high * left + 1e-9 * left):
+                cells_low[b, j] = old_low
+                cells_high[b, j] = old_high

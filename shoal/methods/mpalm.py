@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,9 +54,41 @@ class _Cutting:
 
     def release(self, run: Run) -> Release:
         blocks = self._blocks()
-        open_, done = blocks, []
-        cuts = 0
-        finished = 0
+        boxes, cuts = self._cut_at_once(blocks) if self.plain else self._cut(blocks, run)
+        return self._published(boxes, cuts)
+
+    def _cut_at_once(self, blocks: list[LongVector]) -> tuple[list[LongVector], int]:
+        """Cut where nothing but presence is asked for: the same as `_cut`, compiled."""
+        from shoal.kernels.presence import cut_boxes
+
+        trees = [attribute.hierarchy for attribute in self.table.attributes]
+        sizes = np.array([tree.low.size for tree in trees])
+        at = np.cumsum(sizes) - sizes
+        shape = [
+            (tree.size, int(tree.free), tree.ordered, len(tree.levels), start)
+            for tree, start in zip(trees, at, strict=True)
+        ]
+        unit = [a.weight / max(a.hierarchy.size - 1, 1) for a in self.table.attributes]
+        order = np.concatenate(blocks)
+        begin, end, cuts = cut_boxes(
+            self.codes,
+            self.people,
+            self.rows,
+            order,
+            np.cumsum([len(block) for block in blocks]),
+            np.array(shape, np.int64),
+            np.array(unit, np.float64),
+            np.concatenate([tree.low.ravel() for tree in trees]),
+            np.concatenate([tree.high.ravel() for tree in trees]),
+            self.model.low,
+            self.model.high,
+        )
+        return [order[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)], int(cuts)
+
+    def _cut(self, open_: list[LongVector], run: Run) -> tuple[list[LongVector], int]:
+        """Cut with regard to everything that is asked for."""
+        done: list[LongVector] = []
+        cuts = finished = 0
         while open_:
             box = open_.pop()
             parts = self._best_cut(box)
@@ -66,7 +99,7 @@ class _Cutting:
             else:
                 cuts += 1
                 open_ += parts
-        return self._published(done, cuts)
+        return done, cuts
 
     def _blocks(self) -> list[LongVector]:
         """The blocks that generalization limits make of the population, each within the bounds by itself."""
@@ -103,17 +136,14 @@ class _Cutting:
         )
         return bool(self.requirements.satisfied(groups).all())
 
-    @property
+    @cached_property
     def _tuple_of_row(self) -> IntVector:
         """Row of the table -> its tuple."""
-        if not hasattr(self, "_of_row"):
-            both = np.concatenate([self.codes, self.table.codes])
-            _, number = np.unique(both, axis=0, return_inverse=True)
-            number = number.ravel()
-            place = np.empty(len(self.codes), np.int32)
-            place[number[: len(self.codes)]] = np.arange(len(self.codes))
-            self._of_row: IntVector = place[number[len(self.codes) :]]
-        return self._of_row
+        from shoal.kernels.grouping import distinct
+
+        # Tuples come first and are distinct, so they are numbered as they stand.
+        number, _ = distinct(np.asfortranarray(np.concatenate([self.codes, self.table.codes])))
+        return number[len(self.codes) :]
 
     def _best_cut(self, box: LongVector) -> list[LongVector] | None:
         """Return the parts of the allowed cut with the highest gain."""
@@ -130,7 +160,7 @@ class _Cutting:
         for _, j, first in sorted(candidates, key=lambda entry: (-entry[0], entry[1])):
             side = np.searchsorted(first, self.codes[box, j], side="right")
             parts = [box[side == value] for value in np.unique(side)]
-            if self.plain or self._allowed(parts):
+            if self._allowed(parts):
                 return parts
         return None
 
@@ -160,12 +190,8 @@ class _Cutting:
             unit = attribute.weight / max(tree.size - 1, 1)
             gain = left_in * (high - present[:-1]) + right_in * (present[1:] - low)
             chosen = np.flatnonzero(good)
-            # One cut per column is enough where nothing else is asked for.
             order = chosen[np.argsort(-gain[chosen], kind="stable")]
-            return [
-                (float(gain[i] * unit), j, present[i + 1 : i + 2])
-                for i in (order[:1] if self.plain else order)
-            ]
+            return [(float(gain[i] * unit), j, present[i + 1 : i + 2]) for i in order]
         if mixed:
             ordered = present[present < tree.ordered][:1]
             starts = np.concatenate([ordered, present[present >= tree.ordered]])
@@ -194,31 +220,43 @@ class _Cutting:
 
     def _published(self, boxes: list[LongVector], cuts: int) -> Release:
         """Publish each box as the closure of its rows where presence allows, else as that of its people."""
+        from shoal.kernels.presence import shrink_boxes
+
         kept = [box for box in boxes if self.rows[box].any()]
-        low, high = self._closures(kept, self.people)
-        tight_low, tight_high = self._closures(kept, self.rows)
-        for r, box in enumerate(kept):
-            people, rows = int(self.people[box].sum()), int(self.rows[box].sum())
-            for j in np.argsort((tight_high[r] - tight_low[r]) - (high[r] - low[r]), kind="stable"):
-                trial_low, trial_high = low[r].copy(), high[r].copy()
-                trial_low[j], trial_high[j] = tight_low[r, j], tight_high[r, j]
-                inside = ((self.codes[box] >= trial_low) & (self.codes[box] <= trial_high)).all(axis=1)
-                left = int(self.people[box][inside].sum())
-                if left == people or (self.model.low <= 0 and self.model.allows(rows, left)):
-                    low[r], high[r] = trial_low, trial_high
+        sizes = np.array([len(box) for box in kept])
+        end, order = np.cumsum(sizes), np.concatenate(kept)
+        low, high = self._closures(order, end - sizes)
+        owned = self.rows[order] > 0
+        tight_low, tight_high = self._closures(
+            order[owned], np.cumsum(owned)[end - sizes] - owned[end - sizes]
+        )
+        shrink_boxes(
+            self.codes,
+            self.people,
+            self.rows,
+            order,
+            end - sizes,
+            end,
+            low,
+            high,
+            tight_low,
+            tight_high,
+            self.model.low <= 0,
+            self.model.high,
+        )
         box_of = np.full(len(self.codes), -1, np.int32)
-        for r, box in enumerate(kept):
-            box_of[box] = r
+        box_of[order] = np.repeat(np.arange(len(kept), dtype=np.int32), sizes)
         facts = {"cuts": cuts, "boxes": len(boxes), "empty_boxes": len(boxes) - len(kept)}
         return Release(box_of[self._tuple_of_row], low, high, facts=facts)
 
-    def _closures(self, boxes: list[LongVector], counts: IntVector) -> tuple[IntMatrix, IntMatrix]:
-        """Return the smallest publishable cells over the tuples of each box that are counted at all."""
-        low = np.empty((len(boxes), len(self.table.attributes)), np.int32)
-        high = np.empty_like(low)
-        for r, box in enumerate(boxes):
-            codes = self.codes[box[counts[box] > 0]]
-            low[r], high[r] = codes.min(axis=0), codes.max(axis=0)
+    def _closures(self, order: LongVector, begin: LongVector) -> tuple[IntMatrix, IntMatrix]:
+        """Return the smallest publishable cells over boxes of tuples, one after the other from `begin` on."""
+        low, high = (
+            np.stack(
+                [smallest.reduceat(self.codes[order, j], begin) for j in range(self.codes.shape[1])], axis=1
+            )
+            for smallest in (np.minimum, np.maximum)
+        )
         for j, attribute in enumerate(self.table.attributes):
             low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
         return low, high

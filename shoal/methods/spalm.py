@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -55,6 +56,10 @@ class _Search:
         self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
         self.prune = requirements.monotone
         self.known: dict[int, bool] = {}
+        sizes = [attribute.hierarchy.size for attribute in table.attributes]
+        # With too many combinations for one integer, classes are numbered instead.
+        self.strides = np.cumprod([1, *sizes[:-1]]) if math.prod(sizes) < 1 << 62 else None
+        self.digits: dict[tuple[int, int], LongVector] = {}
 
     def _column_losses(self, j: int) -> FloatVector:
         """LM of one column, summed over the rows of the table, by level."""
@@ -107,21 +112,30 @@ class _Search:
             )
         return self._release(found[1])
 
-    def _classes(self, levels: LongVector) -> tuple[IntVector, LongVector]:
-        from shoal.kernels.grouping import distinct
+    def _keys(self, levels: LongVector) -> LongVector:
+        """Return a key per tuple, the same for tuples of one class. O(columns x tuples), a sum of known parts."""
+        if self.strides is None:
+            from shoal.kernels.grouping import distinct
 
-        mapped = np.empty(self.codes.shape, np.int32, order="F")
+            mapped = np.empty(self.codes.shape, np.int32, order="F")
+            for j, level in enumerate(levels.tolist()):
+                mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.codes[:, j]]
+            return distinct(mapped)[0].astype(np.int64)
+        keys = np.zeros(len(self.codes), np.int64)
         for j, level in enumerate(levels.tolist()):
-            mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.codes[:, j]]
-        return distinct(mapped)
+            if (j, level) not in self.digits:
+                nodes = self.table.attributes[j].hierarchy.low[level][self.codes[:, j]]
+                self.digits[j, level] = nodes * self.strides[j]
+            keys += self.digits[j, level]
+        return keys
 
     def _holds(self, levels: LongVector) -> bool:
         """Whether everybody is within the bounds, and the classes satisfy what else is asked for."""
         index = self.lattice.index(levels)
         if index not in self.known:
-            class_of, first = self._classes(levels)
-            people = np.bincount(class_of, self.people, len(first))
-            rows = np.bincount(class_of, self.rows, len(first))
+            from shoal.kernels.presence import class_totals
+
+            people, rows = class_totals(self._keys(levels), self.people, self.rows)
             slack = 1e-9 * people
             holds = bool(
                 (rows >= self.model.low * people - slack).all()
