@@ -24,8 +24,6 @@ TURNS = 4
 """People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
 LOOK = 1000
 """How many of the people in a cell are tried at most as partners of its owner."""
-WORTH = 0.1
-"""Cells are gone through for cheaper ones until a round saves less than this share of what the first one saved."""
 
 
 @dataclass(eq=False)
@@ -109,12 +107,13 @@ class Cells:
         return grown
 
     def refine(self, run: Run) -> None:
-        """Make cells cheaper while each covers k people and each person stays covered by k cells."""
+        """Make cells cheaper while each covers k people and each person stays covered by k cells.
+
+        Each is looked at once: a second round would save less than a hundredth of what is left.
+        """
         self.changed[:] = self.people.weight
         covered = self.graph().candidates
-        most = saved = self._refined(self.slots, self.low, self.high, covered, run, hand=True)
-        while saved > WORTH * most:
-            saved = self._refined(self.slots, self.low, self.high, covered, run, hand=True)
+        self._refined(self.slots, self.low, self.high, covered, run, hand=True)
 
     def _refined(
         self,
@@ -127,14 +126,13 @@ class Cells:
     ) -> int:
         from shoal.kernels.refining import refine
 
-        people, saved = self.people, 0
+        people = self.people
         for begin in self._pieces("refine", run, PIECE // 10):
             end = min(begin + PIECE // 10, len(slots) - 1)
-            saved += refine(
+            refine(
                 people.codes, people.weight, slots, low, high, covered, *people.tree, self.prices, self.k, hand,
                 begin, end,
             )  # fmt: skip
-        return saved
 
     def join(self, run: Run) -> tuple[int, int]:
         """Let every person have k matches (in the spirit of algorithm 6). Returns how many cells grew, and the rounds.
