@@ -123,7 +123,7 @@ class Cells:
         covered: LongVector,
         run: Run,
         hand: bool = False,
-    ) -> int:
+    ) -> None:
         from shoal.kernels.refining import refine
 
         people = self.people
