@@ -449,20 +449,20 @@ def attacks():
 
 
 def two_cells(published, table):
-    """Tell what there is to the rings that one turn names though they were not turned."""
+    """Tell why rings of two different cells are not counted as turned."""
     again, truth = rerun(published, table, Ring(), 10, Run.start(2)), true_classes(published, table.rows)
     best = np.zeros(len(again.parts.sizes), np.int64)
     for turn in range(10):
         right = again.guesses(turn) == truth[again.parts.order]
         best = np.maximum(best, np.bincount(again.ring_of[right], minlength=len(best)))
-    named = np.flatnonzero(again.varied & (best == again.parts.sizes))
-    cells = [again.class_at[slice(*again.parts.starts[r : r + 2])] for r in named]
-    two = sum(len(np.unique(own)) == 2 for own in cells)
-    rows = np.mean([len(own) / len(np.unique(own)) for own in cells])
+    own = {r: again.class_at[slice(*again.parts.starts[r : r + 2])] for r in np.flatnonzero(again.varied)}
+    two = [r for r, cells in own.items() if len(np.unique(cells)) == 2]
+    named = [r for r in two if best[r] == again.parts.sizes[r]]
     return (
-        f"Of the {int(again.varied.sum())} rings, one turn names {len(named)} though they were dealt out by "
-        f"decomposition. {two} of these have only two\ndifferent cells: to name the cell is then to name one of "
-        f"{rows:.0f} rows on average, not one row."
+        f"Of the {len(own)} rings, {len(two)} have only two different cells. {len(named)} of these were dealt out by "
+        "decomposition as some turn would\nhave done, so they cannot tell one from the other, and the last column "
+        "leaves all rings of two cells out. To name a cell\nis there to name one of "
+        f"{np.mean([len(own[r]) for r in named]) / 2:.0f} rows on average, not one row."
     )
 
 
