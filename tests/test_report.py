@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from html import escape, unescape
@@ -442,3 +443,26 @@ def test_a_release_in_two_tables_is_reported(tmp_path: Path) -> None:
     result.second.write_csv(tmp_path / "out-sensitive.csv")
     for source in (result, tmp_path / "out.csv"):
         assert Page(shoal.report(source, policy, original=people()).html).problems == []
+
+
+def test_columns_of_every_type_are_drawn() -> None:
+    rows = 24
+    nan, infinite = float("nan"), float("inf")
+    table = pl.DataFrame(
+        {
+            "whole": [(i * 5) % 11 for i in range(rows - 1)] + [None],
+            "real": [0.1 * i for i in range(rows - 3)] + [nan, infinite, 1e300],
+            "date": [datetime.date(1900 + 5 * i, 1 + i % 12, 1) for i in range(rows)],
+            "moment": [datetime.datetime(2024, 1, 1 + i, i % 24) for i in range(rows)],
+            "clock": [datetime.time(i % 24) for i in range(rows)],
+            "truth": [i % 2 == 0 for i in range(rows)],
+            "one": ["same"] * rows,
+            "secret": [None if i % 5 == 0 else f"s{i % 3}" for i in range(rows)],
+        }
+    )
+    asked = {"quasi": table.columns[:-1], "sensitive": ["secret"], "k": 3}
+    result = shoal.anonymize(table, **asked)
+    for edition in ("public", "private"):
+        page = Page(shoal.report(result, original=table, edition=edition, **asked).html)
+        assert page.problems == []
+        assert [name for name in table.columns if f"Distribution of {name}" not in page.text] == []

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 from scipy.stats.contingency import association
 
 from shoal.encode import encode
@@ -21,7 +22,7 @@ from shoal.published import Published
 from shoal.reporting.bins import EVERYTHING, MISSING, OTHER, Bins, bins_of, label
 from shoal.reporting.gate import USUAL_K, Gate
 from shoal.reporting.risks import Risks, as_it_is, size_bins
-from shoal.reporting.spread import Spread, correlations, cramers_v
+from shoal.reporting.spread import Spread, correlations, cramers_v, spearman
 from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -266,6 +267,17 @@ def test_association_is_cramer_s_v(rows: list[list[int]]) -> None:
     else:
         expected = association(kept.astype(int), method="cramer")
         assert cramers_v(counts) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
+def test_rank_correlation_is_spearman_s(points: list[tuple[int, int]]) -> None:
+    first, second = (np.array(side, np.float64) for side in zip(*points, strict=True))
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        assert np.isnan(spearman(first, second))
+    else:
+        assert spearman(first, second) == pytest.approx(spearmanr(first, second).statistic)
+        padded = np.append(first, np.nan), np.append(second, 7.0)
+        assert spearman(*padded) == pytest.approx(spearman(first, second))
 
 
 def test_correlations_take_cells_by_their_middle() -> None:

@@ -173,7 +173,8 @@ def _run_name(first: int, last: int, edges: FloatVector, months: list[int] | Non
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 10_000 else f"{value:.10g}"
+    long = float(value).is_integer() and 10_000 <= abs(value) < 1e15
+    return f"{value:,.0f}" if long else f"{value:.10g}"
 
 
 def _middle(at: FloatVector, people: LongVector) -> tuple[float, float]:
@@ -199,8 +200,9 @@ def _round_edges(at: FloatVector, people: LongVector, whole: bool) -> FloatVecto
         step = max(1.0, float(round(step)))
     first = math.floor(low / step) + 1
     last = max(first, math.ceil(high / step))
-    edges: FloatVector = np.round(np.arange(first, last + 1)[: MOST - 1] * step, 12)
-    return edges
+    places = range(first, min(last, first + MOST - 2) + 1)
+    # Written and read again, so that 3 x 0.1 is 0.3.
+    return np.array([float(f"{place * step:.12g}") for place in places])
 
 
 def _days(leaves: pl.Series) -> FloatVector | None:

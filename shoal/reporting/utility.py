@@ -130,7 +130,7 @@ def _associations(subject: Subject, spread: Spread) -> Section:
     ]
     if lines:
         head = ("columns", "before", "after")
-        parts.append(Table("Linear correlation of numbers and dates (Pearson)", head, lines))
+        parts.append(Table("Rank correlation of numbers and dates (Spearman)", head, lines))
     return Section("associations", "Correlations before and after", parts)
 
 
