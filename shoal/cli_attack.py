@@ -24,11 +24,31 @@ if TYPE_CHECKING:
     "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
 )
 @click.option(
-    "--attack", "name", default="linkage", show_default=True, help="Which attack; `shoal attacks` lists them."
+    "--attack",
+    "--name",
+    "name",
+    default="linkage",
+    show_default=True,
+    help="Which attack; `shoal attacks` lists them.",
 )
 @click.option(
     "--adversary",
     help="What the adversary knows: for linkage `some` people's quasi-identifiers, or all `members` [members].",
+)
+@click.option(
+    "--population",
+    type=click.Path(path_type=Path),
+    help="Membership: everybody who could be in the table; otherwise as the policy says.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    help="Membership: states that exact counting may use per bucket; beyond, chances are estimated [4000000].",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Membership: time per bucket for what cannot be counted [1].",
 )
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
@@ -46,6 +66,9 @@ def attack(
     policy_file: Path,
     name: str,
     adversary: str | None,
+    population: Path | None,
+    limit: int | None,
+    seconds: float | None,
     settings: tuple[str, ...],
     record: Path | None,
     force: bool,
@@ -64,8 +87,18 @@ def attack(
     policy = Policy.read(policy_file)
     if settings:
         policy = policy.override(settings)
+    given = {"limit": limit, "seconds": seconds}
     with show.progress(quiet=as_json) as progress:
-        found = attempt(release, policy, original=original, name=name, adversary=adversary, progress=progress)
+        found = attempt(
+            release,
+            policy,
+            original=original,
+            population=population,
+            name=name,
+            adversary=adversary,
+            options={option: value for option, value in given.items() if value is not None},
+            progress=progress,
+        )
     if record is not None:
         frames.write_text(record, json.dumps(found.record(), indent=2) + "\n", force=force)
     click.echo(json.dumps(found.summary(), indent=2) if as_json else _words(found))

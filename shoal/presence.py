@@ -24,8 +24,25 @@ class Presence:
     exact: BoolVector
     undecided: BoolVector
     """Not even whether the person is certainly in or out is known."""
+    certainly_in: BoolVector
+    certainly_out: BoolVector
     overlapping: int
     """People who could be in several classes or buckets; these count as one for them."""
+    indicators: Indicators | None = None
+    """For buckets of shuffled columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """What others have proposed to look at instead of chances: cheap, and no guarantee of anything."""
+
+    product: FloatVector
+    """Per person of the population, the product over columns of the share of a bucket's cells that show the person's
+    value; the highest of all buckets that the person fits (He et al.)."""
+    matching: LongVector
+    """Per person of the population, the buckets that show all the person's values (Li et al.)."""
+    combinations: int
+    """Combinations of values that can be put together from the cells of one bucket, summed over buckets."""
 
 
 def presence(
@@ -64,7 +81,12 @@ def presence(
         high=found.high[number],
         exact=found.exact[number],
         undecided=found.undecided[number],
+        certainly_in=found.certainly_in[number],
+        certainly_out=found.certainly_out[number],
         overlapping=int(people[found.several].sum()),
+        indicators=None
+        if found.product is None
+        else Indicators(found.product[number], found.matching[number], found.combinations),
     )
 
 
@@ -77,7 +99,12 @@ class _Found:
     high: FloatVector
     exact: BoolVector
     undecided: BoolVector
+    certainly_in: BoolVector
+    certainly_out: BoolVector
     several: BoolVector
+    matching: LongVector
+    product: FloatVector | None = None
+    combinations: int = 0
 
     @classmethod
     def nobody(cls, tuples: int) -> _Found:
@@ -88,7 +115,10 @@ class _Found:
             high=np.zeros(tuples),
             exact=np.ones(tuples, np.bool_),
             undecided=np.zeros(tuples, np.bool_),
+            certainly_in=np.zeros(tuples, np.bool_),
+            certainly_out=np.ones(tuples, np.bool_),
             several=np.zeros(tuples, np.bool_),
+            matching=np.zeros(tuples, np.int64),
         )
 
 
@@ -116,7 +146,26 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
             known[classes] = min(float(published.sizes[list(classes)].sum() / people[union].sum()), 1.0)
         out.chance[t] = known[classes]
     out.low = out.high = out.chance
+    out.certainly_in, out.certainly_out = out.chance == 1.0, out.chance == 0.0
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitting:
+    """Who fits a bucket, by distinct tuple; columns are groups of columns that were shuffled together."""
+
+    left: LongVector
+    """The tuples."""
+    places: IntMatrix
+    """``[tuples, columns]`` the place of each among the values that are shown."""
+    counts: list[LongVector]
+    """How often each value of a column is shown."""
+    overlap: bool
+    """Cells overlap, as when buckets of different levels are joined: people fit several, and places mean nothing."""
+    product: FloatVector
+    """Product of the shares of cells that each tuple fits."""
+    combinations: int
+    """Combinations of values that can be put together from the cells."""
 
 
 class _Shuffled:
@@ -135,19 +184,17 @@ class _Shuffled:
         ends = np.flatnonzero(np.diff(published.bucket_of[order])) + 1
         self.rows_of = np.split(order, ends) if len(order) else []
 
-    def fitting(self, rows: LongVector) -> tuple[LongVector, IntMatrix, list[LongVector], bool]:
-        """Return the tuples that fit some rows as one bucket, by their place among the values that are shown, and how
-        often each of these is shown; one column per group of columns that were shuffled together. Last, whether
-        cells overlap: a person then fits several, as when buckets of different levels are joined, and places mean
-        nothing.
-        """
+    def fitting(self, rows: LongVector) -> _Fitting:
+        """Return the tuples that fit some rows as one bucket."""
         left = np.arange(len(self.tuples))
         places: list[LongVector] = []
         counts: list[LongVector] = []
         overlap = False
+        combinations = 1
         # Outer bounds first: they leave few people for the closer look.
         bounds = self.low[rows].min(axis=0), self.high[rows].max(axis=0)
         left = left[((self.tuples >= bounds[0]) & (self.tuples <= bounds[1])).all(axis=1)]
+        product = np.ones(len(left))
         for group in self.together:
             columns = list(group)
             shown, often = np.unique(
@@ -160,12 +207,15 @@ class _Shuffled:
             for i, j in enumerate(columns):
                 value = self.tuples[left, j][:, None]
                 fits &= (low[:, i] <= value) & (value <= high[:, i])
+            combinations *= int((high - low + 1).astype(np.int64).prod(axis=1).sum())
             overlap = overlap or bool((fits.sum(axis=1) > 1).any())
             some = fits.any(axis=1)
-            left = left[some]
+            left, product = left[some], (product * (fits @ often) / len(rows))[some]
             places = [place[some] for place in places] + [fits[some].argmax(axis=1)]
             counts.append(often.astype(np.int64))
-        return left, np.stack(places, axis=1).astype(np.int32), counts, overlap
+        return _Fitting(
+            left, np.stack(places, axis=1).astype(np.int32), counts, overlap, product, combinations
+        )
 
     def chances(
         self,
@@ -175,53 +225,56 @@ class _Shuffled:
         progress: Callable[[float], None],
     ) -> _Found:
         out = _Found.nobody(len(self.tuples))
+        out.product = np.zeros(len(self.tuples))
         buckets_of: dict[int, list[int]] = {}
         for bucket, rows in enumerate(self.rows_of):
             progress(bucket / len(self.rows_of))
-            left, places, counts, overlap = self.fitting(rows)
-            for t in left.tolist():
+            fit = self.fitting(rows)
+            for t in fit.left.tolist():
                 buckets_of.setdefault(t, []).append(bucket)
-            if overlap:
-                _unknown(out, left)
-            else:
-                self._ask(out, left, left, places, counts, limit, random, seconds)
+            out.matching[fit.left] += 1
+            out.product[fit.left] = np.maximum(out.product[fit.left], fit.product)
+            out.combinations += fit.combinations
+            self._ask(out, fit, fit.left, limit, random, seconds)
         unions: dict[tuple[int, ...], list[int]] = {}
         for t, buckets in buckets_of.items():
             if len(buckets) > 1:
                 out.several[t] = True
                 unions.setdefault(tuple(buckets), []).append(t)
-        for union, own in unions.items():
+        for done, (union, own) in enumerate(unions.items()):
+            progress(done / len(unions))
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
-            left, places, counts, overlap = self.fitting(rows)
-            if overlap:
-                _unknown(out, np.array(own))
-            else:
-                self._ask(out, left, np.array(own), places, counts, limit, random, seconds)
+            self._ask(out, self.fitting(rows), np.array(own), limit, random, seconds)
         return out
 
     def _ask(
         self,
         out: _Found,
-        left: LongVector,
+        fit: _Fitting,
         asked: LongVector,
-        places: IntMatrix,
-        counts: list[LongVector],
         limit: int,
         random: np.random.Generator | None,
         seconds: float,
     ) -> None:
         """Count one bucket, and write down what was found for the tuples asked for."""
+        if fit.overlap:
+            _unknown(out, asked)
+            return
         # Columns that were shuffled together may still leave people alike: count them as one tuple.
-        kinds, kind_of = np.unique(places, axis=0, return_inverse=True)
+        kinds, kind_of = np.unique(fit.places, axis=0, return_inverse=True)
         kind_of = kind_of.ravel()
-        many = np.bincount(kind_of, self.people[left], len(kinds)).astype(np.int64)
-        found = membership(kinds.astype(np.int32), many, counts, limit=limit, random=random, seconds=seconds)
-        at = kind_of[np.searchsorted(left, asked)]
+        many = np.bincount(kind_of, self.people[fit.left], len(kinds)).astype(np.int64)
+        found = membership(
+            kinds.astype(np.int32), many, fit.counts, limit=limit, random=random, seconds=seconds
+        )
+        at = kind_of[np.searchsorted(fit.left, asked)]
         out.chance[asked], out.low[asked], out.high[asked] = found.chance[at], found.low[at], found.high[at]
         out.exact[asked], out.undecided[asked] = found.exact[at], found.undecided[at]
+        out.certainly_in[asked], out.certainly_out[asked] = found.forced_in[at], found.forced_out[at]
 
 
 def _unknown(out: _Found, asked: LongVector) -> None:
     """Write down that nothing is known: whoever judges must assume the worst."""
     out.chance[asked], out.low[asked], out.high[asked] = np.nan, 0.0, 1.0
     out.exact[asked], out.undecided[asked] = False, True
+    out.certainly_in[asked], out.certainly_out[asked] = False, False

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, LongVector
+from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.membership import MOST_STATES, SECONDS
 from shoal.population import population_of
-from shoal.presence import presence
+from shoal.presence import Presence, presence
 from shoal.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -42,7 +42,7 @@ class Membership(Attack):
     limit: int = MOST_STATES
     """States that counting may use per bucket; beyond, people who are certain are still found, and others estimated."""
     seconds: float = SECONDS
-    """Time per bucket for what cannot be counted."""
+    """Time per bucket for what cannot be counted; more of it gives narrower intervals, and fewer undecided people."""
 
     def __post_init__(self) -> None:
         if self.adversary not in ADVERSARIES:
@@ -63,42 +63,29 @@ class Membership(Attack):
             progress=lambda share: run.progress("count", share),
         )
         place = _places(original, population)
-        chance, high = found.chance[place], found.high[place]
+        chance = found.chance[place]
         # Where nothing but an interval is known, its middle stands in; the notes say for how many.
-        chances = np.where(np.isnan(chance), (found.low[place] + high) / 2, chance)
-        certain = found.exact[place] & (chances == 1.0)
-        estimates = int((~found.exact).sum())
-        notes = []
-        if estimates:
-            notes.append(
-                f"the chances of {estimates:,} of {len(population):,} people are estimates, not exact"
-            )
-        if found.undecided.any():
-            notes.append(
-                f"whether {int(found.undecided.sum()):,} people are certain could not be decided in time"
-            )
-        if found.overlapping:
-            notes.append(
-                f"{found.overlapping:,} people fit several classes or buckets; these are looked at as one"
-            )
+        chances = np.where(np.isnan(chance), (found.low[place] + found.high[place]) / 2, chance)
+        certain = found.certainly_in[place]
         risk = certain | (chances > self.presence[1] + 1e-9)
-        share = original.rows / len(population)
         return Exposure(
             attack=self.name,
             adversary=ADVERSARIES[self.adversary],
             success=float(chances.mean()),
-            baseline=share,
+            baseline=original.rows / len(population),
             figures={
                 "population": len(population),
                 "certainly_in": int(certain.sum()),
                 "share_certainly_in": float(certain.mean()),
-                "certainly_out": int((found.exact & (found.chance == 0.0)).sum()),
+                "certainly_out": int(found.certainly_out.sum()),
                 "exact": int(found.exact.sum()),
-                "estimated": estimates,
+                "estimated": int((~found.exact).sum()),
+                "answers": _answers(found),
+                **_indicators(found, original, population, place),
             },
             chances=chances,
             at_risk=int(risk.sum()),
-            notes=tuple(notes),
+            notes=_notes(found),
         )
 
     def _groups(self, original: CodedTable) -> tuple[tuple[int, ...], ...] | None:
@@ -112,11 +99,88 @@ class Membership(Attack):
         return tuple(tuple(names.index(name) for name in group) for group in self.together)
 
 
-def _places(table: CodedTable, population: IntMatrix) -> LongVector:
-    """Return for each row somebody of the population with the same values: people who are alike have one chance."""
+def _answers(found: Presence) -> dict[str, int]:
+    """Count the people of the population by the kind of answer that they got; everybody is counted once."""
+    estimated = ~found.exact & ~found.undecided & ~np.isnan(found.chance)
+    kinds = {
+        "certainly_in": found.certainly_in,
+        "certainly_out": found.certainly_out,
+        "exact_chance": found.exact & ~found.certainly_in & ~found.certainly_out,
+        "estimated": estimated,
+        "not_certain": ~found.exact & ~found.undecided & ~estimated,
+        "undecided": found.undecided,
+    }
+    return {name: int(people.sum()) for name, people in kinds.items()}
+
+
+def _notes(found: Presence) -> tuple[str, ...]:
+    """Say in words what is not exact."""
+    notes = []
+    estimates = ~found.exact & ~np.isnan(found.chance)
+    if estimates.any():
+        half = (found.high - found.low)[estimates] / 2
+        notes.append(
+            f"the chances of {int(estimates.sum()):,} of {len(found.exact):,} people are estimates, not exact: 95 % "
+            f"intervals of plus or minus {half.mean():.3f} on average, {half.max():.3f} at most"
+        )
+    blind = ~found.exact & np.isnan(found.chance) & ~found.undecided
+    if blind.any():
+        notes.append(
+            f"of {int(blind.sum()):,} people it is known only that they are neither certainly in nor out"
+        )
+    if found.undecided.any():
+        notes.append(
+            f"whether {int(found.undecided.sum()):,} people are certain could not be decided in time"
+        )
+    if found.overlapping:
+        notes.append(
+            f"{found.overlapping:,} people fit several classes or buckets; these are looked at as one"
+        )
+    if found.indicators is not None:
+        notes.append("the indicators are cheap stand-ins that others have proposed; they guarantee nothing")
+    return tuple(notes)
+
+
+def _indicators(
+    found: Presence, original: CodedTable, population: IntMatrix, place: LongVector
+) -> dict[str, Any]:
+    """What the product formula and the measures of fake tuples say, and how far the formula is off."""
+    if found.indicators is None:
+        return {}
+    product, matching = found.indicators.product, found.indicators.matching
+    known = ~np.isnan(found.chance)
+    off = np.abs(product - found.chance)[known]
+    number, _ = _distinct(np.concatenate([population, original.codes]))
+    theirs = np.isin(number[: len(population)], number[len(population) :])
+    fakes = ~theirs & (matching > 0)
+    _, first = _distinct(original.codes)
+    return {
+        "indicators": {
+            "product_formula": {
+                "average": float(product[place].mean()),
+                "highest": float(product[place].max()),
+                "off_by_on_average": float(off.mean()) if len(off) else None,
+                "off_by_at_most": float(off.max()) if len(off) else None,
+            },
+            # Every row of the table fits some bucket, and combinations that do are real.
+            "fake_tuples": found.indicators.combinations - int(matching[place[first]].sum()),
+            "matching_buckets": {
+                "members": float(matching[place].mean()),
+                "fakes": float(matching[fakes].mean()) if fakes.any() else None,
+            },
+        }
+    }
+
+
+def _distinct(codes: IntMatrix) -> tuple[IntVector, LongVector]:
     from shoal.kernels.grouping import distinct
 
-    number, first = distinct(np.asfortranarray(np.concatenate([population, table.codes])))
+    return distinct(np.asfortranarray(codes))
+
+
+def _places(table: CodedTable, population: IntMatrix) -> LongVector:
+    """Return for each row somebody of the population with the same values: people who are alike have one chance."""
+    number, first = _distinct(np.concatenate([population, table.codes]))
     somebody = np.full(len(first), -1, np.int64)
     somebody[number[: len(population)]] = np.arange(len(population))
     found: LongVector = somebody[number[len(population) :]]
