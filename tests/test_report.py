@@ -388,6 +388,10 @@ def test_a_record_of_another_table_is_refused(made: shoal.Result) -> None:
     record = {**made.record, "input": {"rows": 61, "sha256": None}}
     with pytest.raises(shoal.DataError, match=r"61 rows, but the original has 60"):
         shoal.report(made.table, original=people(), record=record, **ROLES, k=5)
+    other = {**made.record, "classes": made.classes + 1}
+    doubt = "may be the record of another release"
+    assert doubt in shoal.report(made, original=people(), record=other, **ROLES, k=5).html
+    assert doubt not in shoal.report(made.table, original=people(), record=made.record, **ROLES, k=5).html
     with pytest.raises(shoal.DataError, match="no record of a run"):
         shoal.report(made.table, original=people(), record={"a": 1}, **ROLES, k=5)
     with pytest.raises(shoal.DataError, match=r"59 rows|60 rows"):

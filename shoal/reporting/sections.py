@@ -125,6 +125,15 @@ def done(subject: Subject) -> Section:
         ("classes of rows that read alike", f"{published.classes:,}"),
     ]
     if record is not None:
+        told = record.get("classes"), record.get("suppressed")
+        if told != (published.classes, published.suppressed):
+            parts.append(
+                Words(
+                    "The record tells of another number of classes, or of rows left out, than this release has: it may "
+                    "be the record of another release.",
+                    emphasis=True,
+                )
+            )
         name = str(record["method"])
         rows.insert(0, ("method", name))
         if name in METHODS:
