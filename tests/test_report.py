@@ -234,6 +234,7 @@ def test_no_rare_value_that_the_release_hides_is_in_the_public_edition(
             "code": [f"ZQ{number}{ord(word[0])}" for word, number, _ in values],
             "ill": [f"fever-of-{word[::-1]}" for _, _, word in values],
             "id": [f"who-{place:05d}" for place in range(len(values))],
+            "remark": [f"says {word} {place:04d}" for place, (word, _, _) in enumerate(values)],
         }
     )
     hierarchy = {"tree": {"tree": STONES}, "mask": {"mask": "right"}}.get(kind, kind)
@@ -241,6 +242,7 @@ def test_no_rare_value_that_the_release_hides_is_in_the_public_edition(
         quasi=["stone", "code"],
         sensitive=["ill"],
         identifier=["id"],
+        plain=["remark"],
         k=k,
         notion="k-k" if method == "k-k" else None,
         hierarchies={"stone": hierarchy, "code": "auto"},
@@ -251,7 +253,7 @@ def test_no_rare_value_that_the_release_hides_is_in_the_public_edition(
     html = shoal.report(result, policy, original=table).html
     assert Page(html).problems == []
     text = unescape(html)
-    rare = rare_and_unseen(table, result.table, ["stone", "code", "ill", "id"], k)
+    rare = rare_and_unseen(table, result.table, ["stone", "code", "ill", "id", "remark"], k)
     assert [value for value in rare if value in text] == []
 
 
@@ -348,6 +350,18 @@ def test_a_release_of_another_tool_is_reported_without_a_record() -> None:
     assert found.holds
     assert "not known: no record of the run was given" in page.text
     assert "no loss can be computed" in page.text
+
+
+def test_plain_columns_are_shown_without_the_rows_that_were_left_out() -> None:
+    table = pl.DataFrame({"city": ["Rome"] * 6 + ["Oslo"] * 6 + ["Bern"], "pet": ["cat"] * 7 + ["dog"] * 6})
+    asked = {"quasi": ["city"], "plain": ["pet"], "k": 6, "suppression": 0.1, "method": "full-domain"}
+    for source in (table.head(12), shoal.anonymize(table, **asked)):
+        found = shoal.report(source, original=table, edition="private", **asked)
+        rows = re.findall(
+            r'<tr><th scope="row">(cat|dog)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', found.html
+        )
+        # 7 and 6 of 13 before; Bern's dog is gone, so 7 and 5 of 12 after.
+        assert rows == [("cat", "53.8%", "58.3%"), ("dog", "46.2%", "41.7%")]
 
 
 def test_a_violation_is_said_in_so_many_words() -> None:

@@ -19,7 +19,7 @@ NOTHING = 1e-9
 NOT_TRIED = "not tried: the time was up"
 WIDTH = 100
 """Characters of a line."""
-MOST = 5
+MOST = 8
 """How many remedies are named."""
 
 

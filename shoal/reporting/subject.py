@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ class Subject:
     gate: Gate
     name: str
     """What the release is called."""
+    plain: Mapping[str, pl.Series] = field(default_factory=dict)
+    """The plain columns as they are published."""
     notes: tuple[str, ...] = ()
     digest: str | None = None
 
@@ -106,6 +108,12 @@ def read_subject(
     if policy.names("identifier"):
         verdicts.append(Verdict("identifiers removed", 0, len(left), not left))
         meanings.append("no column of the release names people outright")
+    secret = {attribute.name for attribute in table.sensitive}
+    names = [name for name in table.kept.columns if name not in secret]
+    if published.owner is not None:
+        plain = {name: table.kept[name].gather(published.owner) for name in names}
+    else:
+        plain = {name: rows[name] for name in names if name in rows.columns}
     return Subject(
         policy=policy,
         table=table,
@@ -118,6 +126,7 @@ def read_subject(
         made_here=isinstance(source, Result),
         gate=Gate.of(requirements, public=public),
         name=Path(source).name if isinstance(source, str | Path) else "the release",
+        plain=plain,
         notes=(*notes, *(source.notes if isinstance(source, Result) else ())),
         digest=before.digest,
     )

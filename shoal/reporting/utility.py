@@ -12,6 +12,7 @@ from shoal.measures.queries import QueryError
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.charts import bars, before_and_after, frontier, matrices, titled
 from shoal.reporting.parts import Part, Section, Table, Words
+from shoal.reporting.plain import plain_distributions
 from shoal.reporting.spread import Spread, correlations
 from shoal.reporting.subject import Subject
 from shoal.show import number
@@ -82,22 +83,23 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
             + (_public_words(subject.gate.k) if subject.gate.public else "")
         )
     ]
-    for column, own in enumerate(bins):
-        before, after = spread.before(column), spread.after(column)
+    found = [(own, spread.before(column), spread.after(column)) for column, own in enumerate(bins)]
+    found += plain_distributions(subject)
+    for number_, (own, before, after) in enumerate(found):
         used = (before > 0) | (after > 1e-9)
         kept = [label for label, there in zip(own.labels, used, strict=True) if there]
-        before, after = subject.gate.steps(before[used]), after[used]
         parts.append(
             before_and_after(
-                f"column{column}", f"Distribution of {own.column}", kept,
-                before / max(subject.table.rows, 1), after / max(subject.published.rows, 1),
+                f"column{number_}", f"Distribution of {own.column}", kept,
+                subject.gate.steps(before[used]) / max(subject.table.rows, 1),
+                after[used] / max(subject.published.rows, 1),
                 "share of rows", first=own.column,
             )
         )  # fmt: skip
-    found = [Section("distributions", "Distributions before and after", parts)]
+    sections = [Section("distributions", "Distributions before and after", parts)]
     if len(bins) > 1:
-        found.append(_associations(subject, spread))
-    return found
+        sections.append(_associations(subject, spread))
+    return sections
 
 
 def _public_words(k: int) -> str:

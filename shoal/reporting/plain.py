@@ -1,0 +1,36 @@
+"""Plain columns in bins: published as they are, they differ from the original by the rows that were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shoal.arrays import FloatVector
+from shoal.encode import encode_column
+from shoal.errors import ShoalError
+from shoal.frames import factorize
+from shoal.plan import ColumnPlan
+from shoal.reporting.bins import Bins, bins_of
+from shoal.reporting.subject import Subject
+from shoal.table import Attribute
+
+
+def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, FloatVector]]:
+    """Yield each plain column of both tables: its bins, and the rows in them before and after. O(rows) each.
+
+    Columns that cannot be put in order, such as lists, are passed over, and so are values that the original lacks.
+    """
+    for name, after in subject.plain.items():
+        before = subject.table.kept[name]
+        codes = np.empty(len(before), np.int32)
+        try:
+            hierarchy = encode_column(before, ColumnPlan(name, "plain"), codes)
+        except ShoalError:
+            continue
+        people = np.bincount(codes, minlength=hierarchy.size)
+        bins = bins_of(Attribute(name, hierarchy), people, subject.gate)
+        places, values = factorize(after)
+        found = hierarchy.locate(values)[places]
+        shown = np.bincount(found[found >= 0], minlength=hierarchy.size)
+        yield bins, bins.count(people), bins.count(shown)
