@@ -155,6 +155,17 @@ def test_the_ends_of_a_line_are_open_and_round() -> None:
     assert "60 or more" not in public
 
 
+@given(st.integers(2, 5), st.integers(-10_000, 10_000), st.integers(-10_000, 10_000))
+def test_no_single_person_moves_the_limits_of_bins(k: int, first: int, second: int) -> None:
+    """However far off one person is, the names of the bins are the same, as long as that person is at an end."""
+    assume((first < 20) == (second < 20))
+    assume(not 20 <= first < 60)
+    assume(not 20 <= second < 60)
+    crowd: list[object] = [*range(20, 60)] * 5
+    gate = Gate(True, k)
+    assert list(binned([*crowd, first], gate)) == list(binned([*crowd, second], gate))
+
+
 def test_dates_are_cut_by_the_calendar() -> None:
     days: list[object] = [date(1990 + year, month, 3) for year in range(5) for month in range(1, 13)] * 2
     found = binned(days, Gate(True, 5))

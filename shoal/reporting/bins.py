@@ -120,12 +120,12 @@ def _along_a_line(hierarchy: Hierarchy, people: LongVector, gate: Gate) -> tuple
     there = np.isfinite(hierarchy.positions)
     days = _days(hierarchy.leaves)
     if days is not None:
-        edges, months = _calendar(days[there], people[there])
+        edges, months = _calendar(days[there], people[there], gate.k)
         at = days
     else:
         at = hierarchy.positions
         whole = hierarchy.leaves.dtype.is_integer() or bool((at[there] == np.round(at[there])).all())
-        edges, months = _round_edges(at[there], people[there], whole), None
+        edges, months = _round_edges(at[there], people[there], whole, gate.k), None
     bins = np.zeros(hierarchy.size, np.int64)
     bins[there] = np.searchsorted(edges, at[there], side="right")
     held = np.bincount(bins[there], weights=people[there], minlength=len(edges) + 1).astype(np.int64)
@@ -177,20 +177,23 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if long else f"{value:.10g}"
 
 
-def _middle(at: FloatVector, people: LongVector) -> tuple[float, float]:
-    """Return where all but the outermost hundredths of the people lie."""
+def _middle(at: FloatVector, people: LongVector, k: int) -> tuple[float, float]:
+    """Return where people lie, without the outermost hundredths, and without k people at least on either side: where
+    bins begin, and how wide they are, must not follow from the one person who is farthest off.
+    """
     order = np.argsort(at, kind="stable")
     upto = np.cumsum(people[order])
     if not len(upto) or not upto[-1]:
         return 0.0, 0.0
-    ends = np.searchsorted(upto, [0.01 * upto[-1], 0.99 * upto[-1]])
+    outside = min(max(0.01 * upto[-1], k), 0.5 * upto[-1])
+    ends = np.searchsorted(upto, [outside, upto[-1] - outside])
     low, high = at[order[np.minimum(ends, len(order) - 1)]]
     return float(low), float(high)
 
 
-def _round_edges(at: FloatVector, people: LongVector, whole: bool) -> FloatVector:
+def _round_edges(at: FloatVector, people: LongVector, whole: bool, k: int) -> FloatVector:
     """Return limits at multiples of 1, 2 or 5 times a power of ten, at most eleven of them."""
-    low, high = _middle(at, people)
+    low, high = _middle(at, people, k)
     width = (high - low) / (MOST - 2)
     if not width > 0:
         width = 1.0 if whole or not abs(low) > 0 else abs(low) / 10
@@ -218,9 +221,9 @@ def _days(leaves: pl.Series) -> FloatVector | None:
     return dates.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
-def _calendar(days: FloatVector, people: LongVector) -> tuple[FloatVector, list[int]]:
+def _calendar(days: FloatVector, people: LongVector, k: int) -> tuple[FloatVector, list[int]]:
     """Return limits at the beginning of months, quarters, years or more: as days, and as months since the year 0."""
-    low, high = (_month(day) for day in _middle(days, people))
+    low, high = (_month(day) for day in _middle(days, people, k))
     step = next((m for m in (1, 3, 12, 24, 60, 120, 240, 600) if (high - low) / m <= MOST - 2), 1200)
     first = low // step + 1
     months = [number * step for number in range(first, max(first, high // step) + 1)][: MOST - 1]
