@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.groups import group
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import agglomerative as kernels
@@ -248,3 +249,32 @@ def test_bad_options():
     with pytest.raises(PolicyError, match=r"method\.seconds"):
         Agglomerative(seconds=-1)
     assert METHODS["agglomerative"] is Agglomerative
+
+
+@settings(max_examples=30)
+@given(table=tables(rows=st.integers(4, 20), columns=st.integers(1, 3)), k=st.integers(2, 3), data=st.data())
+def test_improvement_never_loses_more_under_other_models(table, k, data):
+    """Improved clusters may fail other models more often; then those that were not improved are taken."""
+    if not table.sensitive:
+        return
+    wanted = data.draw(st.integers(2, 3))
+    diverse = MODELS["distinct-l"](l=wanted, column=0, column_name=table.sensitive[0].name)
+    wish = Requirements(models=(KAnonymity(k=k), diverse))
+    losses = {}
+    for improve in (False, True):
+        try:
+            release = Agglomerative(improve=improve).anonymize(table, wish, Run.start(1))
+        except InfeasibleError:
+            losses[improve] = None
+            continue
+        shown = group(
+            release.region_of,
+            len(release.low),
+            table.sensitive_codes,
+            table.sensitive,
+            table.sensitive_counts,
+        )
+        assert wish.satisfied(shown).all()
+        losses[improve] = next(v for key, v in release.facts.items() if key.startswith("loss by"))
+    assert (losses[False] is None) == (losses[True] is None)
+    assert losses[True] is None or losses[True] <= losses[False]

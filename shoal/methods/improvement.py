@@ -1,4 +1,4 @@
-"""Improvement of finished clusters under plain k-anonymity, until nothing improves or the time is up."""
+"""Improvement of finished clusters of k rows each, until nothing improves or the time is up."""
 
 from __future__ import annotations
 
