@@ -19,6 +19,9 @@ STEPS = (
      "--record {0}/record.json --card {0}/card.md --force"),
     ("Anyone can check it: the audit reads the published rows, and the original for the losses.",
      "audit {0}/release.csv -p {0}/patients.toml --original {0}/patients.csv"),
+    ("A page for whoever must decide: what is guaranteed, what attacks found, what was lost. Open it in a browser.",
+     "report {0}/release.csv --original {0}/patients.csv -p {0}/patients.toml --record {0}/record.json "
+     "-o {0}/report.html --force"),
 )  # fmt: skip
 
 
@@ -32,7 +35,10 @@ def run() -> None:
         main(shlex.split(line), standalone_mode=False)
         if line.startswith("anonymize"):
             _first_lines(FOLDER / "release.csv")
-    click.secho(f"\nThe release, its card for the public and its private record are in {FOLDER}/.", fg="cyan")
+    click.secho(
+        f"\nThe release, its card and report for the public, and its private record are in {FOLDER}/.",
+        fg="cyan",
+    )
 
 
 def _first_lines(path: Path) -> None:
