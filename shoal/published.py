@@ -100,7 +100,7 @@ class Published:
             np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
             for j, attribute in enumerate(self.sensitive)
         ]
-        number = self._candidates
+        number = self.candidates
         return group(number, int(number.max(initial=-1)) + 1, self.sensitive_codes, self.sensitive, totals)
 
     @property
@@ -110,8 +110,8 @@ class Published:
             return []
         return sorted({j for place in self.sensitive_in if place >= 0 for j in self.together[place]})
 
-    @property
-    def _candidates(self) -> IntVector:
+    @cached_property
+    def candidates(self) -> IntVector:
         """Row -> rows whose sensitive values could as well be the person's: its class, or its bucket as far as
         quasi-identifiers that stand beside sensitive values read alike.
         """

@@ -117,6 +117,24 @@ def test_which_rows_share_a_bucket_is_chance():
     assert 70 <= seen[0] <= 130
 
 
+@pytest.mark.parametrize("method", ["anatomy", "bucketization", "slice-columns"])
+def test_beliefs_are_those_of_buckets(method):
+    made = shoal.anonymize(PEOPLE, **ROLES, l=3, method={"name": method, "k": 3})
+    tables = {"second": made.second} if method == "anatomy" else {}
+    keywords = {**ROLES, "l": 3, "method": {"name": method, "k": 3}}
+    for source in (made, made.table):
+        found = shoal.attack(source, **tables, original=PEOPLE, name="attribute-disclosure", **keywords)
+        # Everybody is in one bucket for certain: no zip and age of one occurs in another.
+        bucket_of, disease = made.release.bucket_of, PEOPLE["disease"]
+        expected = [
+            sum(disease[j] == disease[i] for j in np.flatnonzero(bucket_of == bucket_of[i]).tolist())
+            / int((bucket_of == bucket_of[i]).sum())
+            for i in range(len(PEOPLE))
+        ]
+        assert found.chances.tolist() == pytest.approx(expected)
+        assert found.figures["share_at_risk"] == 0
+
+
 @pytest.mark.parametrize("options", [{}, {"permute": True}, {"partitioner": "mondrian"}])
 def test_audit_and_attack_read_both_tables(options):
     method = {"name": "anatomy", **options}

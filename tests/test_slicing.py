@@ -18,7 +18,7 @@ from shoal.errors import InfeasibleError, PolicyError
 from shoal.methods import METHODS
 from shoal.methods.column_groups import clustered, contingency, correlations
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
-from shoal.models.slicing_l import SlicingDiversity, likeliest
+from shoal.models.slicing_l import SlicingDiversity, beliefs, likeliest
 from shoal.publish import read_back, render
 from shoal.record import card_markdown
 from shoal.requirements import Requirements
@@ -79,7 +79,7 @@ def by_the_book(published, original, column):
         for bucket, weight in weights.items():
             for s, share in beliefs[bucket].items():
                 chances[s] += weight * share / whole if whole else 0
-        found.append(float(max(chances.values(), default=0)))
+        found.append(chances)
     return found
 
 
@@ -111,7 +111,10 @@ def test_chances_are_those_of_the_definition(made):
     table, release = made
     published = read_back(table, release, render(table, release))
     for column in range(len(table.sensitive)):
-        expected = by_the_book(published, table, column)
+        chances = by_the_book(published, table, column)
+        expected = [float(max(own.values(), default=0)) for own in chances]
+        own = [float(c[s]) for c, s in zip(chances, table.sensitive_codes[:, column].tolist(), strict=True)]
+        assert beliefs(published, table, column)[1].tolist() == pytest.approx(own)
         assert likeliest(published, table, column).tolist() == pytest.approx(expected)
         for l in (1.5, 2, 3):  # noqa: E741
             model = SlicingDiversity(l=l, column=column, column_name="s")

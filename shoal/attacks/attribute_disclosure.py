@@ -111,18 +111,37 @@ def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
     return np.asarray((largest / np.bincount(point_of, minlength=len(first)))[point_of])
 
 
+def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector, LongVector]:
+    """Return which labels rows of each class may have, and how often: those of its bucket, where values were shuffled
+    within buckets.
+    """
+    from shoal.kernels.grouping import histograms
+
+    ones, number = np.ones(published.rows, np.int64), published.candidates
+    start, label, count = histograms(number, int(number.max(initial=-1)) + 1, shown, ones)
+    group_of = np.empty(published.classes, np.int64)
+    group_of[published.class_of] = number
+    many = np.diff(start)[group_of]
+    begin = np.concatenate([[0], np.cumsum(many)]).astype(np.int64)
+    at = np.repeat(start[group_of] - begin[:-1], many) + np.arange(begin[-1])
+    return begin, label[at], count[at]
+
+
 def _after(
     published: Published, original: CodedTable, column: int, strong: IntVector, label_of: IntVector, run: Run
 ) -> tuple[FloatVector, FloatVector]:
     """Return, per person, the shares of the most frequent and of the person's own label among rows that fit."""
     from shoal.kernels.disclosure import beliefs
-    from shoal.kernels.grouping import distinct, histograms
+    from shoal.kernels.grouping import distinct
 
     assert published.low is not None
     assert published.high is not None
+    if published.bucket_of is not None and np.array_equal(published.low, published.high):
+        from shoal.models.slicing_l import beliefs as over_buckets
+
+        return over_buckets(published, original, column, strong)
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
-    ones = np.ones(published.rows, np.int64)
-    held = histograms(published.class_of, published.classes, shown, ones)
+    held = _held(published, shown)
     point_of, first = distinct(original.codes)
     atom_of, atom_first = distinct(np.stack([point_of, label_of], axis=1))
     order = np.argsort(point_of[atom_first], kind="stable")

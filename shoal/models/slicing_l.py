@@ -83,8 +83,17 @@ class SlicingDiversity(Model):
 
 
 def likeliest(published: Published, original: CodedTable, column: int) -> FloatVector:
-    """Return, per row of the original, the chance of the likeliest value of a sensitive column; 0 for whoever fits no
-    bucket. Cells must be single values. O(pairs of distinct people and buckets that fit by one group of columns).
+    """Return, per row of the original, the chance of the likeliest value of a sensitive column; see `beliefs`."""
+    return beliefs(published, original, column)[0]
+
+
+def beliefs(
+    published: Published, original: CodedTable, column: int, label_of: IntVector | None = None
+) -> tuple[FloatVector, FloatVector]:
+    """Return, per row of the original, the chances of the likeliest and of the person's own value of a sensitive
+    column, over all buckets that the person may be in; 0 for whoever fits none. Values with one label count as one.
+
+    Cells must be single values. O(pairs of distinct people and buckets that fit by one group of columns).
     """
     from shoal.kernels.grouping import distinct
 
@@ -95,23 +104,28 @@ def likeliest(published: Published, original: CodedTable, column: int) -> FloatV
     people = original.codes[first]
     together = published.together or tuple((j,) for j in range(shown.shape[1]))
     place = -1 if published.sensitive_in is None else published.sensitive_in[column]
-    rows = pl.DataFrame({"b": published.bucket_of, "s": published.sensitive_codes[:, column]})
+    labels = np.arange(published.sensitive[column].hierarchy.size) if label_of is None else label_of
+    rows = pl.DataFrame({"b": published.bucket_of, "s": labels[published.sensitive_codes[:, column]]})
     rows = rows.with_columns(size=pl.len().over("b"))
     shares = []
     values = []
     beside = pl.repeat(0, len(rows), dtype=pl.Int32, eager=True)
     for at, group in enumerate(together):
-        own, theirs = _numbered(shown, people, list(group))
-        counted = rows.with_columns(v=pl.Series(own)).group_by("v", "b").agg(pl.len() / pl.first("size"))
+        number_of, theirs = _numbered(shown, people, list(group))
+        counted = (
+            rows.with_columns(v=pl.Series(number_of)).group_by("v", "b").agg(pl.len() / pl.first("size"))
+        )
         shares.append(counted.rename({"len": "f"}))
         values.append(theirs)
         if at == place:
-            beside = pl.Series(own)
-    beliefs = rows.with_columns(v=beside).with_columns(size=pl.len().over("v", "b"))
-    beliefs = beliefs.group_by("v", "b", "s").agg((pl.len() / pl.first("size")).alias("p"))
+            beside = pl.Series(number_of)
+    shown_beside = rows.with_columns(v=beside).with_columns(size=pl.len().over("v", "b"))
+    shown_beside = shown_beside.group_by("v", "b", "s").agg((pl.len() / pl.first("size")).alias("p"))
     # The column group that leaves fewest buckets comes first.
     order = sorted(range(len(shares)), key=lambda g: _pairs(shares[g], values[g]))
-    top = np.zeros(len(people))
+    top, own = np.zeros(len(people)), np.zeros(original.rows)
+    truth = pl.DataFrame({"t": person_of.astype(np.int64), "s": labels[original.sensitive_codes[:, column]]})
+    truth = truth.with_row_index("row").sort("t")
     for begin in range(0, len(people), PIECE):
         part = np.arange(begin, min(begin + PIECE, len(people)))
         fits = pl.DataFrame({"t": part}).with_columns(weight=1.0)
@@ -122,11 +136,13 @@ def likeliest(published: Published, original: CodedTable, column: int) -> FloatV
         fits = fits.with_columns(weight=pl.col("weight") / pl.col("weight").sum().over("t"))
         nothing = pl.repeat(0, len(fits), dtype=pl.Int32, eager=True)
         said = pl.Series(values[place]).gather(fits["t"]) if place >= 0 else nothing
-        fits = fits.with_columns(v=said).join(beliefs, on=["v", "b"])
+        fits = fits.with_columns(v=said).join(shown_beside, on=["v", "b"])
         found = fits.group_by("t", "s").agg((pl.col("weight") * pl.col("p")).sum().alias("p"))
+        true = truth.filter(pl.col("t").is_between(begin, begin + len(part) - 1)).join(found, on=["t", "s"])
+        own[true["row"].to_numpy()] = true["p"].to_numpy()
         found = found.group_by("t").agg(pl.col("p").max())
         top[found["t"].to_numpy()] = found["p"].to_numpy()
-    return top[person_of]
+    return top[person_of], own
 
 
 def _numbered(shown: IntMatrix, people: IntMatrix, columns: list[int]) -> tuple[IntVector, IntVector]:
