@@ -186,6 +186,8 @@ class _Answer:
         chance, low, high = np.full(len(own), np.nan), np.zeros(len(own)), np.ones(len(own))
         if random is None:
             sure = Certain(part, nobody, nobody, seconds)
+            # Which witnesses are found is chance, what they prove is not.
+            sure.by_searching(np.random.default_rng(0))
         else:
             from shoal.membership_estimate import walked
 
@@ -193,7 +195,7 @@ class _Answer:
             chance, low, high = found.chance, found.low, found.high
             left = seconds - (time.monotonic() - start)
             sure = Certain(part, found.seen_in, found.seen_out, left)
-            sure.by_walking(found.sets, random)
+            sure.by_searching(random)
         sure.by_programming()
         forced_in, forced_out, undecided = sure.proven_in, sure.proven_out, sure.unknown
         for certain, value in ((forced_in, 1.0), (forced_out, 0.0)):

@@ -1,31 +1,27 @@
 """Who is certainly in a bucket, or certainly not, where counting is out of reach (see shoal/membership.py).
 
-Somebody is not certain as soon as a set that fits, a witness, is known that says otherwise. Witnesses are cheap:
-random walks find them for most people. What is left is decided by integer programming.
+Somebody is not certain as soon as a set that fits, a witness, is known that says otherwise. Witnesses are cheap: local
+search finds one in some hundred steps, mostly. What is left is decided by linear and integer programming.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.arrays import BoolVector, LongVector
 from shoal.membership import Part, no_fit
-from shoal.membership_walk import Walks, neighbours
+from shoal.membership_walk import any_set
 
 GOOD_ENOUGH = 0.5
 """A witness for half of the people whom one could be found for is taken. None at all is always proven in full."""
-AT_ONCE = 48
-"""Walks in search of witnesses."""
-ROUNDS = 5
-"""Rounds of a walk."""
-PATIENCE = 4
-"""So many walks in a row without a witness, and the rest is left to integer programming."""
-PENALTIES = (2.6, 3.0, 3.4)
-"""How hard these walks are kept to sets that fit, in turn."""
+EFFORTS = (500, 4000)
+"""Steps of a search for one witness, at first, and after proofs have been tried."""
+WEIGHT = 5
+"""Of each count at the beginning of a search, in units of what it gains when the search is stuck."""
 
 
 class Certain:
@@ -34,6 +30,7 @@ class Certain:
     def __init__(self, part: Part, seen_in: BoolVector, seen_out: BoolVector, seconds: float) -> None:
         """`seen_in` and `seen_out`: somebody of the tuple is known to be in a set that fits, or left out of one."""
         self.part, self.stop = part, time.monotonic() + seconds
+        self.witnessed = bool(seen_in.any())
         self.seen_in = seen_in | (part.least > 0)
         self.seen_out = seen_out | (part.most < part.people)
         self.unknown = np.zeros(len(part.people), np.bool_)
@@ -48,6 +45,7 @@ class Certain:
 
     def add(self, inside: LongVector) -> None:
         """Take in a witness: people in by tuple."""
+        self.witnessed = True
         self.seen_in |= inside > 0
         self.seen_out |= inside < self.part.people
 
@@ -58,67 +56,42 @@ class Certain:
         else:
             self.proven_out |= tuples
 
-    def by_walking(self, sets: Sequence[LongVector], random: np.random.Generator) -> None:
-        """Put one waiting person into a set that fits, or nearly (or take one out), keep the person there, and walk
-        until it fits again: a witness, and one more set to go on from. Ends when hardly anybody is helped any more."""
-        if not (self.waiting(False).any() or self.waiting(True).any()):
-            return
-        pool = [own for own in sets if not self.part.lacking(own).any()] or list(sets[:AT_ONCE])
-        near = neighbours(self.part)
-        idle = 0
-        while time.monotonic() < self.stop and idle < PATIENCE:
-            asked = [(t, outward) for outward in (False, True) for t in np.flatnonzero(self.waiting(outward))]
-            if not asked:
-                return
-            chosen = [asked[i] for i in random.permutation(len(asked))[:AT_ONCE]]
-            self._walk(chosen, pool, near, random)
-            left = int(self.waiting(False).sum() + self.waiting(True).sum())
-            idle = idle + 1 if left == len(asked) else 0
+    def by_searching(self, random: np.random.Generator) -> None:
+        """Look for witnesses for one waiting person after the other: each is one for many others too.
 
-    def _walk(
-        self,
-        asked: Sequence[tuple[int, bool]],
-        pool: list[LongVector],
-        near: tuple[LongVector, IntVector],
-        random: np.random.Generator,
-    ) -> None:
-        """Walk for some tuples, one each, and take in the witnesses."""
-        part = self.part
-        starts = []
-        for t, outward in asked:
-            # Lately found sets are furthest from where all began.
-            inside = pool[len(pool) - 1 - int(random.integers(min(len(pool), AT_ONCE)))].copy()
-            if outward and inside[t] == part.people[t]:
-                _exchange(part, inside, t, -1, random)
-            elif not outward and inside[t] == 0:
-                _exchange(part, inside, t, 1, random)
-            starts.append(inside)
-        walks = Walks(part, random, starts, np.resize(PENALTIES, len(starts)), near)
-        for w, (t, outward) in enumerate(asked):
-            if outward:
-                walks.most[w, t] = part.people[t] - 1
-            else:
-                walks.least[w, t] = 1
-        for _ in range(ROUNDS):
-            seen, fits = walks.go()
-            self.seen_in |= (seen > 0).any(axis=0)
-            self.seen_out |= (seen < fits[:, None] * part.people).any(axis=0)
-            pool += [walks.inside[w].copy() for w in np.flatnonzero(walks.wrong() == 0)]
-            if time.monotonic() > self.stop:
-                break
-        del pool[: -4 * AT_ONCE]
+        First briefly. Then whoever can be proven to be certain without integers is, and the rest is looked for with
+        more effort. Randomness decides how long it takes, not what comes out.
+        """
+        program = _Program(self.part, self.stop)
+        search = _Search(self.part, random)
+        for effort in EFFORTS:
+            for outward in (False, True):
+                for t in random.permutation(np.flatnonzero(self.waiting(outward))).tolist():
+                    if time.monotonic() > self.stop:
+                        return
+                    if self.waiting(outward)[t]:
+                        found = search.witness(t, outward, effort)
+                        if found is not None:
+                            self.add(found)
+                waiting = self.waiting(outward)
+                if waiting.any() and program.none_of(waiting, outward):
+                    self.prove(waiting, outward)
+                else:
+                    self._one_by_one(
+                        program, waiting, outward, self.stop - (self.stop - time.monotonic()) / 2
+                    )
 
     def by_programming(self) -> None:
         """Ask an integer program for a set that fits and has as many as possible of the waiting people in (or out):
-        a witness for all of these at once. When the best that it can do is none, they are all certain. First without
-        integers, which is quick, and enough for most proofs."""
+        a witness for all of these at once. When the best that it can do is none, they are all certain."""
         program = _Program(self.part, self.stop)
+        if not self.witnessed:
+            # Everything can be proven of what does not exist; the program tells if no set fits at all.
+            chosen, _ = program.most_of(np.zeros(len(self.part.people), np.bool_), False)
+            if chosen is not None:
+                self.add(chosen)
         for outward in (False, True):
             while (waiting := self.waiting(outward) & ~self.unknown).any():
-                proven = program.none_of(waiting, outward)
-                if proven:
-                    self.prove(waiting, outward)
-                    break
                 chosen, best = program.most_of(waiting, outward)
                 if chosen is not None:
                     self.add(chosen)
@@ -127,29 +100,57 @@ class Certain:
                 if best:
                     self.prove(waiting, outward)
                     break
-                self._one_by_one(program, waiting, outward)
-                self.unknown |= self.waiting(outward)
+                self.unknown |= waiting
 
-    def _one_by_one(self, program: _Program, waiting: BoolVector, outward: bool) -> None:
+    def _one_by_one(self, program: _Program, waiting: BoolVector, outward: bool, stop: float) -> None:
         """Prove what can be proven without integers of each tuple by itself."""
         for t in np.flatnonzero(waiting):
             alone = np.zeros(len(waiting), np.bool_)
             alone[t] = True
-            if time.monotonic() > self.stop:
+            if time.monotonic() > stop:
                 break
             if program.none_of(alone, outward):
                 self.prove(alone, outward)
 
 
-def _exchange(part: Part, inside: LongVector, t: int, step: int, random: np.random.Generator) -> None:
-    """Take one person of a tuple in (or out), for one of the tuple most like it that can go the other way."""
-    able = inside > part.least if step > 0 else inside < part.most
-    able[t] = False
-    others = np.flatnonzero(able)
-    alike = (part.counts_of[others] == part.counts_of[t]).sum(axis=1)
-    best = random.choice(others[alike == alike.max()])
-    inside[t] += step
-    inside[best] -= step
+class _Search:
+    """Local search for sets that fit. O(pairs of people x columns) a step."""
+
+    def __init__(self, part: Part, random: np.random.Generator) -> None:
+        self.part, self.random = part, random
+        tuples, columns = part.counts_of.shape
+        counts = part.counts_of.ravel()
+        self.member = (np.argsort(counts, kind="stable") // columns).astype(np.int32)
+        self.start = np.concatenate([[0], np.cumsum(np.bincount(counts, minlength=len(part.wanted)))])
+        self.column_of = np.empty(len(part.wanted), np.int32)
+        self.column_of[counts] = np.tile(np.arange(columns, dtype=np.int32), tuples)
+
+    def witness(self, t: int, outward: bool, steps: int) -> LongVector | None:
+        """Return a set that fits and has somebody of a tuple in (or out), if one is found in so many steps."""
+        from shoal.kernels.membership import seek_set
+
+        least, most = self.part.least.copy(), self.part.most.copy()
+        if outward:
+            most[t] = self.part.people[t] - 1
+        else:
+            least[t] = 1
+        part = replace(self.part, least=least, most=most)
+        if not int(least.sum()) <= part.size <= int(most.sum()):
+            return None
+        inside = any_set(part, self.random)
+        taken = seek_set(
+            part.counts_of,
+            self.column_of,
+            least,
+            most,
+            self.start,
+            self.member,
+            inside,
+            part.lacking(inside),
+            np.full(len(part.wanted), WEIGHT),
+            self.random.random((steps, 4)),
+        )
+        return inside if taken >= 0 else None
 
 
 class _Program:
@@ -163,42 +164,51 @@ class _Program:
         tuples, columns = part.counts_of.shape
         entries = np.ones(tuples * columns), (part.counts_of.ravel(), np.repeat(np.arange(tuples), columns))
         self.matrix = coo_array(entries, shape=(len(part.wanted), tuples)).tocsr()
-        self.rule = LinearConstraint(self.matrix, part.wanted, part.wanted)
-        self.bounds = Bounds(part.least, part.most)
+        # Whoever is in every set is left out of none: the same question, asked of the people who are left out.
+        self.rules = [
+            (Bounds(least, most), LinearConstraint(self.matrix, wanted, wanted))
+            for least, most, wanted in (
+                (part.least, part.most, part.wanted),
+                (part.people - part.most, part.people - part.least, self.matrix @ part.people - part.wanted),
+            )
+        ]
 
-    def _solve(self, waiting: BoolVector, outward: bool, whole: bool) -> Any:
+    def _solve(self, waiting: BoolVector, outward: bool, whole: bool) -> tuple[Any, bool]:
+        """Return as many as possible of some tuples' people, who are in (or out), and whether that is the best.
+
+        A gap is allowed relative to what was found, so that nothing at all is never taken for the best without proof.
+        """
         from scipy.optimize import milp
 
         left = self.stop - time.monotonic()
         if left <= 0:
-            return None
+            return None, False
+        bounds, rule = self.rules[int(outward)]
         found = milp(
-            np.where(waiting, 1.0 if outward else -1.0, 0.0),
-            constraints=self.rule,
-            bounds=self.bounds,
+            np.where(waiting, -1.0, 0.0),
+            constraints=rule,
+            bounds=bounds,
             integrality=np.full(len(waiting), int(whole)),
             options={"time_limit": left, "mip_rel_gap": GOOD_ENOUGH if whole else 0.0},
         )
         if found.status == 2:
             raise no_fit()
-        return found
+        return found.x, found.status == 0
 
     def none_of(self, waiting: BoolVector, outward: bool) -> bool:
         """Whether it is clear without integers that nobody of some tuples can be in (or out)."""
-        found = self._solve(waiting, outward, whole=False)
-        if found is None or found.status != 0 or found.x is None:
-            return False
-        best = float((self.part.people[waiting] - found.x[waiting] if outward else found.x[waiting]).sum())
+        found, best = self._solve(waiting, outward, whole=False)
         # Less than one person is nobody; the rest is for rounding.
-        return best < 0.99
+        return found is not None and best and float(found[waiting].sum()) < 0.99
 
     def most_of(self, waiting: BoolVector, outward: bool) -> tuple[LongVector | None, bool]:
         """Return a set that fits, with as many as possible of some tuples' people in (or out), and whether it is
         proven that there is none with any of them if it has none."""
-        found = self._solve(waiting, outward, whole=True)
-        if found is None or found.x is None:
+        found, best = self._solve(waiting, outward, whole=True)
+        if found is None:
             return None, False
-        chosen = np.rint(found.x).astype(np.int64)
-        if not np.array_equal(self.matrix @ chosen, self.part.wanted):
+        chosen = np.rint(found).astype(np.int64)
+        inside = self.part.people - chosen if outward else chosen
+        if not np.array_equal(self.matrix @ inside, self.part.wanted):
             return None, False
-        return chosen, found.status == 0
+        return inside, best

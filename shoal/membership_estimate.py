@@ -45,8 +45,6 @@ class Estimate:
     """Somebody of the tuple was in some set that fits: a proof that the tuple is not ruled out."""
     seen_out: BoolVector
     """Somebody of the tuple was left out of some set that fits."""
-    sets: list[LongVector]
-    """Sets that fit, or nearly, to go on from: people in by tuple."""
 
 
 class Ladders:
@@ -100,15 +98,12 @@ class Ladders:
         """
         people = self.part.people
         all_seen, all_fits = np.sum(self.seen, axis=0).sum(axis=0), int(np.sum(self.fits))
-        best = np.argsort(self.walks.wrong(), kind="stable")
-        sets = [self.walks.inside[w].copy() for w in best]
         nothing = Estimate(
             chance=np.full(len(people), np.nan),
             low=np.zeros(len(people)),
             high=np.ones(len(people)),
             seen_in=all_seen > 0,
             seen_out=all_seen < all_fits * people,
-            sets=sets,
         )
         skipped = sum(until <= self.rounds / 4 for until in self.until)
         seen = np.sum(self.seen[skipped:], axis=0)
@@ -127,7 +122,7 @@ class Ladders:
         spread = QUANTILE * np.sqrt(variance)
         low, high = np.minimum(middle - half, mean - spread), np.maximum(middle + half, mean + spread)
         return Estimate(
-            mean, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), nothing.seen_in, nothing.seen_out, sets
+            mean, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), nothing.seen_in, nothing.seen_out
         )
 
 

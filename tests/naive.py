@@ -2150,3 +2150,40 @@ def shrink_boxes(
             )
             if left == total or (open_low and total_in <= high * left + 1e-9 * left):
                 cells_low[b], cells_high[b] = low_trial, high_trial
+
+
+def seek_set(counts_of, column_of, least, most, member_start, member, inside, left, weight, draws):
+    def rotated(count, luck):
+        own = member[member_start[count] : member_start[count + 1]].tolist()
+        at = int(luck * len(own))
+        return own[at:] + own[:at]
+
+    for step, (one, two, three, four) in enumerate(draws.tolist()):
+        if not left.any():
+            return step
+        above = [i for i in range(len(left)) if left[i] < 0]
+        high = above[int(one * len(above))]
+        below = [i for i in range(len(left)) if left[i] > 0 and column_of[i] == column_of[high]]
+        low = below[int(two * len(below))]
+        pairs = [
+            (old, new)
+            for old in rotated(high, three)
+            for new in rotated(low, four)
+            if inside[old] > least[old] and inside[new] < most[new]
+        ]
+
+        def lacking(old, new):
+            after = left.copy()
+            after[counts_of[old]] += 1
+            after[counts_of[new]] -= 1
+            return after
+
+        costs = [int((np.abs(lacking(*pair)) - np.abs(left)) @ weight) for pair in pairs]
+        if not pairs or min(costs) >= 0:
+            weight[left != 0] += 1
+        if pairs:
+            old, new = pairs[costs.index(min(costs))]
+            left[:] = lacking(old, new)
+            inside[old] -= 1
+            inside[new] += 1
+    return -1 if left.any() else len(draws)

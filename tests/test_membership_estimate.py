@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.membership import Bucket, Part, _bucket, _parts, membership, part_of, propagated
-from shoal.membership_certain import Certain
+from shoal.membership_certain import Certain, _Search
 from shoal.membership_estimate import walked
 from shoal.membership_walk import Walks, any_set, neighbours
 from tests import naive
@@ -69,6 +69,22 @@ def test_walks_and_programs_agree_with_counting(seed):
     assert guess.undecided.mean() < 0.1
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_integer_program_alone_agrees_with_counting(seed):
+    people, private = drawn(seed)
+    # All but the private people are private: mostly in, which is where a sloppy proof would show.
+    for inside in (private, sorted(set(range(len(people))) - set(private))):
+        truth, _, _ = ask(people, inside)
+        assert truth.exact.all()
+        for part in parts(people, inside):
+            nobody = np.zeros(len(part.people), np.bool_)
+            sure = Certain(part, nobody, nobody, 10.0)
+            sure.by_programming()
+            assert not sure.unknown.any()
+            assert sure.proven_in.tolist() == truth.forced_in[part.own].tolist()
+            assert sure.proven_out.tolist() == truth.forced_out[part.own].tolist()
+
+
 def test_the_integer_program_sees_what_no_count_sees():
     # Parity: each count alone can be met, all together cannot.
     tuples, many, _ = grouped([(0, 0, 1), (0, 1, 0), (1, 0, 0), (1, 1, 1)])
@@ -87,6 +103,7 @@ def test_without_time_everybody_is_undecided():
     part = max(parts(people, private), key=lambda own: len(own.people))
     nobody = np.zeros(len(part.people), np.bool_)
     sure = Certain(part, nobody, nobody, 0.0)
+    sure.by_searching(np.random.default_rng(1))
     sure.by_programming()
     open_ = (part.least == 0) | (part.most == part.people)
     assert (sure.unknown == open_).all()
@@ -203,6 +220,42 @@ def test_walk_sets(bucket, seed):
         assert fits.tolist() == plain_fits.tolist()
         for one, other in zip(state, copy, strict=True):
             assert one.tolist() == other.tolist()
+
+
+@given(buckets(), st.integers(0, 99))
+def test_seek_set(bucket, seed):
+    from shoal.kernels.membership import seek_set
+
+    random = np.random.default_rng(seed)
+    for part in parts(*bucket):
+        search = _Search(part, random)
+        inside = any_set(part, random)
+        state = (inside, part.lacking(inside), np.full(len(part.wanted), 2))
+        copy = tuple(value.copy() for value in state)
+        fixed = (part.counts_of, search.column_of, part.least, part.most, search.start, search.member)
+        draws = random.random((30, 4))
+        assert seek_set(*fixed, *state, draws) == naive.seek_set(*fixed, *copy, draws)
+        for one, other in zip(state, copy, strict=True):
+            assert one.tolist() == other.tolist()
+        assert (state[1] == part.lacking(state[0])).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_witnesses_fit_and_say_what_was_asked(seed):
+    people, private = drawn(seed)
+    truth, _, _ = ask(people, private)
+    for part in parts(people, private):
+        search = _Search(part, np.random.default_rng(seed))
+        for t in range(len(part.people)):
+            for outward in (False, True):
+                found = search.witness(t, outward, 500)
+                certain = truth.forced_in if outward else truth.forced_out
+                if certain[part.own[t]]:
+                    assert found is None
+                elif found is not None:
+                    assert not part.lacking(found).any()
+                    assert ((part.least <= found) & (found <= part.most)).all()
+                    assert found[t] < part.people[t] if outward else found[t] > 0
 
 
 def test_walks_see_every_set_equally_often():

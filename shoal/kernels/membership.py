@@ -235,3 +235,74 @@ def walk_sets(counts_of, least, most, people, near_start, near, far, penalty, in
             seen[w, t] += inside[w, t] * (right - since[t])
         fits[w] = right
     return seen, fits
+
+
+@njit(cache=True, nogil=True)
+def seek_set(counts_of, column_of, least, most, member_start, member, inside, left, weight, draws):
+    """Look for a set of people with all counts right; return the steps taken, or -1.
+
+    Each step takes a count that is too high, and one of its column that is too low, and exchanges somebody of the one
+    for somebody of the other: of all pairs the one that makes the least wrong, by weight. Where nothing gets better,
+    wrong counts gain weight, so the search leaves every dead end. ``member[member_start[i]:member_start[i + 1]]`` are
+    the tuples of count i, ``inside[t]`` people of tuple t are in, `left` is what they lack of each count. Changes
+    `inside`, `left` and `weight`. ``draws[step]`` are four random numbers from 0 to 1. O(pairs x columns) a step.
+    """
+    columns = counts_of.shape[1]
+    listed = np.empty(len(left), np.int64)
+    for step in range(len(draws)):
+        many = 0
+        for i in range(len(left)):
+            if left[i] < 0:
+                listed[many] = i
+                many += 1
+        if many == 0:
+            return step
+        high = listed[min(int(draws[step, 0] * many), many - 1)]
+        many = 0
+        for i in range(len(left)):
+            if left[i] > 0 and column_of[i] == column_of[high]:
+                listed[many] = i
+                many += 1
+        low = listed[min(int(draws[step, 1] * many), many - 1)]
+        highs = member_start[high + 1] - member_start[high]
+        lows = member_start[low + 1] - member_start[low]
+        # Pairs that are equally good are taken in turn, from a random one on.
+        turn = int(draws[step, 2] * highs)
+        other_turn = int(draws[step, 3] * lows)
+        best = 0
+        best_old = -1
+        best_new = -1
+        for a in range(highs):
+            old = member[member_start[high] + (a + turn) % highs]
+            if inside[old] <= least[old]:
+                continue
+            for b in range(lows):
+                new = member[member_start[low] + (b + other_turn) % lows]
+                if inside[new] >= most[new]:
+                    continue
+                change = 0
+                for j in range(columns):
+                    p = counts_of[old, j]
+                    q = counts_of[new, j]
+                    if p != q:
+                        change += weight[p] * (1 if left[p] >= 0 else -1)
+                        change += weight[q] * (1 if left[q] <= 0 else -1)
+                if best_old < 0 or change < best:
+                    best = change
+                    best_old = old
+                    best_new = new
+        if best_old < 0 or best >= 0:
+            for i in range(len(left)):
+                if left[i] != 0:
+                    weight[i] += 1
+        if best_old < 0:
+            continue
+        for j in range(columns):
+            left[counts_of[best_old, j]] += 1
+            left[counts_of[best_new, j]] -= 1
+        inside[best_old] -= 1
+        inside[best_new] += 1
+    for i in range(len(left)):
+        if left[i] != 0:
+            return -1
+    return len(draws)
