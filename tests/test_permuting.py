@@ -15,6 +15,7 @@ import shoal
 from shoal.attacks.membership import Membership
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.methods import METHODS
+from shoal.methods.bucket_mappings import BucketMappings
 from shoal.methods.permuting import shuffled_within
 from shoal.models.delta_presence import DeltaPresence
 from shoal.presence import presence
@@ -230,6 +231,23 @@ def test_boxes_of_mpalm_gain_nothing_by_permuting_in_the_worked_example():
         names = [name for name, (_, own) in P1.items() if own == age]
         expected, _ = enumerated([(P1[name][0],) for name in names], [names.index(name) for name in inside])
         assert max(expected) == 1
+
+
+@settings(max_examples=200)
+@given(with_population(), st.sampled_from([0.0, 0.2, 0.4]), st.sampled_from([0.5, 0.7, 0.9]))
+def test_no_box_of_mpalm_can_be_shown_more_precisely_by_shuffling(table, low, high):
+    """The theorem of the thesis: with the boxes of MPALM as buckets, permutation gains nothing."""
+    model = DeltaPresence(low=low, high=high)
+    try:
+        release = METHODS["mpalm"]().anonymize(table, Requirements(models=(model,)), Run.start(1))
+    except InfeasibleError:
+        return
+    for box in range(len(release.low)):
+        own = release.low[box], release.high[box]
+        people = table.population[((table.population >= own[0]) & (table.population <= own[1])).all(axis=1)]
+        rows = table.codes[release.region_of == box]
+        mappings = BucketMappings(table, rows, people, *own, model)
+        assert list(mappings.first_allowed(10**6)) == mappings.heights()
 
 
 def test_what_the_attack_refuses():
