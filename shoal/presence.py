@@ -184,16 +184,16 @@ class _Shuffled:
         ends = np.flatnonzero(np.diff(published.bucket_of[order])) + 1
         self.rows_of = np.split(order, ends) if len(order) else []
 
-    def fitting(self, rows: LongVector) -> _Fitting:
-        """Return the tuples that fit some rows as one bucket."""
-        left = np.arange(len(self.tuples))
+    def fitting(self, rows: LongVector, among: LongVector | None = None) -> _Fitting:
+        """Return the tuples that fit some rows as one bucket; of those only, if some are named."""
+        left = np.arange(len(self.tuples)) if among is None else among
         places: list[LongVector] = []
         counts: list[LongVector] = []
         overlap = False
         combinations = 1
         # Outer bounds first: they leave few people for the closer look.
         bounds = self.low[rows].min(axis=0), self.high[rows].max(axis=0)
-        left = left[((self.tuples >= bounds[0]) & (self.tuples <= bounds[1])).all(axis=1)]
+        left = left[((self.tuples[left] >= bounds[0]) & (self.tuples[left] <= bounds[1])).all(axis=1)]
         product = np.ones(len(left))
         for group in self.together:
             columns = list(group)
@@ -227,9 +227,11 @@ class _Shuffled:
         out = _Found.nobody(len(self.tuples))
         out.product = np.zeros(len(self.tuples))
         buckets_of: dict[int, list[int]] = {}
+        fitting: list[LongVector] = []
         for bucket, rows in enumerate(self.rows_of):
             progress(bucket / len(self.rows_of))
             fit = self.fitting(rows)
+            fitting.append(fit.left)
             for t in fit.left.tolist():
                 buckets_of.setdefault(t, []).append(bucket)
             out.matching[fit.left] += 1
@@ -244,7 +246,9 @@ class _Shuffled:
         for done, (union, own) in enumerate(unions.items()):
             progress(done / len(unions))
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
-            self._ask(out, self.fitting(rows), np.array(own), limit, random, seconds)
+            # Whoever fits the joined cells, but none of the buckets, is in none of them.
+            among = np.unique(np.concatenate([fitting[bucket] for bucket in union]))
+            self._ask(out, self.fitting(rows, among), np.array(own), limit, random, seconds)
         return out
 
     def _ask(

@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import shoal
 from shoal.cli import main
 from shoal.methods import METHODS
 from shoal.presence import presence
+from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
 from tests.test_membership import P1, P2
@@ -79,6 +81,42 @@ def test_overlapping_slices_give_sara_away():
         for name in fitting:
             if name in SALARIES and P1[name][0] != 5371:
                 assert chances[name] == pytest.approx(sum(name in own for own in sets) / len(sets))
+
+
+@settings(max_examples=200)
+@given(with_population(), st.lists(st.integers(0, 2), min_size=12, max_size=12))
+def test_the_union_rule_by_definition(table, assigned):
+    """Buckets as they come: people who fit several are looked at among all who fit any of these."""
+    _, bucket_of = np.unique(assigned[: table.rows], return_inverse=True)
+    release = Release(
+        np.arange(table.rows, dtype=np.int32), table.codes, table.codes, bucket_of=bucket_of.astype(np.int32)
+    )
+    found = presence(published(table, release), table.population)
+    people = [tuple(person) for person in table.population.tolist()]
+    rows = [
+        [tuple(table.codes[i]) for i in np.flatnonzero(bucket_of == b)] for b in range(bucket_of.max() + 1)
+    ]
+    fits = [
+        [
+            b
+            for b, own in enumerate(rows)
+            if all(value in {row[j] for row in own} for j, value in enumerate(person))
+        ]
+        for person in people
+    ]
+    for i, buckets in enumerate(fits):
+        if not buckets:
+            assert found.chance[i] == 0
+            continue
+        among = [n for n, own in enumerate(fits) if set(own) & set(buckets)]
+        shown = [row for b in buckets for row in rows[b]]
+        wanted = [sorted(column) for column in zip(*shown, strict=True)]
+        sets = [
+            chosen
+            for chosen in combinations(among, len(shown))
+            if [sorted(column) for column in zip(*(people[n] for n in chosen), strict=True)] == wanted
+        ]
+        assert found.chance[i] == pytest.approx(sum(i in chosen for chosen in sets) / len(sets))
 
 
 # --- indicators ---------------------------------------------------------------------------------------------------
