@@ -119,6 +119,19 @@ def test_the_union_rule_by_definition(table, assigned):
         assert found.chance[i] == pytest.approx(sum(i in chosen for chosen in sets) / len(sets))
 
 
+def test_who_fits_joined_buckets_but_none_of_them_is_in_none():
+    people = pl.DataFrame({"a": [0, 1, 2, 2, 0, 1, 2], "b": [0, 1, 2, 2, 1, 2, 0]})
+    table = people[:4].with_columns(s=pl.Series([1, 2, 3, 4]))
+    release = table.with_columns(bucket=pl.Series([0, 1, 0, 1]))
+    found = shoal.attack(
+        release, original=table, population=people, name="membership", quasi=["a", "b"], sensitive=["s"], k=2
+    )
+    # (2, 2) fits both buckets. Together they show 0, 1, 2, 2 in both columns. Of those who fit one of them only (0, 0)
+    # has a = 0, then only (1, 1) is left for b = 1, so both (2, 2) are in. With (0, 1), who fits neither bucket, there
+    # would be (0, 1), (1, 2), (2, 0) and one (2, 2) too.
+    assert found.chances[2:].tolist() == [1.0, 1.0]
+
+
 # --- indicators ---------------------------------------------------------------------------------------------------
 
 
