@@ -151,7 +151,8 @@ def test_estimates_say_that_they_are_estimates():
     assert open_.any()
     assert found.sets is None
     assert found.people_in is None
-    assert ((found.low < found.chance) & (found.chance < found.high))[open_].all()
+    assert ((found.low <= found.chance) & (found.chance <= found.high))[open_].all()
+    assert (found.low < found.high)[open_].all()
     assert (found.low == found.high)[found.exact].all()
 
 
