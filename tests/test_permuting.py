@@ -147,7 +147,8 @@ def test_permute_generalize_on_the_worked_example():
     assert sorted(result.table["salary"]) == sorted(SALARIES.values())
 
 
-def test_permute_generalize_shows_both_binary_columns():
+@pytest.mark.parametrize("options", [{"k": 2}, {"k": 4, "partitioner": "people"}])
+def test_permute_generalize_shows_both_binary_columns(options):
     people = pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})
     table = people[[1, 2]].with_columns(s=pl.Series(["x", "y"]))
     result = shoal.anonymize(
@@ -155,7 +156,7 @@ def test_permute_generalize_shows_both_binary_columns():
         population=people,
         quasi=["a", "b"],
         sensitive=["s"],
-        method={"name": "permute-generalize", "k": 2},
+        method={"name": "permute-generalize", **options},
         presence=[0.5, 0.5],
     )
     assert [sorted(result.table[name]) for name in ("a", "b")] == [[0, 1], [0, 1]]
@@ -165,7 +166,7 @@ def test_permute_generalize_shows_both_binary_columns():
 @given(
     with_population(),
     st.tuples(st.sampled_from([0.0, 0.0, 0.2]), st.sampled_from([0.5, 0.8, 0.9])),
-    st.sampled_from(["boxes", "mondrian", "hilbert", "lexicographic", "agglomerative", "mpalm"]),
+    st.sampled_from(["boxes", "people", "mondrian", "hilbert", "lexicographic", "agglomerative", "mpalm"]),
 )
 def test_permute_generalize_takes_mappings_that_presence_allows(table, bounds, partitioner):
     assume(table.rows >= 2)
@@ -176,7 +177,7 @@ def test_permute_generalize_takes_mappings_that_presence_allows(table, bounds, p
         return
     shown = published(table, release)
     assert model.verify(shown, table).holds
-    if partitioner == "boxes":
+    if partitioner in ("boxes", "people"):
         # Nobody fits two buckets, so each bucket could be chosen by itself.
         assert presence(shown, table.population).overlapping == 0
 

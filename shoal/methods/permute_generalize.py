@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
 
-BOXES = "boxes"
+BOXES, PEOPLE = "boxes", "people"
 MOST_STATES = 50_000
 """Many mappings are tried, and most that need more states than this are not taken in the end either."""
 
@@ -39,12 +39,12 @@ class PermuteGeneralize(Permuting):
         "shuffles columns within buckets and generalizes only as far as presence asks for"
     )
     paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
-    own_partitioners: ClassVar[tuple[str, ...]] = (BOXES,)
+    own_partitioners: ClassVar[tuple[str, ...]] = (BOXES, PEOPLE)
 
     partitioner: str = BOXES
     """``boxes`` cuts along the hierarchies into boxes of at least k rows that never overlap, so that everybody fits one
-    bucket at most; or the method whose classes become buckets. Buckets that somebody fits several of are joined where
-    presence asks for it."""
+    bucket at most; ``people`` into boxes of at least k people of the population, however few are in; or the method
+    whose classes become buckets. Buckets that somebody fits several of are joined where presence asks for it."""
     limit: int = MOST_STATES
     """States that counting may use per mapping; a mapping that needs more is not taken."""
 
@@ -75,6 +75,8 @@ class PermuteGeneralize(Permuting):
     def _first_buckets(
         self, table: CodedTable, requirements: Requirements, model: DeltaPresence, run: Run
     ) -> Release:
+        if self.partitioner == PEOPLE:
+            return _boxes_of_people(table, self.k, run)
         if self.partitioner != BOXES:
             made = self.buckets(table, requirements, run)
             numbers, bucket_of = np.unique(made.region_of, return_inverse=True)
@@ -85,6 +87,26 @@ class PermuteGeneralize(Permuting):
         anybody = DeltaPresence(low=model.low, high=1.0)
         wanted = Requirements(models=(anybody, KAnonymity(k=self.k), *requirements.group_models))
         return MPALM().anonymize(table, wanted, run)
+
+
+def _boxes_of_people(table: CodedTable, k: int, run: Run) -> Release:
+    """Cut the population into boxes of at least k people, and put the rows of the table into theirs.
+
+    Rules about sensitive values are left to verification: nobody outside the table has such values.
+    """
+    from shoal.kernels.grouping import distinct
+
+    people = population_of(table)
+    everyone = replace(
+        table, codes=people, sensitive=(), sensitive_codes=np.zeros((len(people), 0), np.int32, order="F")
+    )
+    anybody = Requirements(models=(DeltaPresence(low=0.0, high=1.0), KAnonymity(k=k)))
+    made = MPALM().anonymize(everyone, anybody, run)
+    number, first = distinct(np.asfortranarray(np.concatenate([people, table.codes])))
+    box_of = np.empty(len(first), np.int32)
+    box_of[number[: len(people)]] = made.region_of
+    used, region_of = np.unique(box_of[number[len(people) :]], return_inverse=True)
+    return Release(region_of.astype(np.int32), made.low[used], made.high[used])
 
 
 class _Buckets:
