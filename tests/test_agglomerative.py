@@ -13,6 +13,7 @@ from shoal.groups import group
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import agglomerative as kernels
+from shoal.kernels import founding
 from shoal.kernels import improve as improving
 from shoal.measures import MEASURES
 from shoal.methods import METHODS, agglomerative, clusters
@@ -155,6 +156,62 @@ def test_moves_are_those_of_their_twins(data, table):
         np.testing.assert_array_equal(*answers)
         sizes = np.bincount(answers[0])
         assert sizes[sizes > 0].min() >= min(k, table.rows)
+
+
+@settings(max_examples=100)
+@given(st.data(), tables(rows=st.integers(4, 30), columns=st.integers(1, 4)))
+def test_clusters_are_founded_as_by_the_twin(data, table):
+    k = data.draw(st.integers(2, 4))
+    items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
+    losses = items.losses
+    # Larger clusters than needed have rows to spare.
+    parts = max(table.rows // (2 * k), 1)
+    numbers, count = numbered(np.array(data.draw(st.permutations(range(table.rows)))) % parts)
+    order, tree = kernels.plant(items.codes, *losses.arrays, 4)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
+    near, _ = improving.nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, 3)
+    item_rows = np.argsort(row_item, kind="stable")
+    item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
+    answers = []
+    for module in (founding, naive):
+        most = max(table.rows // k, count)
+        size, loss, after = np.zeros(most, np.int64), np.zeros(most), numbers.copy()
+        size[:count] = np.bincount(numbers)
+        loss[:count] = improving.box_losses(boxes(items, numbers, count), *losses.arrays)
+        clusters = module.found(
+            codes,
+            row_item,
+            item_start,
+            item_rows,
+            near,
+            after,
+            size,
+            loss,
+            k,
+            *losses.arrays,
+            count,
+            0,
+            len(codes),
+        )
+        np.testing.assert_array_equal(np.bincount(after, minlength=most), size)
+        assert clusters == after.max() + 1
+        answers.append(after)
+    np.testing.assert_array_equal(*answers)
+    if clusters > count:
+        assert np.bincount(after).min() >= k
+        assert total_loss(items, after) < total_loss(items, numbers)
+
+
+def test_a_cluster_is_founded_by_hand():
+    # Two clusters of four, each with two rows at 5: together they lose nothing.
+    table = line([0, 1, 5, 5, 5, 5, 9, 10], 11)
+    items = collapse(table, "lm")
+    after = improved(items, np.array([0, 0, 0, 0, 1, 1, 1, 1], np.int32), 2, 0.0, RUN)
+    assert total_loss(items, after) == pytest.approx(0.4, abs=1e-5)
+    assert frozenset({0, 1}) in lists(after)
+    assert frozenset({6, 7}) in lists(after)
 
 
 def line(values, size, free=True):

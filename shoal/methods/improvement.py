@@ -22,6 +22,10 @@ MOST_IN_THREES = 12
 """The largest k with which clusters are joined in threes."""
 PIECE = 250
 """Clusters between two looks at the clock and at interrupts."""
+FOUNDINGS = 3
+"""How often clusters are founded at most; few are after that."""
+SEEDS = 2000
+"""Items around which clusters may be founded between two looks at interrupts."""
 WORTH = 2e-5
 """A round that improves the loss by a smaller share is the last of its kind."""
 
@@ -29,12 +33,13 @@ WORTH = 2e-5
 def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows.
 
-    Three moves, each made only where the sum of losses falls: rows of a cluster, or all of them, go to
-    neighbours; two clusters are joined and parted anew; three are. Every visit of a cluster costs
-    O(partners x k^3 x columns) at most, with the rows from which a part is grown capped.
+    Four moves, each made only where the sum of losses falls: rows of a cluster, or all of them, go to
+    neighbours; two clusters are joined and parted anew; rows that clusters can spare found new ones; three clusters
+    are joined and parted. Every visit of a cluster costs O(partners x k^3 x columns) at most, with the rows from
+    which a part is grown capped.
     """
     from shoal.kernels.agglomerative import plant
-    from shoal.kernels.improve import box_losses, dissolve, nearest_items, repart
+    from shoal.kernels.improve import nearest_items
 
     stop = time.perf_counter() + seconds if seconds > 0 else np.inf
     numbers, count = numbered(cluster_of)
@@ -48,6 +53,26 @@ def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: R
     row_item = place[items.item_of]
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
     near, _ = nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, many)
+    around = codes, row_item, near
+    numbers = _swept(items, numbers, around, k, False, stop, run)
+    for _ in range(FOUNDINGS):
+        founded = _founded(items, numbers, around, k, run) if time.perf_counter() < stop else None
+        if founded is None:
+            break
+        numbers = _swept(items, founded, around, k, False, stop, run)
+    # Threes pay only where parts are small; beyond, there are too many ways to part.
+    return _swept(items, numbers, around, k, True, stop, run) if k <= MOST_IN_THREES else numbers
+
+
+def _swept(
+    items: Items, cluster_of: IntVector, around: Any, k: int, in_threes: bool, stop: float, run: Run
+) -> IntVector:
+    """Dissolve clusters, and part them anew in pairs, or in threes as well, until a round gains too little."""
+    from shoal.kernels.improve import box_losses, dissolve, repart, unlink
+
+    codes, row_item, near = around
+    losses = items.losses
+    numbers, count = numbered(cluster_of)
     clusters = _linked(items, numbers, count, row_item, len(codes))
     clusters.loss[:] = box_losses(clusters.box, *losses.arrays)
     # Pairs and threes each remember what they have looked at.
@@ -64,17 +89,38 @@ def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: R
         return gained
 
     enough = WORTH * float(clusters.loss @ clusters.size)
-    # Threes pay only where parts are small; beyond, there are too many ways to part.
-    for in_threes in (False, True) if k <= MOST_IN_THREES else (False,):
-        gained = np.inf
-        while gained > enough and time.perf_counter() < stop:
-            gained = sweep(dissolve, clusters)
-            gained += sweep(repart, clusters, 2, 4 * k + 8, PARTNERS)
-            if in_threes:
-                gained += sweep(repart, threes, 3, 6 * k + 8, IN_THREES)
+    gained = np.inf
+    while gained > enough and time.perf_counter() < stop:
+        gained = sweep(dissolve, clusters)
+        gained += sweep(repart, clusters, 2, 4 * k + 8, PARTNERS)
+        if in_threes:
+            gained += sweep(repart, threes, 3, 6 * k + 8, IN_THREES)
     out = np.full(len(numbers), -1, np.int32)
-    _write(clusters, out)
+    unlink(clusters.head, clusters.next_row, out)
     return out
+
+
+def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
+    """Found clusters of rows that others can spare; None where none would lose less."""
+    from shoal.kernels.founding import found
+    from shoal.kernels.improve import box_losses
+
+    codes, row_item, near = around
+    numbers, count = numbered(cluster_of)
+    most = int((numbers >= 0).sum()) // k
+    size, loss = np.zeros(most, np.int64), np.zeros(most)
+    size[:count] = np.bincount(numbers[numbers >= 0], minlength=count)
+    loss[:count] = box_losses(boxes(items, numbers, count), *items.losses.arrays)
+    item_rows = np.argsort(row_item, kind="stable")
+    item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
+    clusters = count
+    for begin in range(0, len(codes), SEEDS):
+        run.progress("improve", begin / len(codes))
+        clusters = found(
+            codes, row_item, item_start, item_rows, near, numbers, size, loss, k, *items.losses.arrays, clusters,
+            begin, min(begin + SEEDS, len(codes)),
+        )  # fmt: skip
+    return numbers if clusters > count else None
 
 
 def _linked(items: Items, numbers: IntVector, count: int, row_item: Any, distinct: int) -> Any:
@@ -95,10 +141,3 @@ def _linked(items: Items, numbers: IntVector, count: int, row_item: Any, distinc
         cluster_of, head, next_row, size, np.zeros(count), boxes(items, numbers, count),
         np.ones(count, np.int64), np.zeros(count, np.int64), np.ones(1, np.int64),
     )  # fmt: skip
-
-
-def _write(clusters: Any, out: IntVector) -> None:
-    """Write the cluster of each row."""
-    from shoal.kernels.improve import unlink
-
-    unlink(clusters.head, clusters.next_row, out)
