@@ -1,69 +1,64 @@
-"""Speed of clusterings, from codes, one thread, warm: the least of a few runs.
+"""Clusters: time and loss on Adult and the census sample, from codes, each beside its target.
 
-    python -m benchmarks.k_type_clusters [--improve]
-
-Adult is taken from the folder SHOAL_DATA and left out where it is absent; census is generated.
+Run as ``python -m benchmarks.k_type_clusters [rows of the census sample]``; 0 rows leave it out. Adult is taken from
+the folder SHOAL_DATA. Times are processor times of one thread, the shortest of a few runs.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import time
-from importlib.resources import files
-from pathlib import Path
+import sys
 
-import polars as pl
-
+from benchmarks.data import ADULT_COLUMNS, adult, adult_file, census
+from benchmarks.k_type_notions import best, published
+from benchmarks.timing import head, row, seconds
+from shoal import frames
 from shoal.encode import encode
+from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import ColumnPlan
-from shoal.policy import Policy
 from shoal.requirements import Requirements
 from shoal.run import Run
-from shoal.samples import sample
 
-DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
-
-
-def adult():
-    folder = DATA / "adult"
-    data = pl.read_csv(folder / "adult.csv", separator=";")
-    return encode(data, [ColumnPlan(c, "quasi", folder / f"adult_hierarchy_{c}.csv") for c in data.columns])
-
-
-def census(rows):
-    policy = Policy.read(str(files("shoal.samples") / "data" / "census.toml"))
-    data = sample("census", rows)
-    return encode(data, policy.plans(data.columns))
+TIMED = (
+    ("lm", 5, "0.6 s"),
+    ("lm", 10, "0.8 s"),
+    ("entropy", 5, ""),
+    ("entropy", 10, "1.5 s"),
+)
+IMPROVED = ((5, "LM 0.050"), (10, "LM 0.080"), (50, "LM 0.150"))
+FREE = ((5, "NCP 0.0309"), (10, "NCP 0.0562"))
 
 
-def measured(title, table, name, k, measure, runs=3, **options):
-    requirements = Requirements(models=(KAnonymity(k=k),), measure=measure)
-    method, seconds, release = METHODS[name](**options), [], None
-    for _ in range(runs):
-        start = time.perf_counter()
-        release = method.anonymize(table, requirements, Run.start(1))
-        seconds.append(time.perf_counter() - start)
-    facts = {key: value for key, value in release.facts.items() if key.startswith("loss")}
-    print(f"{title:<12} {name:<14} {measure:<8} k={k:<3} {min(seconds):8.3f} s  {facts}", flush=True)
+def measured(label, table, name, k, measure, target, times=3, **options):
+    """Print one line: the time, and what is lost by the measure."""
+    wanted = Requirements(models=(KAnonymity(k=k),), measure=measure)
+    taken, release = best(lambda: METHODS[name](**options).anonymize(table, wanted, Run.start(1)), times)
+    value = MEASURES[measure]().value(published(table, release), table, k)
+    row(f"{label}, {measure}, k = {k}", target, seconds(taken), f"{measure} {value:.4f}")
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--improve", action="store_true", help="also time the improvement, once")
-    improve = arguments.parse_args().improve
-    if DATA.is_dir():
-        table = adult()
-        for measure, k in (("lm", 5), ("lm", 10), ("entropy", 5), ("entropy", 10)):
-            for distance in ("nergiz-clifton", "logarithm"):
-                measured("adult", table, "agglomerative", k, measure, distance=distance, improve=False)
-            measured("adult", table, "forest", k, measure)
-        if improve:
-            for k in (5, 10, 50):
-                measured("adult", table, "agglomerative", k, "lm", runs=1)
-    measured("census 300K", census(300_000), "agglomerative", 10, "lm", runs=1, improve=False)
+    """Print a table."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
+    table = adult()
+    # Kernels are compiled, or loaded, at their first use.
+    METHODS["agglomerative"]().anonymize(
+        census(300, trees=True), Requirements(models=(KAnonymity(k=5),)), Run.start(1)
+    )
+    head("Clusters", "target", "processor time", "loss")
+    for measure, k, target in TIMED:
+        measured("agglomerative, Adult", table, "agglomerative", k, measure, target, improve=False)
+        measured("modified, Adult", table, "agglomerative", k, measure, "", modified=True, improve=False)
+        measured("forest, Adult", table, "forest", k, measure, "")
+    for k, target in IMPROVED:
+        measured("modified, improved, Adult", table, "agglomerative", k, "lm", target, 1, modified=True)
+    plain = encode(frames.read(adult_file()), [ColumnPlan(name, "quasi") for name in ADULT_COLUMNS])
+    for k, target in FREE:
+        measured("free ranges, Adult", plain, "agglomerative", k, "gcp", target, 1)
+    if rows:
+        label = f"agglomerative, census {rows:,}"
+        measured(label, census(rows, trees=True), "agglomerative", 10, "lm", "20 s", 1, improve=False)
 
 
 if __name__ == "__main__":
