@@ -67,10 +67,16 @@ def population(private=2000):
 
 
 def measured(work):
-    """Processor time, because machines are busy, and the result. Limits in seconds are by the clock."""
-    start = time.process_time()
-    result = work()
-    return time.process_time() - start, result
+    """Processor time, because machines are busy, the best of three if it is short; and the result. Limits in seconds
+    are by the clock."""
+    shortest = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        result = work()
+        shortest = min(shortest, time.process_time() - start)
+        if shortest > 0.3:
+            break
+    return shortest, result
 
 
 def buckets():
@@ -130,16 +136,13 @@ def releases():
         ("spalm", {}, (0.0, 0.5), "0.2 s"),
     ):
         wanted = Requirements(models=(DeltaPresence(low=bounds[0], high=bounds[1]),))
-        times = []
-        for _ in range(1 if options else 3):
-            used, release = measured(
-                lambda name=name, options=options, wanted=wanted: METHODS[name](**options).anonymize(
-                    table, wanted, Run.start(1)
-                )
+        used, release = measured(
+            lambda name=name, options=options, wanted=wanted: METHODS[name](**options).anonymize(
+                table, wanted, Run.start(1)
             )
-            times.append(used)
+        )
         note = f"{len(np.unique(release.bucket_of))} buckets" if options else f"{len(release.low)} classes"
-        row(f"{name} {bounds}", target, seconds(min(times)), note)
+        row(f"{name} {bounds}", target, seconds(used), note)
 
 
 if __name__ == "__main__":
