@@ -15,6 +15,7 @@ from shoal.encode import encode
 from shoal.errors import DataError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.measures import measure_all, per_column, unmeasured
+from shoal.methods import METHODS
 from shoal.models.base import Verdict
 from shoal.plan import ColumnPlan
 from shoal.policy import Policy
@@ -173,15 +174,21 @@ def as_published(
         raise DataError(
             f"the release has {len(rows):,} rows, more than the {whole:,} of its original: is it the right one?"
         )
-    # A column that the original lacks and that is named like this is ours.
-    name = bucket_name(policy.columns)
-    bucket = name if (table is not None or in_buckets) and name in rows.columns else None
+    bucket = _bucket(rows, policy, table, in_buckets)
     published, unknown = read_published(
         rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
     )
     if bucket is not None and table is not None:
-        together, sensitive_in = policy.build_method().shuffled_together(table)
+        method = policy.build_method()
+        if not method.shows_buckets:
+            # Two tables that another tool made: quasi-identifiers stand in their rows as far as anybody knows.
+            method = METHODS["anatomy"]()
+        together, sensitive_in = method.shuffled_together(table)
         published = replace(published, together=together, sensitive_in=sensitive_in)
+        notes.append(
+            f"'{bucket}' numbers buckets; that values were shuffled within them as {policy.method.name} does is taken "
+            "from the policy, and no file can show it"
+        )
     if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
         # Without its domain no cell has a loss, not even one that shows *.
         published = replace(published, low=None, high=None)
@@ -191,6 +198,19 @@ def as_published(
             "computed; classes are rows that read alike"
         )
     return published, notes
+
+
+def _bucket(rows: pl.DataFrame, policy: Policy, table: CodedTable | None, in_two: bool) -> str | None:
+    """Return the column that numbers buckets, if there is one: `render` names it, after the columns of the original.
+
+    Only methods that shuffle within buckets have it. Anywhere else a column of that name says nothing about shuffling,
+    and rows are what they read.
+    """
+    name = bucket_name(policy.columns if table is None else table.columns)
+    if name not in rows.columns:
+        return None
+    shuffling = policy.method.name in METHODS and METHODS[policy.method.name].shows_buckets
+    return name if in_two or (table is not None and shuffling) else None
 
 
 def _has_domain(plan: ColumnPlan) -> bool:

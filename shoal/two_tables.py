@@ -32,11 +32,17 @@ def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str])
     return place if sensitive and place.is_file() else None
 
 
+def count_name(bucket: str, sensitive: Sequence[str]) -> str:
+    """Return the column of counts of a second table, which no other column may have the name of."""
+    name = COUNT
+    while name in (bucket, *sensitive):
+        name += "_"
+    return name
+
+
 def split(rows: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Part rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
-    count = COUNT
-    while count in (bucket, *sensitive):
-        count += "_"
+    count = count_name(bucket, sensitive)
     second = rows.group_by([bucket, *sensitive]).len(name=count)
     return rows.drop(sensitive), second.with_columns(pl.col(count).cast(pl.Int64))
 
@@ -52,6 +58,12 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
             hint = did_you_mean(name, second.columns)
             raise DataError(f"the second table has no column '{name}' ({hint})" if hint else
                             f"the second table has no column '{name}'")  # fmt: skip
+    count = count_name(bucket, sensitive)
+    further = [name for name in second.columns if name not in (bucket, count, *sensitive)]
+    if further:
+        raise DataError(
+            f"the second table has the column '{further[0]}', too: only buckets, sensitive values and counts belong there"
+        )
     keys = pl.concat([first[bucket].cast(pl.String), second[bucket].cast(pl.String)]).rank("dense")
     number = keys.to_numpy()
     if keys.null_count():
@@ -76,9 +88,7 @@ def _counts(
     second: pl.DataFrame, bucket: str, sensitive: Sequence[str]
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """How often each line of the second table counts."""
-    name = COUNT
-    while name in (bucket, *sensitive):
-        name += "_"
+    name = count_name(bucket, sensitive)
     if name not in second.columns:
         return np.ones(len(second), np.int64)
     column = second[name]

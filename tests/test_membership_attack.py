@@ -63,6 +63,7 @@ def test_overlapping_slices_give_sara_away():
         quasi=["zip", "age"],
         sensitive=["salary"],
         k=2,
+        method="slice-columns",
     )
     chances = dict(zip(SALARIES, found.chances.tolist(), strict=True))
     # Sara and Bob fit both buckets; in their union two rows show 5371, which nobody else has.
@@ -123,9 +124,8 @@ def test_who_fits_joined_buckets_but_none_of_them_is_in_none():
     people = pl.DataFrame({"a": [0, 1, 2, 2, 0, 1, 2], "b": [0, 1, 2, 2, 1, 2, 0]})
     table = people[:4].with_columns(s=pl.Series([1, 2, 3, 4]))
     release = table.with_columns(bucket=pl.Series([0, 1, 0, 1]))
-    found = shoal.attack(
-        release, original=table, population=people, name="membership", quasi=["a", "b"], sensitive=["s"], k=2
-    )
+    asked = {"quasi": ["a", "b"], "sensitive": ["s"], "k": 2, "method": "slice-columns"}
+    found = shoal.attack(release, original=table, population=people, name="membership", **asked)
     # (2, 2) fits both buckets. Together they show 0, 1, 2, 2 in both columns. Of those who fit one of them only (0, 0)
     # has a = 0, then only (1, 1) is left for b = 1, so both (2, 2) are in. With (0, 1), who fits neither bucket, there
     # would be (0, 1), (1, 2), (2, 0) and one (2, 2) too.
@@ -145,7 +145,7 @@ def second_example():
             "bucket": [0, 0, 1, 1],
         }
     )
-    keywords = {"quasi": ["zip", "age"], "sensitive": ["salary"], "k": 2}
+    keywords = {"quasi": ["zip", "age"], "sensitive": ["salary"], "k": 2, "method": "slice-columns"}
     return shoal.attack(release, original=table, population=people, name="membership", **keywords)
 
 
@@ -222,6 +222,7 @@ def test_the_command_line_says_who_got_which_answer(tmp_path):
     ).write_csv(tmp_path / "release.csv")
     (tmp_path / "policy.toml").write_text(
         '[columns]\nzip = "quasi"\nage = "quasi"\nsalary = "sensitive"\n[privacy]\nl = 2\n'
+        '[method]\nname = "slice-columns"\n'
     )
     arguments = ["attack", str(tmp_path / "release.csv"), "--original", str(tmp_path / "table.csv")]
     arguments += ["-p", str(tmp_path / "policy.toml"), "--name", "membership"]
@@ -249,7 +250,7 @@ def test_everybody_got_one_kind_of_answer():
     random = np.random.default_rng(1)
     people = pl.DataFrame({name: random.integers(0, 4, 80) for name in "abc"})
     table = people[:40].with_columns(s=pl.Series(["x", "y"] * 20))
-    keywords = {"quasi": ["a", "b", "c"], "sensitive": ["s"], "k": 2, "seed": 1}
+    keywords = {"quasi": ["a", "b", "c"], "sensitive": ["s"], "k": 2, "seed": 1, "method": "slice-columns"}
     release = table.with_columns(bucket=pl.lit(0))
     found = shoal.attack(
         release,

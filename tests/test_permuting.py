@@ -114,6 +114,7 @@ def test_slicing_the_second_example_gives_the_first_bucket_away():
         quasi=["zip", "age"],
         sensitive=["salary"],
         k=2,
+        method="slice-columns",
     )
     # Julie, Sara: certain. James, Barbara: 5372 and 32 are James's alone, 39 is Barbara's alone.
     assert found.figures["certainly_in"] == 4
@@ -283,6 +284,7 @@ def test_estimates_are_told():
         name="membership",
         options={"limit": 0, "seconds": 0.5},
         seed=1,
+        method="slice-columns",
         quasi=["zip", "age"],
         sensitive=["salary"],
         k=2,
@@ -311,7 +313,7 @@ def test_buckets_of_different_levels_that_meet_are_undecided_not_guessed():
     people = pl.DataFrame({"a": ["x", "x", "x", "y", "z"]})
     table = pl.DataFrame({"a": ["x", "x", "y", "z"], "s": [1, 2, 3, 4]})
     release = table.with_columns(a=pl.Series(["x", "x", "*", "*"]), bucket=pl.Series([0, 0, 1, 1]))
-    keywords = {"quasi": ["a"], "sensitive": ["s"]}
+    keywords = {"quasi": ["a"], "sensitive": ["s"], "method": "slice-columns"}
     found = shoal.attack(release, original=table, population=people, name="membership", k=2, **keywords)
     # Whoever is x fits both buckets; y and z fit the second alone, as two of five people.
     assert found.figures["estimated"] == 3

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import InfeasibleError, PolicyError, Problem
 from shoal.groups import group
 from shoal.methods.base import Shuffled
@@ -83,17 +83,12 @@ class Anatomy(Permuting):
         column, l = _asked(requirements, self.k)  # noqa: E741
         codes = table.sensitive_codes[:, column]
         counts = table.sensitive_counts[column]
-        permitted = requirements.suppressible(table.rows)
-        most = _most_of_each(counts, l)
-        dropped = int(np.maximum(counts - most, 0).sum())
-        if most == 0 or dropped > permitted:
-            raise InfeasibleError(_uneven(table, column, l, dropped, permitted))
+        if int(counts.max(initial=0)) * l > table.rows:
+            raise InfeasibleError(_uneven(table, column, l))
         order = np.lexsort((run.random.random(table.rows), codes))
-        rank = np.arange(table.rows) - (np.cumsum(counts) - counts)[codes[order]]
-        order = order[rank < most]
-        buckets = len(order) // l
-        bucket_of = np.full(table.rows, -1, np.int32)
-        bucket_of[order] = np.arange(len(order)) % buckets
+        buckets = table.rows // l
+        bucket_of = np.empty(table.rows, np.int32)
+        bucket_of[order] = np.arange(table.rows) % buckets
         self._check(table, requirements, bucket_of, buckets)
         return bucket_of
 
@@ -139,22 +134,7 @@ def _asked(requirements: Requirements, k: int) -> tuple[int, int]:
     return wanted[0][0], max(k, *(needed for _, _, needed in wanted))
 
 
-def _most_of_each(counts: LongVector, l: int) -> int:  # noqa: E741
-    """Return how many rows of each value can be kept at most, so that none has more than 1/l of what is left.
-
-    What is left, sum(min(count, m)), is concave in m, so it falls below l x m once and for all. O(values log rows).
-    """
-    low, high = 0, int(counts.max(initial=0))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if int(np.minimum(counts, middle).sum()) >= l * middle:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _uneven(table: CodedTable, column: int, l: int, dropped: int, permitted: int) -> str:  # noqa: E741
+def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741
     """Say why no buckets of different values can be made, and what would help."""
     counts = table.sensitive_counts[column]
     name, values = table.sensitive[column].name, int((counts > 0).sum())
@@ -162,9 +142,9 @@ def _uneven(table: CodedTable, column: int, l: int, dropped: int, permitted: int
         return (
             f"buckets of {l:,} different values need {l:,} values, and `{name}` has {values:,}: ask for less"
         )
-    common = f"the most common value of `{name}` has {int(counts.max()):,} of {table.rows:,} rows"
     return (
-        f"buckets of {l:,} different values are possible only if no value has more than 1/{l:,} of the rows, and "
-        f"{common}: {dropped:,} rows would have to be suppressed, {permitted:,} may be. Ask for less, permit more "
-        'suppression, or choose partitioner = "mondrian" if distinct values are all that is asked for'
+        f"buckets of {l:,} different values are possible only if no value has more than 1/{l:,} of the rows, and the "
+        f"most common value of `{name}` has {int(counts.max()):,} of {table.rows:,} rows. Suppression is no way out: "
+        "all rows left out would have that value, and whoever is missing would be known to have it. Ask for less, or "
+        'choose partitioner = "mondrian" if distinct values are all that is asked for'
     )

@@ -27,6 +27,9 @@ class Method(ABC):
     two_tables: ClassVar[bool] = False
     """Releases are two tables that are joined by bucket."""
 
+    shows_buckets: ClassVar[bool] = False
+    """Its releases have a column that numbers buckets, within which values were shuffled."""
+
     @abstractmethod
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Propose a release. The pipeline verifies it afterwards; a method is never trusted.

@@ -36,6 +36,8 @@ SHUFFLED = "as it is, shuffled within buckets"
 class Permuting(Method):
     """What permuting methods share: buckets from a partitioner, and a shuffle within each."""
 
+    shows_buckets: ClassVar[bool] = True
+
     k: int = 4
     """Rows in a bucket, at least. Buckets also satisfy the policy's rules about sensitive values."""
     strict: bool = True
