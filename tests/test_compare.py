@@ -18,6 +18,7 @@ import shoal
 from shoal.cli import main
 from shoal.comparing import Comparison, Outcome, Trial
 from shoal.comparing import compare as module
+from shoal.comparing.folder import digest
 from shoal.comparing.plot import frontier_svg
 from shoal.comparing.portfolio import attempts
 from shoal.comparing.running import Task, run_trial
@@ -203,6 +204,61 @@ def test_the_folder_is_complete_and_says_nothing_of_single_people(compared):
     assert not any(path.stem in text for path in (folder / "trials").iterdir())
     assert Comparison.read(folder).to_json() == found.to_json()
     assert (folder / "frontier.svg").read_text().startswith("<?xml")
+
+
+def test_trials_can_be_read_by_their_owner_alone(tmp_path):
+    (tmp_path / "trials").mkdir(mode=0o755)
+    shoal.compare(people(), **ROLES, k=3, methods=["mondrian"], folder=tmp_path)
+    assert (tmp_path / "trials").stat().st_mode & 0o777 == 0o700
+
+
+def test_reasons_about_few_rows_are_not_in_the_comparison_s_file(tmp_path):
+    # One person lives in the east, and no node above it is permitted: k = 3 cannot be reached, and the reason says so.
+    rows = pl.DataFrame({"city": ["p", "q"] * 10 + ["far"], "ill": ["flu", "gout"] * 10 + ["kuru"]})
+    city = {"role": "quasi", "hierarchy": {"tree": {"west": ["p", "q"], "east": ["far"]}}}
+    made = Policy.from_dict(
+        {
+            "columns": {"city": {**city, "limit": ["west", "east"]}, "ill": "sensitive"},
+            "privacy": {"k": 3},
+        }
+    )
+    found = shoal.compare(rows, made, methods=["mondrian", "hybrid"], folder=tmp_path)
+    assert "east (1 row)" in found.trials[0].reason
+    text = (tmp_path / "comparison.json").read_text()
+    assert "1 row" not in text
+    assert "east" not in text
+    # What follows from the policy alone is told.
+    assert "permits no untrue cells" in text
+    again = Comparison.read(tmp_path)
+    assert [bool(t.reason) for t in again.trials] == [bool(t.reason) for t in found.trials]
+
+
+def test_details_of_verdicts_and_notes_of_attacks_stay_out_of_the_file():
+    told = Outcome(
+        attack="a", adversary="b", success=0.1, baseline=0.1, at_risk=1, people=9, note="2 people are odd"
+    )
+    odd = Trial(
+        method="mondrian",
+        status="failed",
+        reason="1 row",
+        verdicts=(Verdict("5-anonymity", 5, 1, False, "1 of 9 classes"),),
+        attacks=(told,),
+    )
+    text = json.dumps(Comparison(trials=(odd,), adversaries=()).to_json())
+    assert not any(words in text for words in ("1 row", "1 of 9", "are odd"))
+
+
+def test_nodes_with_other_names_are_another_table():
+    def digest_of(names):
+        tree = {"tree": {names[0]: ["p", "q"], names[1]: ["r", "s"]}}
+        made = Policy.from_dict(
+            {"columns": {"city": {"role": "quasi", "hierarchy": tree}}, "privacy": {"k": 2}}
+        )
+        rows = pl.DataFrame({"city": ["p", "q", "r", "s"] * 2})
+        return digest(encode_with_population(shoal.frames.read(rows), made))
+
+    assert digest_of(["low", "high"]) == digest_of(["low", "high"])
+    assert digest_of(["low", "high"]) != digest_of(["l", "h"])
 
 
 def test_finished_trials_are_not_run_again(compared, monkeypatch):

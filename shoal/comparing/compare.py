@@ -126,7 +126,7 @@ def compare_coded(
             known = folder.known(task, seconds) if folder is not None and task is not None else None
             if task is not None and known is None:
                 tasks.append((len(trials), task))
-            trials.append(known if task is not None else _refused(table, policy, planned, refusal))
+            trials.append(known if task is not None else _refused(table, policy, planned, impossible))
     start = time.perf_counter()
     progress("compare", 0.0)
     running = run_all(table, [task for _, task in tasks], jobs=jobs, limit=seconds)
@@ -157,12 +157,13 @@ def _task(policy: Policy, planned: Planned, seed: int | None, keep: bool) -> Tas
     return Task(own, tuple(attempts(own, planned.method, planned.options)), seed, keep)
 
 
-def _refused(table: CodedTable, policy: Policy, planned: Planned, reason: str) -> Trial:
+def _refused(table: CodedTable, policy: Policy, planned: Planned, impossible: str) -> Trial:
     return Trial(
         method=planned.method,
         options=planned.options,
         k=policy.privacy.k,
         status="refused",
-        reason=reason,
+        reason=planned.refusal or impossible,
+        reason_is_public=bool(planned.refusal),
         rows=table.rows,
     )

@@ -18,7 +18,7 @@ VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What every method made of one table under one policy. Holds nothing about single rows."""
+    """What every method made of one table under one policy. Reasons of trials may name values that few rows have."""
 
     trials: tuple[Trial, ...]
     adversaries: tuple[str, ...]
@@ -79,7 +79,7 @@ class Comparison:
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data, without words that may be about few rows."""
         best = self.best()
         return {
             "version": VERSION,
@@ -93,7 +93,7 @@ class Comparison:
             "seconds": round(self.seconds, 3),
             "best": None if best is None else best.label,
             "frontier": [self.trials.index(trial) for trial in self.frontier()],
-            "trials": [trial.to_json() for trial in self.trials],
+            "trials": [trial.without_rows().to_json() for trial in self.trials],
         }
 
     @classmethod

@@ -1,11 +1,13 @@
 """The folder of a comparison: finished trials, each in a file of its own, so that the work can be taken up again.
 
 Trials are named by a digest of table, policy and options. Such a digest lets whoever knows all rows but one try out the
-last, so the files of single trials belong to whoever has the data; ``comparison.json`` has no digest in it.
+last, and the reasons of trials may name values that few rows have. So the files of single trials can be read by their
+owner alone; ``comparison.json`` has neither.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -30,7 +32,11 @@ class Folder:
         self.trials = path / "trials"
         self._digest = digest(table)
         try:
-            self.trials.mkdir(parents=True, exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
+            self.trials.mkdir(mode=0o700, exist_ok=True)
+            # One from before, too; whoever may not change it has been given it by somebody who may.
+            with contextlib.suppress(PermissionError):
+                self.trials.chmod(0o700)
         except (FileExistsError, NotADirectoryError):
             raise OutputError(f"{path} is a file; name a folder for the comparison") from None
         except OSError as error:
@@ -71,6 +77,8 @@ def digest(table: CodedTable) -> str:
         found.update(json.dumps([*facts, [str(value) for value in tree.leaves.to_list()]]).encode())
         for level in tree.levels:
             found.update(np.ascontiguousarray(level.starts).tobytes())
+            # A cell is read back by its name, so that names can decide what a release says.
+            found.update(json.dumps([str(name) for name in level.names.to_list()]).encode())
 
     for attribute in (*table.attributes, *table.sensitive):
         add(attribute)

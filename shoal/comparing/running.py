@@ -46,11 +46,13 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
     except ShoalError as error:
         reason = in_words(error) if isinstance(error, PolicyError) else " ".join(str(error).split())
         taken = time.perf_counter() - start
-        return replace(trial, status="refused", reason=reason, seconds=taken), None
+        told = isinstance(error, PolicyError)
+        return replace(trial, status="refused", reason=reason, reason_is_public=told, seconds=taken), None
     except Exception as error:
         # Only its kind: a message of a library may hold values of the data.
         reason = f"Shoal made a mistake of its own ({type(error).__name__})"
-        return replace(trial, status="failed", reason=reason, seconds=time.perf_counter() - start), None
+        taken = time.perf_counter() - start
+        return replace(trial, status="failed", reason=reason, reason_is_public=True, seconds=taken), None
 
 
 def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from shoal.errors import DataError
@@ -14,6 +14,8 @@ Status = Literal["done", "refused", "failed", "timeout"]
 """``done``: there is a release, and the policy's requirements hold. ``refused``: the method, or the policy, does not
 permit it. ``failed``: a release was made that violates the policy, or the method broke. ``timeout``: it took too long.
 """
+
+NOT_TOLD = "why is shown by `shoal compare` alone, since it may be about few rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,8 @@ class Trial:
     status: Status = "done"
     reason: str = ""
     """Why there is no release to choose: the method's own refusal, the violated requirement, the time limit."""
+    reason_is_public: bool = False
+    """The reason is about the policy or the run alone. Others may name values, or count the few rows that have them."""
     verdicts: tuple[Verdict, ...] = ()
     """The policy's requirements as they were verified on the release."""
     attacks: tuple[Outcome, ...] = ()
@@ -88,6 +92,16 @@ class Trial:
         inside = ", ".join(f"{name}={_short(value)}" for name, value in self.options.items())
         return f"{self.method} ({inside})"
 
+    def without_rows(self) -> Trial:
+        """Return the trial without any words that may be about few rows."""
+        kept = not self.reason or self.reason_is_public
+        return replace(
+            self,
+            reason=self.reason if kept else NOT_TOLD,
+            verdicts=tuple(replace(verdict, detail="") for verdict in self.verdicts),
+            attacks=tuple(replace(outcome, note="") for outcome in self.attacks),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data. Numbers that do not exist are null."""
         out = {entry.name: getattr(self, entry.name) for entry in fields(self)}
@@ -102,7 +116,8 @@ class Trial:
         try:
             if raw["status"] not in get_args(Status):
                 raise ValueError(raw["status"])
-            own = {entry.name: raw[entry.name] for entry in fields(cls)}
+            own = {entry.name: raw[entry.name] for entry in fields(cls) if entry.name != "reason_is_public"}
+            own["reason_is_public"] = bool(raw.get("reason_is_public", False))
             own["verdicts"] = tuple(Verdict(**verdict) for verdict in own["verdicts"])
             own["attacks"] = tuple(
                 Outcome(**{name: value for name, value in outcome.items() if name != "holds"})

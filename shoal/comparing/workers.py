@@ -53,10 +53,11 @@ class Worker:
             self._discard()
             if stopped.is_set():
                 reason = f"stopped after {limit:g} seconds"
-                return replace(task.trial, status="timeout", reason=reason, seconds=limit), None
+                late = replace(task.trial, status="timeout", reason=reason, seconds=limit)
+                return replace(late, reason_is_public=True), None
             code = process.returncode
             reason = f"its process ended by itself (exit code {code}), as for lack of memory"
-            return replace(task.trial, status="failed", reason=reason), None
+            return replace(task.trial, status="failed", reason=reason, reason_is_public=True), None
         finally:
             timer.cancel()
 
