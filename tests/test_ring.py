@@ -491,3 +491,22 @@ def test_files_with_sets_are_audited_as_they_were_made(tmp_path, ending, more):
 def test_every_method_serves_the_notion():
     for method in ("mondrian", "lexicographic", "hilbert", "ring"):
         assert shoal.anonymize(PEOPLE, **ROLES, k=5, notion="probabilistic-k", method=method).holds
+
+
+def test_somebody_left_out_does_not_hide_that_assignments_meet():
+    """Four people and rows that no two assignments share out without a common pair; a fifth person, whom no row fits, is
+    the one left out, so that nothing is different for the others.
+    """
+    people = [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (1, 1, 1, 1)]
+    cells = [("b", "b", "b", "0"), ("1", "b", "b", "b"), ("b", "1", "b", "b"), ("b", "b", "1", "b")]
+    names = ["q", "r", "s", "t"]
+    tree = {"tree": {"b": ["0", "1"], "far": ["9"]}}
+
+    def frame(rows):
+        return pl.DataFrame({name: [str(row[j]) for row in rows] for j, name in enumerate(names)})
+
+    asked = {"quasi": names, "k": 2, "notion": "probabilistic-k", "hierarchies": dict.fromkeys(names, tree)}
+    for others in ([], [(9, 9, 9, 9)]):
+        found = shoal.audit(frame(cells), original=frame(people + others), suppression=0.2, **asked)
+        verdict = found.verdicts[0]
+        assert (verdict.reached, verdict.holds) == (2, False)

@@ -18,7 +18,7 @@ from shoal.models.l_diversity import ProbabilisticDiversity
 from shoal.published import Published
 from shoal.table import CodedTable
 
-MOST_LINKS = 200_000
+MOST_LINKS = 10_000_000
 """In larger graphs no k disjoint assignments are looked for."""
 SMALL = 10
 """Components of so many rows at most are counted out."""
@@ -68,8 +68,10 @@ class ProbabilisticK(KType):
             if regular:
                 said.append(f"the assignment graph is regular, every person has {least:,} matches")
             elif disjoint is None:
+                holds = False
                 said.append(
-                    f"at least {least:,} effective matches each; disjoint assignments were not looked for"
+                    f"at least {least:,} effective matches each, but too many pairs fit to show {self.k} disjoint "
+                    "assignments"
                 )
             else:
                 holds = disjoint
@@ -102,14 +104,15 @@ def disjoint_assignments(graph: Consistency, k: int) -> bool | None:
     """Whether there are k complete assignments without a common pair; None where the graph is too large to tell.
 
     They exist exactly where every person can be given k of the rows that fit, and every row is given k times (a
-    k-regular graph is a union of k assignments): a flow over distinct people and classes.
+    k-regular graph is a union of k assignments): a flow over distinct people and classes. Not to be published is no
+    pair, and may be somebody's lot in all k of them.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_flow
 
     weight, size = graph.people.weight, graph.size
     total = k * int(size.sum())
-    if len(graph.links) > MOST_LINKS or total > np.iinfo(np.int32).max or graph.hidden:
+    if len(graph.links) > MOST_LINKS or total > np.iinfo(np.int32).max:
         return None
     classes, people = len(size), len(weight)
     class_of = np.repeat(np.arange(classes), np.diff(graph.start))
@@ -119,6 +122,9 @@ def disjoint_assignments(graph: Consistency, k: int) -> bool | None:
     room = np.minimum(
         size[class_of] * weight[graph.links], k * np.minimum(size[class_of], weight[graph.links])
     )
+    if graph.hidden:
+        last = slice(int(graph.start[-2]), None)
+        room[last] = k * weight[graph.links[last]]
     units = np.concatenate([k * size, room, k * weight]).astype(np.int32)
     network = coo_array((units, (tails, heads)), shape=(sink + 1, sink + 1)).tocsr()
     return int(maximum_flow(network, source, sink).flow_value) == total
