@@ -137,6 +137,10 @@ def suggestion(found: Suggestion, data: Path, output: Path) -> None:
     for guess in found.columns:
         table.add_row(escape(printable(guess.name)), guess.role, escape(guess.reason))
     console.print(table)
+    for guess in found.columns:
+        if guess.warning:
+            warning = escape(printable(f"{guess.name}: {guess.warning}"))
+            console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     for line in found.identifying_lines():
         console.print(escape(line))
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, mend the roles, then")

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.encode import encode
-from shoal.errors import DataError
+from shoal.errors import DataError, HierarchyError
+from shoal.hierarchy import build
+from shoal.hierarchy.date_text import dates_in
 from shoal.policy import Policy
 from shoal.suggest import suggest, to_toml
 from shoal.suggest.guess import suggested_hierarchy
@@ -143,6 +145,8 @@ def test_reading_options_are_written_when_they_are_unusual(tmp_path):
         ("sexual_orientation", "sensitive"),
         ("Annual income (EUR)", "sensitive"),
         ("ICD10", "sensitive"),
+        ("Medikament", "sensitive"),
+        ("Geburtsdatum", "quasi"),
         ("page", None),
         ("message", None),
         ("x1", None),
@@ -355,3 +359,68 @@ def test_any_table_gets_a_policy_that_fits_it(data):
     if all(column.null_count() == rows for column in frame):
         return
     usable(frame)
+
+
+DAYS = [dt.date(1930, 1, 1) + dt.timedelta(days=41 * i) for i in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("form", "spelling"),
+    [
+        ("%d.%m.%Y", "dd.mm.yyyy"),
+        ("%d/%m/%Y", "dd/mm/yyyy"),
+        ("%m/%d/%Y", "mm/dd/yyyy"),
+        ("%Y/%m/%d", "yyyy/mm/dd"),
+    ],
+)
+def test_dates_of_other_spellings_are_told_and_not_sorted_as_text(form, spelling):
+    texts = [day.strftime(form) for day in DAYS[:-4]] + ["?", "gone", "none", "n/a"]
+    for name in ("Geburtsdatum", "when"):
+        found, _ = usable(pl.DataFrame({name: texts, "sex": ["f", "m"] * 100}))
+        guess = found.columns[0]
+        assert (guess.role, guess.hierarchy) == ("quasi", "none")
+        assert guess.warning.startswith(f"looks like dates written as {spelling}; Shoal reads ISO dates")
+        assert "4 texts are no dates: " in guess.warning
+        assert f"# WARNING: {guess.warning}\n" in found.to_toml()
+        assert "gone" not in found.to_toml()
+        assert found.summary()["columns"][0]["warning"] == guess.warning
+    with pytest.raises(HierarchyError, match=f"written as {spelling}"):
+        build(pl.Series(texts), "auto")
+
+
+def test_one_date_too_few_is_no_column_of_dates():
+    texts = [day.strftime("%d.%m.%Y") for day in DAYS]
+    assert dates_in(pl.Series(texts[:190] + ["word"] * 10)).others == 10
+    assert dates_in(pl.Series(texts[:189] + ["word"] * 11)) is None
+    assert dates_in(pl.Series(["31.02.2001", "99.99.2001"])) is None
+    assert dates_in(pl.Series(["1.2.3", "10.0.0"])) is None
+    assert dates_in(pl.Series(["01/02/2001", "03/04/2001"])).spelling == "dd/mm/yyyy or mm/dd/yyyy"
+    assert dates_in(pl.Series(["1.2.2001", None])).spelling == "dd.mm.yyyy"
+
+
+def test_words_among_iso_dates_are_counted_and_named_only_where_they_are_frequent():
+    texts = [str(day) for day in DAYS]
+    frequent, _ = usable(pl.DataFrame({"born": [*texts, *["unbekannt"] * 5, "Maier"]}))
+    assert "6 texts are no dates, among them 'unbekannt'" in frequent.columns[0].warning
+    assert 'data.null_values = ["unbekannt"]' in frequent.to_toml()
+    assert "Maier" not in frequent.to_toml()
+    rare, _ = usable(pl.DataFrame({"when": [*texts, *["unbekannt"] * 4]}))
+    assert (rare.columns[0].role, rare.columns[0].hierarchy) == ("quasi", "none")
+    assert "4 texts are no dates: " in rare.columns[0].warning
+    assert "unbekannt" not in rare.to_toml()
+    with pytest.raises(HierarchyError, match=r"data\.null_values"):
+        build(pl.Series([*texts, "unbekannt"]), "auto")
+    assert suggest(pl.DataFrame({"born": texts})).columns[0].warning == ""
+    build(pl.Series(texts), "auto")
+
+
+def test_comments_stand_apart_from_what_they_are_about():
+    frame = pl.DataFrame(
+        {
+            "age": list(range(60)),
+            "diagnosis": [f"d{i % 9}" for i in range(60)],
+            "a long name of a salary": [f"s{i % 2}" for i in range(60)],
+        }
+    )
+    for line in suggest(frame).to_toml().splitlines():
+        assert line.startswith("#") or "#" not in line or " #" in line

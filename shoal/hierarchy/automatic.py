@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntVector
+from shoal.errors import HierarchyError
+from shoal.hierarchy.date_text import dates_in
 from shoal.hierarchy.masks import from_mask
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Domain, category_domain, distinct, is_ordered, ordered_domain, text_of
@@ -34,12 +36,18 @@ def automatic(values: pl.Series) -> Hierarchy:
 
     Numbers and dates get intervals ``[first, last]``. Texts that look like codes (one length, digits and
     capitals, such as zip codes) are masked from the right; others are sorted, numbers inside them by value,
-    and nodes are called ``{a, b, c}`` where that is short, else ``first..last``. O(n log n).
+    and nodes are called ``{a, b, c}`` where that is short, else ``first..last``. Raises HierarchyError for dates
+    that are no ISO dates, which sorting as text would put out of order. O(n log n).
     """
     data = distinct(values)
     if is_ordered(data.dtype):
         domain = ordered_domain(data)
         return _balanced(domain, "[{}, {}]")
+    written = dates_in(data)
+    if written is not None and written.advice:
+        raise HierarchyError(
+            f"'auto' cannot sort these texts: {written.advice}, or give a hierarchy of your own"
+        )
     if data.dtype == pl.String and _is_code(data.drop_nulls()):
         return _slim(from_mask(data))
     return _balanced(_natural(data), "{}..{}")

@@ -16,7 +16,9 @@ from shoal.suggest.uniqueness import ColumnSet, identifying_sets
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A proposed policy, and what speaks for it. Holds no record and no value of the table."""
+    """A proposed policy, and what speaks for it. Holds no record and no value of the table, but for words
+    that occur often among dates.
+    """
 
     rows: int
     columns: tuple[Guess, ...]
@@ -57,6 +59,7 @@ class Suggestion:
                     "reason": guess.reason,
                     "hierarchy": guess.hierarchy,
                     "distinct": guess.distinct,
+                    "warning": guess.warning,
                 }
                 for guess in self.columns
             ],

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.hierarchy.date_text import DateText, dates_in
 from shoal.suggest.vocabulary import is_code, is_key, role_by_name
 
 FEW_ROWS = 20
@@ -31,6 +32,8 @@ class Guess:
     distinct: int = 0
     advice: str = ""
     """What to think about before publishing."""
+    warning: str = ""
+    """What is wrong with the values, and has to be mended first."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class _Facts:
     filled: int
     distinct: int
     """Distinct values, null included."""
+    written: DateText | None = None
+    """How dates are written, where texts look like dates."""
 
     @property
     def dtype(self) -> pl.DataType:
@@ -85,14 +90,15 @@ def _facts(values: pl.Series) -> _Facts:
         distinct = values.n_unique()
     except pl.exceptions.PolarsError:
         distinct = len(values)  # nested and binary objects cannot always be counted
-    return _Facts(values.name, values, len(values), filled, distinct)
+    return _Facts(values.name, values, len(values), filled, distinct, dates_in(values))
 
 
 def _guess(facts: _Facts) -> Guess:
     role, reason, advice = _role(facts)
     hierarchy = suggested_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
     distinct = 0 if facts.filled == 0 else facts.distinct
-    return Guess(facts.name, role, reason, hierarchy, distinct, advice)
+    warning = "" if facts.written is None else facts.written.advice
+    return Guess(facts.name, role, reason, hierarchy, distinct, advice, warning)
 
 
 def _role(facts: _Facts) -> tuple[str, str, str]:
@@ -119,12 +125,12 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
     if is_key(facts.name) and facts.spread > 0.2:
         return "identifier", f"its name says it is a key; {facts.counted}", ""
     enough = facts.rows >= FEW_ROWS
-    if text and facts.spread > 0.5 and facts.filled > 2 and not _are_dates(facts.values):
+    if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
         return "identifier", f"most rows have a value of their own; {facts.counted}", ""
     if facts.dtype.is_numeric() and facts.spread > 0.9 and enough:
         advice = "make it plain if nobody else can know these numbers, quasi if somebody may"
         return "identifier", f"nearly every row has a value of its own; {facts.counted}", advice
-    if facts.dtype.is_temporal() or (text and _are_dates(facts.values)):
+    if facts.dtype.is_temporal() or facts.written is not None:
         return "quasi", f"dates of events are often known to others; {facts.counted}", ""
     advice = "make it plain if nobody else can know it, sensitive if nobody should"
     return "quasi", f"others may know it, so in doubt it is generalized; {facts.counted}", advice
@@ -132,16 +138,6 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
 
 def _mean_length(values: pl.Series) -> float:
     return float(values.head(10_000).drop_nulls().str.len_chars().mean() or 0)  # type: ignore[arg-type]
-
-
-def _are_dates(values: pl.Series) -> bool:
-    """Whether a text column holds ISO dates and nothing else."""
-    if values.dtype != pl.String or values.null_count() == len(values):
-        return False
-    some = values.drop_nulls().head(100)
-    if not some.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
-        return False
-    return values.str.to_date("%Y-%m-%d", strict=False).null_count() == values.null_count()
 
 
 # --- hierarchies ------------------------------------------------------------------------------------------
@@ -153,8 +149,10 @@ def suggested_hierarchy(name: str, values: pl.Series, distinct: int) -> Spec:
         return "none"
     if values.dtype in (pl.Date, pl.Datetime):
         return _dates(values)
-    if values.dtype == pl.String and _are_dates(values):
-        return _dates(values.str.to_date("%Y-%m-%d"))
+    written = dates_in(values)
+    if written is not None:
+        # Sorted as text other dates would stand beside strangers: better none until the column is mended.
+        return "none" if written.advice else _dates(values.str.to_date("%Y-%m-%d"))
     if values.dtype.is_integer() and is_code(name):
         return {"mask": "right"}
     if values.dtype.is_numeric():

@@ -48,8 +48,8 @@ SENSITIVE = _set(
     "politics political party vote voting orientation sexual hiv aids genetic genotype mutation crime "
     "criminal conviction offence offense disability handicap grade gpa score depression mental "
     "psychiatric pregnant pregnancy abortion abuse addiction alcohol smoking smoker cancer tumor tumour "
-    "biopsy outcome verdict complaint satisfaction diagnose krankheit gehalt einkommen enfermedad "
-    "salaire maladie"
+    "biopsy outcome verdict complaint satisfaction diagnose krankheit medikament medikamente gehalt einkommen "
+    "enfermedad salaire maladie"
 )
 """Words for what people do not want known about them."""
 
@@ -61,7 +61,7 @@ QUASI = _set(
     "province region district municipality borough neighborhood neighbourhood place location latitude "
     "longitude lat lon lng language tongue height weight children household family housing rank title "
     "admission admitted discharge discharged visit arrival departure death died hospital ward school "
-    "university car vehicle alter geschlecht beruf ort wohnort edad sexo"
+    "university car vehicle alter geschlecht geburtsdatum geburtstag geburtsjahr beruf ort wohnort edad sexo"
 )
 """Words for what a neighbour, an employer or a public list may know about a person."""
 

@@ -77,8 +77,10 @@ def policy_text(suggestion: Suggestion) -> str:
 def _column(guess: Guess) -> str:
     lines = [
         f"[columns.{toml.key(guess.name)}]",
-        f'role = "{guess.role}"'.ljust(24) + f"# {_safe(guess.reason)}",
+        f'role = "{guess.role}"'.ljust(23) + f" # {_safe(guess.reason)}",
     ]
+    if guess.warning:
+        lines.append(f"# WARNING: {_safe(guess.warning)}")
     if guess.advice:
         lines.append(f"# {_safe(guess.advice)}")
     if guess.hierarchy is not None:
@@ -87,13 +89,13 @@ def _column(guess: Guess) -> str:
 
 
 def _privacy(suggestion: Suggestion) -> str:
-    lines = ["[privacy]", f"k = {suggestion.k}".ljust(24) + _why_k(suggestion)]
+    lines = ["[privacy]", f"k = {suggestion.k}".ljust(23) + " " + _why_k(suggestion)]
     asked = suggestion.sensitivity
     if asked:
         alike = len(suggestion.names("sensitive")) == len(asked) and len(set(asked.values())) == 1
         rule: object = next(iter(asked.values())) if alike else dict(asked)
         lines.append(
-            f"p = {toml.value(rule)}".ljust(24) + "# every class shows so many different sensitive values;"
+            f"p = {toml.value(rule)}".ljust(23) + " # every class shows so many different sensitive values;"
         )
         lines.append(" " * 24 + f"# {_room(suggestion)}")
     elif suggestion.names("sensitive"):

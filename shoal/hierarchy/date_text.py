@@ -1,0 +1,82 @@
+"""Texts that are dates to a reader but not to Shoal: other spellings, and words among ISO dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+ENOUGH = 0.95
+"""Share of texts that must be dates of one spelling before a column is called so."""
+FREQUENT = 5
+"""A word among dates that occurs as often is no single person's, so it may be named."""
+ISO = "yyyy-mm-dd"
+
+_SPELLINGS = {
+    ISO: (r"^\d{4}-\d{2}-\d{2}$", "%Y-%m-%d"),
+    "yyyy/mm/dd": (r"^\d{4}/\d{1,2}/\d{1,2}$", "%Y/%m/%d"),
+    "dd.mm.yyyy": (r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y"),
+    "dd/mm/yyyy": (r"^\d{1,2}/\d{1,2}/\d{4}$", "%d/%m/%Y"),
+    "mm/dd/yyyy": (r"^\d{1,2}/\d{1,2}/\d{4}$", "%m/%d/%Y"),
+}
+
+
+@dataclass(frozen=True)
+class DateText:
+    """A text column that looks like dates."""
+
+    spelling: str
+    """How they are written, ``dd.mm.yyyy``."""
+    dates: int
+    others: int
+    """Texts that are no date of this spelling."""
+    word: str | None
+    """The most frequent of these, where it occurs often enough to be named."""
+
+    @property
+    def advice(self) -> str:
+        """What to do, in words; empty for ISO dates and nothing else."""
+        lines = []
+        if self.spelling != ISO:
+            lines.append(
+                f"looks like dates written as {self.spelling}; Shoal reads ISO dates (1959-01-20): "
+                "rewrite the column"
+            )
+        if self.others:
+            texts = "1 text is no date" if self.others == 1 else f"{self.others:,} texts are no dates"
+            named = f", among them '{self.word}'" if self.word is not None else ""
+            example = f'["{self.word}"]' if self.word is not None and '"' not in self.word else '["unknown"]'
+            among = "most texts are ISO dates, but " if self.spelling == ISO else ""
+            lines.append(
+                f"{among}{texts}{named}: list words for missing dates in data.null_values = {example}"
+            )
+        return "; ".join(lines)
+
+
+def dates_in(values: pl.Series) -> DateText | None:
+    """Return how a text column writes dates, or None where it does not look like dates.
+
+    ISO dates may stand beside fewer other texts than dates; of other spellings at least 95 % must be dates. Where
+    days and months cannot be told apart both spellings are named. O(n).
+    """
+    if values.dtype != pl.String:
+        return None
+    texts = values.drop_nulls()
+    if texts.is_empty() or not texts.head(1000).str.contains(r"^\d+[-./]\d+[-./]\d+$").any():
+        return None
+    fits = {
+        spelling: texts.str.contains(pattern) & texts.str.to_date(form, strict=False).is_not_null()
+        for spelling, (pattern, form) in _SPELLINGS.items()
+    }
+    counts = {spelling: int(fit.sum()) for spelling, fit in fits.items()}
+    best = max(counts, key=lambda spelling: counts[spelling])
+    dates = counts[best]
+    if not (2 * dates > len(texts) if best == ISO else dates >= ENOUGH * len(texts)):
+        return None
+    others = texts.filter(~fits[best])
+    word = None
+    if len(others):
+        top = others.rename("text").value_counts(name="times").sort("times", "text", descending=[True, False])
+        word = str(top["text"][0]) if int(top["times"][0]) >= FREQUENT else None
+    unclear = "/" in best and counts["dd/mm/yyyy"] == counts["mm/dd/yyyy"] == dates
+    return DateText("dd/mm/yyyy or mm/dd/yyyy" if unclear else best, dates, len(others), word)
