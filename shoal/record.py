@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,30 @@ PUBLISHED_AS = {
     "plain": "as it is",
     "identifier": "removed",
 }
+
+PUBLIC_MEASURES = frozenset(
+    (
+        "lm",
+        "precision",
+        "ag",
+        "dm",
+        "avg",
+        "classes",
+        "risk-prosecutor-max",
+        "risk-prosecutor-mean",
+        "risk-at-risk",
+        "risk-journalist-max",
+        "risk-marketer",
+        "unique-after",
+        "nsil",
+    )
+)
+"""Measures that the public may see: they follow from the published rows, from how many were left out, and from how many
+values each column can have. Others (`entropy`, `gcp`, `il`, `unique-before` ..) are exact functions of how often values
+occur in the original, or of its extremes, and can be solved for what few people have.
+"""
+_AT_MOST = re.compile(r"[^ ]+-closeness \(")
+_AT_LEAST = re.compile(r"[^ ]+-hybrid$")
 
 
 def make_record(
@@ -86,15 +111,37 @@ def make_card(
             {
                 "model": verdict["model"],
                 "required": verdict["required"],
-                "reached": verdict["reached"],
+                "reached": public_reached(**_judged(verdict), suppressed=summary["suppressed"]),
                 "meaning": meaning,
             }
             for verdict, meaning in zip(summary["verdicts"], meanings, strict=True)
         ],
-        "measures": summary["measures"],
+        "measures": public_measures(summary["measures"]),
         **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
         **_untrue(summary),
     }
+
+
+def public_reached(*, model: str, required: Any, reached: Any, holds: bool, suppressed: int) -> Any:
+    """Return how far a release gets as the public may learn it.
+
+    How close classes are to the original, and how probable their sizes are given the original, are exact functions of
+    rows that are not published. Whoever knows all but one of these would learn the last, so only the bound is told.
+    """
+    if reached is not None and suppressed and _AT_MOST.match(model):
+        return f"{'at most' if holds else 'more than'} {_short(required)}"
+    if reached is not None and _AT_LEAST.match(model):
+        return f"{'at least' if holds else 'less than'} {_short(required)}"
+    return reached
+
+
+def _judged(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: verdict[name] for name in ("model", "required", "reached", "holds")}
+
+
+def public_measures(measures: Mapping[str, float]) -> dict[str, float]:
+    """Return the measures that may be published."""
+    return {name: value for name, value in measures.items() if name in PUBLIC_MEASURES}
 
 
 def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.methods import METHODS
-from shoal.record import card_markdown
+from shoal.record import card_markdown, public_reached
 
 PEOPLE = pl.DataFrame(
     {
@@ -200,3 +200,83 @@ def test_risk_by_class_is_not_told_of_releases_without_classes(method, notion):
     assert sizes.min() < 3
     assert not [name for name in result.measures if name.startswith("risk-")]
     assert "risk-prosecutor-max" in shoal.anonymize(PEOPLE, **ROLES, k=3).measures
+
+
+# --- two originals, one card ------------------------------------------------------------------------------------
+
+
+def made_with(last: dict[str, object], privacy: dict[str, object]) -> shoal.Result:
+    """24 people in two classes of ages, and a last one of whom nothing is published."""
+    ages = {"role": "quasi", "hierarchy": {"cuts": [[35, 80]]}, "limit": 1}
+    rows = pl.DataFrame(
+        {
+            "age": [30, 31, 32, 33] * 3 + [40] * 12 + [last.get("age", 90)],
+            "disease": ["flu"] * 6 + ["hiv"] * 4 + ["gout"] * 2 + ["flu"] * 5 + ["hiv"] * 4 + ["gout"] * 3
+            + [last.get("disease", "flu")],
+        }
+    )  # fmt: skip
+    policy = shoal.Policy.from_dict(
+        {
+            "columns": {"age": ages, "disease": "sensitive"},
+            "privacy": privacy,
+            "utility": {"suppression": 0.05},
+            "method": {"name": "full-domain"},
+        }
+    )
+    made = shoal.anonymize(rows, policy)
+    assert made.suppressed == 1
+    return made
+
+
+def test_the_card_does_not_tell_what_a_person_has_who_was_left_out():
+    made = [
+        made_with({"disease": disease}, {"k": 5, "t": {"equal": 0.4}}) for disease in ("flu", "hiv", "gout")
+    ]
+    cards = [one.card for one in made]
+    assert cards[0] == cards[1] == cards[2]
+    assert cards[0]["guarantees"][1]["reached"] == "at most 0.4"
+    assert "| at most 0.4 |" in card_markdown(cards[0])
+    # The second class has 5 flu, 4 hiv and 3 gout of 12; the whole table 12, 8 and 5 of 25 where the last has flu:
+    # 1/3 - 8/25 too much hiv and 1/4 - 1/5 too much gout. The record tells, and the card would have.
+    exact = [one.record["verdicts"][1]["reached"] for one in made]
+    assert exact[0] == pytest.approx(1 / 75 + 1 / 20)
+    assert len(set(exact)) == 3
+
+
+def test_the_card_does_not_tell_how_old_a_person_is_who_was_left_out():
+    made = [made_with({"age": age}, {"k": 5}) for age in (90, 103)]
+    assert made[0].card == made[1].card
+    # Widths are shares of the width of the domain, up to the oldest.
+    assert made[0].record["measures"]["gcp"] != made[1].record["measures"]["gcp"]
+
+
+def test_the_card_does_not_count_people_in_small_groups():
+    def made(south: int) -> shoal.Result:
+        rows = pl.DataFrame({"region": ["north"] * (50 - south) + ["south"] * south})
+        return shoal.anonymize(rows, quasi=["region"], k=5)
+
+    assert made(1).table["region"].unique().to_list() == ["*"]
+    assert made(1).card == made(2).card == made(3).card
+    # Of 50 people 1 is unique; the record keeps that.
+    assert made(1).record["measures"]["unique-before"] == 1 / 50
+    assert made(2).record["measures"]["unique-before"] == 0
+
+
+def test_nothing_is_hidden_on_the_card_where_nobody_was_left_out():
+    rows = pl.DataFrame({"a": ["x"] * 4, "s": ["f", "f", "g", "g"]})
+    made = shoal.anonymize(rows, quasi=["a"], sensitive=["s"], k=4, t={"equal": 0.5})
+    assert made.card["guarantees"][1]["reached"] == 0
+
+
+def test_probabilities_given_the_original_are_bounded_on_cards():
+    from shoal.models import MODELS
+
+    title = MODELS["alpha-hybrid"](alpha=0.05).title
+    asked = {"model": title, "required": 0.05, "reached": 0.3, "suppressed": 0}
+    assert public_reached(**asked, holds=True) == "at least 0.05"
+    assert public_reached(**asked, holds=False) == "less than 0.05"
+    for name in ("t-equal", "t-ordered", "t-hierarchical"):
+        title = MODELS[name](t=0.25, column=0, column_name="a -hybrid").title
+        asked = {"model": title, "required": 0.25, "reached": 0.2, "holds": True}
+        assert public_reached(**asked, suppressed=1) == "at most 0.25"
+        assert public_reached(**asked, suppressed=0) == 0.2
