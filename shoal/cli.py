@@ -19,7 +19,7 @@ from shoal.cli_attack import attack
 from shoal.cli_compare import compare
 from shoal.cli_network import network
 from shoal.cli_report import explain, report
-from shoal.errors import OutputError, PolicyError, Problem, ShoalBug, ShoalError
+from shoal.errors import DataError, OutputError, PolicyError, Problem, ShoalBug, ShoalError
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
@@ -30,6 +30,7 @@ Exit codes:
   1  something else went wrong       4  no release can satisfy the requirements
   2  the policy or a command is off  5  a release violates its policy
   3  the data cannot be used         6  the output cannot be written
+  70  Shoal made a mistake of its own; please report it
   130  interrupted; nothing was written"""
 
 
@@ -138,6 +139,8 @@ def init(data: Path, output: Path | None, settings: tuple[str, ...], force: bool
     from shoal.policy import reading_options
     from shoal.suggest import suggest
 
+    if data.is_dir():
+        raise DataError(f"{data} is a folder; name a file in it")
     output = output or data.with_suffix(".toml")
     frames.check_writable(output, force=force, table=False)
     if os.path.realpath(output) == os.path.realpath(data):
@@ -216,8 +219,9 @@ def anonymize(
     policy = _policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain)
     with show.progress(quiet=as_json) as progress:
         result = anonymize_file(
-            data, policy, output, record=record, cards=cards, seed=seed, force=force, progress=progress
-        )
+            data, policy, output, record=record, cards=cards, spare=[policy_file] if policy_file else [],
+            seed=seed, force=force, progress=progress,
+        )  # fmt: skip
     if as_json:
         click.echo(json.dumps({"output": str(output), **result.summary()}, indent=2))
     else:

@@ -113,6 +113,8 @@ ANONYMIZE = ("anonymize", "data.csv", "-p", "policy.toml", "-o", "out.csv")
         (6, ("--card", "."), "is a directory"),
         (6, ("--record", "out.csv"), "would replace the release"),
         (6, ("--record", "data.csv", "--force"), "would replace the data"),
+        (6, ("-o", "data.csv", "--force"), "would replace the data"),
+        (6, ("--record", "policy.toml", "--force"), "would replace the policy"),
         (6, ("--card", "c.md", "--record", "c.md"), "choose another name"),
     ],
 )
@@ -221,6 +223,22 @@ def test_numeric_column_with_text_in_it(folder, spec):
 def test_policies_that_cannot_be_read(folder, text, says):
     (folder / "bad.toml").write_text(text)
     refused(folder, 2, "anonymize", "data.csv", "-p", "bad.toml", "-o", "out.csv", says=says)
+
+
+def test_data_named_as_the_policy_show_no_record(folder):
+    (folder / "people.csv").write_text("Erika Mustermann,flu\nMax Mustermann,cold\n")
+    says = ("line 1", "is this a policy file?")
+    text = refused(folder, 2, "anonymize", "data.csv", "-p", "people.csv", "-o", "out.csv", says=says)
+    assert "Mustermann" not in text
+    (folder / "bad.toml").write_text("[columns.age]\nrole = Mustermann\n")
+    text = refused(folder, 2, "anonymize", "data.csv", "-p", "bad.toml", "-o", "out.csv", says="line 2")
+    assert "Mustermann" not in text
+    assert "policy file?" not in text
+
+
+@pytest.mark.parametrize("place", [".", "..", "/"])
+def test_a_folder_is_no_table(folder, place):
+    refused(folder, 3, "init", place, says="is a folder")
 
 
 @pytest.mark.parametrize(

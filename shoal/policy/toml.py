@@ -12,6 +12,7 @@ from shoal.errors import PolicyError, Problem
 from shoal.policy.problems import dotted
 
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
+_SECTION = re.compile(r"\s*\[\s*(data|columns|privacy|method|utility|population)\b")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
@@ -28,9 +29,13 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         lines = text.splitlines()
         written = lines[line - 1].strip() if 0 < line <= len(lines) else ""
         reason = _PLACE.sub("", str(error))
+        # The line itself is not shown: whoever names the data by mistake should see no record.
         message = f"line {line}, column {column}: {reason[:1].lower()}{reason[1:]}"
-        whole = f"{message}: {written}" if written else message
-        raise PolicyError([Problem(name, whole, _advice(reason, written))]) from None
+        if not any(_SECTION.match(each) for each in lines):
+            advice = "is this a policy file? `shoal init` writes one"
+        else:
+            advice = _advice(reason, written)
+        raise PolicyError([Problem(name, message, advice)]) from None
 
 
 def _advice(reason: str, written: str) -> str:
