@@ -15,6 +15,7 @@ from shoal.policy import Policy
 from shoal.population import encode_with_population
 from shoal.publish import read_back, render
 from shoal.published import Published
+from shoal.requirements import Requirements
 from shoal.results import Clock, Result
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
@@ -42,7 +43,7 @@ def attack(
     `adversary` is what the attacker knows: for ``linkage``, ``some`` people's quasi-identifiers, or all ``members``
     of the table. Whoever has fewer than the policy's k candidates is at risk. Row numbers of the people who are
     most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
-    the ``threshold`` of ``attribute-disclosure``.
+    the ``threshold`` of ``attribute-disclosure``, which otherwise follows from the policy's alpha or l.
     """
     clock = Clock()
     chosen = as_policy(policy, keywords)
@@ -69,11 +70,22 @@ def attempt(
     """Let one adversary loose on a release that has been read already, with what the policy knows."""
     requirements = policy.requirements([attribute.name for attribute in published.sensitive])
     known = {
-        "k": max(requirements.k, 2),
+        # Where no k is asked for, counts of candidates are told but judge nobody; the others cannot do without a k.
+        "k": requirements.k if name == "linkage" else max(requirements.k, 2),
         "presence": policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(policy.columns[a.name].protected or () for a in published.sensitive),
     }
+    if "threshold" not in options:
+        known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(published.sensitive)))
     return _attacker(name, options, known).attempt(published, table, run)
+
+
+def _belief(requirements: Requirements, column: int) -> float:
+    """Return the largest share of the rows that fit a person that the policy permits a value of a column."""
+    own: list[Any] = [model for model in requirements.models if getattr(model, "column", None) == column]
+    shares = [model.alpha for model in own if model.name == "alpha-k"]
+    shares += [1.0 / model.l for model in own if model.name in ("probabilistic-l", "slicing-l")]
+    return float(min(shares, default=1.0))
 
 
 def read_own(result: Result, table: CodedTable) -> Published:

@@ -167,3 +167,40 @@ def test_it_is_let_loose_on_files(tmp_path):
     assert categories.at_risk == 2
     half = shoal.attack(tmp_path / "release.csv", **files, **asked, **tree, options={"threshold": 0.4})
     assert half.at_risk == 4
+
+
+def test_the_threshold_follows_from_the_policy_as_the_audit_does():
+    """Two classes of four: in the first three of four have flu, in the second two have each."""
+    illness = ["flu", "flu", "flu", "cold", "flu", "flu", "cold", "cold"]
+    original = pl.DataFrame({"age": list(range(21, 29)), "illness": illness})
+    release = original.with_columns(age=pl.Series(["[21, 24]"] * 4 + ["[25, 28]"] * 4))
+    roles = {"original": original, "quasi": ["age"], "sensitive": ["illness"]}
+    rules = [
+        ({"alpha": 0.5}, 4),
+        ({"alpha": 0.75}, 0),
+        ({"alpha": {"illness": 0.7}}, 4),
+        ({"l": {"probabilistic": 2}}, 4),
+        ({"l": {"probabilistic": 1.25}}, 0),
+        ({"l": {"probabilistic": 4 / 3}, "alpha": 0.5}, 4),
+        ({"l": {"distinct": 2}}, 0),
+    ]
+    for rule, at_risk in rules:
+        found = shoal.attack(release, name="attribute-disclosure", k=4, **roles, **rule)
+        assert found.at_risk == at_risk, rule
+        assert shoal.audit(release, k=4, **roles, **rule).holds == found.holds
+    given = shoal.attack(
+        release, name="attribute-disclosure", k=4, alpha=0.5, options={"threshold": 0.9}, **roles
+    )
+    assert (given.at_risk, given.figures["threshold"]) == (0, 0.9)
+
+
+def test_with_categories_single_values_are_held_against_alpha():
+    tree = {"tree": {"cancer": ["colon", "breast"], "other": ["flu", "cold"]}}
+    illness = ["colon", "colon", "breast", "flu"]
+    original = pl.DataFrame({"age": [21, 22, 23, 24], "illness": illness})
+    release = original.with_columns(age=pl.Series(["[21, 24]"] * 4))
+    asked = {"original": original, "quasi": ["age"], "sensitive": ["illness"], "k": 2, "p": 2}
+    asked |= {"hierarchies": {"illness": tree}, "protected": {"illness": ["cancer"]}}
+    for alpha, holds in ((0.5, True), (0.4, False)):
+        assert shoal.attack(release, name="attribute-disclosure", alpha=alpha, **asked).holds is holds
+        assert shoal.audit(release, alpha=alpha, **asked).holds is holds

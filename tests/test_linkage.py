@@ -146,3 +146,16 @@ def test_command(files):
 
 def test_attacks_are_listed():
     assert "linkage" in CliRunner().invoke(main, ["attacks"]).output
+
+
+def test_without_k_nobody_is_judged_by_the_rows_that_fit():
+    original = pl.DataFrame({"age": [1, 2, 3, 4], "s": ["a", "b", "a", "b"]})
+    asked = {"original": original, "quasi": ["age"], "sensitive": ["s"]}
+    free = shoal.attack(original, **asked, l=2)
+    assert free.holds
+    assert free.figures["k"] is None
+    assert free.figures["candidates"]["single"] == 4
+    assert any("asks for no k" in note for note in free.notes)
+    judged = shoal.attack(original, **asked, k=2)
+    assert judged.at_risk == 4
+    assert not any("asks for no k" in note for note in judged.notes)

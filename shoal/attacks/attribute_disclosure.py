@@ -33,13 +33,18 @@ class AttributeDisclosure(Attack):
 
     threshold: float = 1.0
     """A person is at risk if a value is certain, or has a larger share of the rows that fit than this."""
+    thresholds: tuple[float, ...] = ()
+    """Per sensitive column, the share that the policy permits a single value: alpha, or 1/l. They take the place of
+    `threshold`; a protected category, which the policy does not measure so, must only not be certain.
+    """
     protected: tuple[tuple[str, ...], ...] = ()
     """Per sensitive column, the protected nodes of its hierarchy; none: single values."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            message = f"must be a share above 0 and up to 1, not {self.threshold}"
-            raise PolicyError([Problem("threshold", message, "1 means: is certain")])
+        for threshold in (self.threshold, *self.thresholds):
+            if not 0 < threshold <= 1:
+                message = f"must be a share above 0 and up to 1, not {threshold}"
+                raise PolicyError([Problem("threshold", message, "1 means: is certain")])
 
     def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
         """Read the rows that fit each person, before and after. O(distinct people x classes) at worst.
@@ -63,18 +68,28 @@ class AttributeDisclosure(Attack):
             label_of = np.ascontiguousarray(strong[original.sensitive_codes[:, j]])
             top, own = _after(published, original, j, strong, label_of, run)
             top_before = _before(original, label_of)
+            limit = self.thresholds[j] if j < len(self.thresholds) else self.threshold
+            exposed, exposed_before = _at_risk(top, limit), _at_risk(top_before, limit)
+            if nodes and j < len(self.thresholds):
+                exposed, exposed_before = _at_risk(top, 1.0), _at_risk(top_before, 1.0)
+                if limit < 1:
+                    single = strong_values(attribute.hierarchy, ())
+                    own_label = np.ascontiguousarray(single[original.sensitive_codes[:, j]])
+                    exposed |= _at_risk(_after(published, original, j, single, own_label, run)[0], limit)
+                    exposed_before |= _at_risk(_before(original, own_label), limit)
             columns[attribute.name] = {
-                "before": self._figures(top_before),
-                "after": self._figures(top),
+                "threshold": limit,
+                "before": _figures(top_before, exposed_before),
+                "after": _figures(top, exposed),
                 "categories": list(nodes),
             }
-            risky |= self._at_risk(top)
-            risky_before |= self._at_risk(top_before)
+            risky |= exposed
+            risky_before |= exposed_before
             chances = np.maximum(chances, own)
             shares = np.bincount(label_of) / rows
             blind = np.maximum(blind, shares[label_of])
         figures = {
-            "threshold": self.threshold,
+            "threshold": min(column["threshold"] for column in columns.values()),
             "share_at_risk_before": float(risky_before.mean()),
             "share_at_risk": float(risky.mean()),
             "columns": columns,
@@ -89,15 +104,17 @@ class AttributeDisclosure(Attack):
             at_risk=int(risky.sum()),
         )
 
-    def _at_risk(self, top: FloatVector) -> BoolVector:
-        return np.asarray((top > self.threshold + 1e-12) | (top >= 1 - 1e-12))
 
-    def _figures(self, top: FloatVector) -> dict[str, float]:
-        return {
-            "certain": float((top >= 1 - 1e-12).mean()),
-            "above_threshold": float(self._at_risk(top).mean()),
-            "mean_belief": float(top.mean()),
-        }
+def _at_risk(top: FloatVector, threshold: float) -> BoolVector:
+    return np.asarray((top > threshold + 1e-12) | (top >= 1 - 1e-12))
+
+
+def _figures(top: FloatVector, exposed: BoolVector) -> dict[str, float]:
+    return {
+        "certain": float((top >= 1 - 1e-12).mean()),
+        "above_threshold": float(exposed.mean()),
+        "mean_belief": float(top.mean()),
+    }
 
 
 def _before(original: CodedTable, label_of: IntVector) -> FloatVector:

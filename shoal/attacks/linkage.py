@@ -19,6 +19,7 @@ ADVERSARIES = {
     "some": "knows the quasi-identifiers of some people in the table",
     "members": "knows the quasi-identifiers of everyone, and exactly who is in the table",
 }
+NOT_JUDGED = "the policy asks for no k, so nobody is judged by the number of rows that fit"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Linkage(Attack):
     adversary: str = "members"
     """``some``, or ``members``."""
     k: int = 2
-    """With fewer candidates a person is at risk."""
+    """With fewer candidates a person is at risk; 1 where the policy asks for no k, so that nobody is."""
 
     def __post_init__(self) -> None:
         if self.adversary not in ADVERSARIES:
@@ -56,7 +57,7 @@ class Linkage(Attack):
             after = graph.matches[graph.people.row_of]
         # Whoever fits no row was suppressed, and cannot be found.
         chances = np.where(after > 0, 1.0 / np.maximum(after, 1), 0.0)
-        figures = {"k": self.k, "candidates": _counts(before, self.k)}
+        figures = {"k": self.k if self.k > 1 else None, "candidates": _counts(before, self.k)}
         if self.adversary == "members":
             figures["candidates_after_pruning"] = _counts(after, self.k)
         rows = original.rows
@@ -68,6 +69,7 @@ class Linkage(Attack):
             figures=figures,
             chances=chances,
             at_risk=int(((after > 0) & (after < self.k)).sum()),
+            notes=() if self.k > 1 else (NOT_JUDGED,),
         )
 
 
