@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,13 @@ def anonymize_file(
     *,
     record: Path | None = None,
     cards: Sequence[Path] = (),
+    spare: Sequence[Path] = (),
     seed: int | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Result:
-    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds.
+    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds, and
+    never over the data or over files to `spare`, such as the policy's.
 
     Of methods that publish two tables, the second goes beside `output`: ``out-sensitive.csv`` beside ``out.csv``.
     """
@@ -78,7 +80,7 @@ def anonymize_file(
         frames.check_writable(path, force=force)
     for path in papers:
         frames.check_writable(path, force=force, table=False)
-    _all_different(Path(source), outputs, papers)
+    _all_different({Path(source): "the data"} | dict.fromkeys(spare, "the policy"), outputs, papers)
     clock = Clock()
     made = _make(source, policy, seed, progress, clock)
     progress("write", 0.95)
@@ -96,20 +98,15 @@ def anonymize_file(
     return result
 
 
-def _all_different(source: Path, outputs: Sequence[Path], papers: Sequence[Path]) -> None:
-    """Refuse names that would make one file replace another, or a paper the data: --force does not mean that."""
-    taken = {os.path.realpath(source): "the data"}
-    for path in outputs[1:]:
-        if os.path.realpath(path) in taken:
-            raise OutputError(
-                f"{path}, the second table, would replace the data; choose another name for the release"
-            )
-    taken |= {os.path.realpath(path): "the release" for path in outputs}
-    for path in papers:
+def _all_different(sources: Mapping[Path, str], outputs: Sequence[Path], papers: Sequence[Path]) -> None:
+    """Refuse names that would make one file replace another, or the data: --force does not mean that."""
+    taken = {os.path.realpath(path): what for path, what in sources.items()}
+    for path in (*outputs, *papers):
         place = os.path.realpath(path)
         if place in taken:
-            raise OutputError(f"{path} would replace {taken[place]}; choose another name")
-        taken[place] = "another file of this run"
+            which = f"{path}, the second table," if path in outputs[1:] else str(path)
+            raise OutputError(f"{which} would replace {taken[place]}; choose another name")
+        taken[place] = "the release" if path in outputs else "another file of this run"
 
 
 @dataclass(frozen=True, eq=False)

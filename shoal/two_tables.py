@@ -62,7 +62,7 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
     further = [name for name in second.columns if name not in (bucket, count, *sensitive)]
     if further:
         raise DataError(
-            f"the second table has the column '{further[0]}', too: only buckets, sensitive values and counts belong there"
+            f"the second table has the column '{further[0]}', where only buckets, sensitive values and counts belong"
         )
     keys = pl.concat([first[bucket].cast(pl.String), second[bucket].cast(pl.String)]).rank("dense")
     number = keys.to_numpy()

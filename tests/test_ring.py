@@ -494,8 +494,8 @@ def test_every_method_serves_the_notion():
 
 
 def test_somebody_left_out_does_not_hide_that_assignments_meet():
-    """Four people and rows that no two assignments share out without a common pair; a fifth person, whom no row fits, is
-    the one left out, so that nothing is different for the others.
+    """Four people and rows that no two assignments share out without a common pair; a fifth person, whom no row fits,
+    is the one left out, so that nothing is different for the others.
     """
     people = [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (1, 1, 1, 1)]
     cells = [("b", "b", "b", "0"), ("1", "b", "b", "b"), ("b", "1", "b", "b"), ("b", "b", "1", "b")]

@@ -213,7 +213,8 @@ def _asked(requirements: Requirements, method: str, gives: tuple[str, ...]) -> i
         if isinstance(model, KType):
             if model.name not in gives:
                 message = f"{method} gives {' and '.join(gives)}, but {model.name} is asked for"
-                problems.append(Problem("method.name", message, "take k-k or global-1-k"))
+                hint = "take ring" if model.name == "probabilistic-k" else "take k-k or global-1-k"
+                problems.append(Problem("method.name", message, hint))
         elif isinstance(model, HybridK | AlphaHybrid):
             continue  # no cell is untrue
         elif model.name == "k-anonymity":

@@ -129,7 +129,8 @@ def anonymize_network(
         found = cluster_network(network, table, requirements, float(alpha), run)
     with clock("mask"):
         masked, cluster_of = mask(network, table, found.cluster_of, found.clusters, run.random)
-    report = judge_network(masked, chosen, network, full, run, clock, samples=samples, attack=attack)
+    # Whoever attacks knows the whole network, so it is judged against that, even where nodes were left out.
+    report = judge_network(masked, chosen, whole, full, run, clock, samples=samples, attack=attack)
     if not report.holds:
         raise ViolationError(_violations(report))
     place = np.full(whole.nodes, -1, np.int32)
