@@ -24,10 +24,12 @@ class Presence:
     exact: BoolVector
     undecided: BoolVector
     """Not even whether the person is certainly in or out is known."""
+    bounded: BoolVector
+    """Not the chance is known, but that it lies between `low` and `high`: proven, unlike intervals of estimates."""
     certainly_in: BoolVector
     certainly_out: BoolVector
     overlapping: int
-    """People who could be in several classes or buckets; these count as one for them."""
+    """People who could be in several classes or buckets; the chance given is that in their union."""
     indicators: Indicators | None = None
     """For buckets of shuffled columns."""
 
@@ -58,7 +60,10 @@ def presence(
 
     In a generalized release it is the rows of the person's class over the people who fall in it. In a bucket of
     shuffled columns people are counted as in `shoal.membership`. Whoever fits several classes or buckets is looked at
-    in their union. `limit` and `seconds` hold for each bucket.
+    in their union, which forgets that each has to be filled by people of its own: there only bounds are proven, and
+    for whoever shares a class with such people. `limit` and `seconds` hold for each bucket.
+
+    Rows that were suppressed are people too, and could be anybody: all of one class, or all of none.
     """
     if published.low is None or published.high is None:
         raise DataError(
@@ -75,12 +80,17 @@ def presence(
         found = _generalized(published, tuples, people)
     else:
         found = _Shuffled(published, tuples, people).chances(limit, random, seconds, progress)
+    if published.suppressed:
+        found.outside_too(people, published.suppressed)
+    if published.rows + published.suppressed >= len(population):
+        found.say_in(np.ones(len(tuples), np.bool_))
     return Presence(
         chance=found.chance[number],
         low=found.low[number],
         high=found.high[number],
         exact=found.exact[number],
         undecided=found.undecided[number],
+        bounded=found.bounded[number],
         certainly_in=found.certainly_in[number],
         certainly_out=found.certainly_out[number],
         overlapping=int(people[found.several].sum()),
@@ -99,6 +109,7 @@ class _Found:
     high: FloatVector
     exact: BoolVector
     undecided: BoolVector
+    bounded: BoolVector
     certainly_in: BoolVector
     certainly_out: BoolVector
     several: BoolVector
@@ -115,11 +126,26 @@ class _Found:
             high=np.zeros(tuples),
             exact=np.ones(tuples, np.bool_),
             undecided=np.zeros(tuples, np.bool_),
+            bounded=np.zeros(tuples, np.bool_),
             certainly_in=np.zeros(tuples, np.bool_),
             certainly_out=np.ones(tuples, np.bool_),
             several=np.zeros(tuples, np.bool_),
             matching=np.zeros(tuples, np.int64),
         )
+
+    def say_in(self, certain: BoolVector) -> None:
+        """Write down that these are proven to be in."""
+        self.chance[certain] = self.low[certain] = self.high[certain] = 1.0
+        self.exact[certain] = self.certainly_in[certain] = True
+        self.undecided[certain] = self.bounded[certain] = self.certainly_out[certain] = False
+
+    def outside_too(self, people: LongVector, suppressed: int) -> None:
+        """Whoever fits nothing may be one of the suppressed: at most so many of these people are."""
+        outside = self.matching == 0
+        self.chance[outside] = np.nan
+        self.high[outside] = min(suppressed / max(int(people[outside].sum()), 1), 1.0)
+        self.exact[outside] = self.certainly_out[outside] = False
+        self.bounded[outside] = True
 
 
 def _generalized(published: Published, tuples: IntMatrix, people: LongVector) -> _Found:
@@ -131,22 +157,25 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
     start, region = regions_of_people(low, high, tuples)
     many = np.diff(start)
     out = _Found.nobody(len(tuples))
+    out.matching, out.several = many, many > 1
     within = np.bincount(region, np.repeat(people, many), published.classes)
     one = np.flatnonzero(many == 1)
     own = region[start[one]]
     out.chance[one] = np.minimum(published.sizes[own] / within[own], 1.0)
-    out.several = many > 1
-    # People in the same classes share their answer.
-    known: dict[tuple[int, ...], float] = {}
-    owner = np.repeat(np.arange(len(tuples)), many)
-    for t in np.flatnonzero(out.several):
-        classes = tuple(region[start[t] : start[t + 1]].tolist())
-        if classes not in known:
-            union = np.unique(owner[np.isin(region, classes)])
-            known[classes] = min(float(published.sizes[list(classes)].sum() / people[union].sum()), 1.0)
-        out.chance[t] = known[classes]
-    out.low = out.high = out.chance
-    out.certainly_in, out.certainly_out = out.chance == 1.0, out.chance == 0.0
+    out.high[one] = np.minimum((published.sizes[own] + published.suppressed) / within[own], 1.0)
+    out.certainly_in = out.chance == 1.0
+    out.certainly_out = many == 0
+    if out.several.any():
+        from shoal.overlapping import overlaps
+
+        found = overlaps(start, region, people, published.sizes, published.suppressed)
+        out.chance[found.tuples], out.high[found.tuples] = found.union, found.high
+        out.certainly_in[found.tuples] = found.certain
+        out.bounded[found.tuples] = True
+    out.bounded |= (many > 0) & (published.suppressed > 0)
+    out.exact = ~out.bounded
+    out.low = out.chance.copy()
+    out.say_in(out.certainly_in)
     return out
 
 

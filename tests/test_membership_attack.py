@@ -235,6 +235,7 @@ def test_the_command_line_says_who_got_which_answer(tmp_path):
         "certainly_out": 2,
         "exact_chance": 0,
         "estimated": 0,
+        "bounded": 0,
         "not_certain": 0,
         "undecided": 0,
     }

@@ -67,7 +67,7 @@ class Membership(Attack):
         # Where nothing but an interval is known, its middle stands in; the notes say for how many.
         chances = np.where(np.isnan(chance), (found.low[place] + found.high[place]) / 2, chance)
         certain = found.certainly_in[place]
-        risk = certain | (chances > self.presence[1] + 1e-9)
+        risk = certain | (np.maximum(chances, found.low[place]) > self.presence[1] + 1e-9)
         return Exposure(
             attack=self.name,
             adversary=ADVERSARIES[self.adversary],
@@ -101,13 +101,15 @@ class Membership(Attack):
 
 def _answers(found: Presence) -> dict[str, int]:
     """Count the people of the population by the kind of answer that they got; everybody is counted once."""
-    estimated = ~found.exact & ~found.undecided & ~np.isnan(found.chance)
+    bounded = found.bounded & ~found.undecided
+    estimated = ~found.exact & ~found.undecided & ~bounded & ~np.isnan(found.chance)
     kinds = {
         "certainly_in": found.certainly_in,
         "certainly_out": found.certainly_out,
         "exact_chance": found.exact & ~found.certainly_in & ~found.certainly_out,
         "estimated": estimated,
-        "not_certain": ~found.exact & ~found.undecided & ~estimated,
+        "bounded": bounded,
+        "not_certain": ~found.exact & ~found.undecided & ~bounded & ~estimated,
         "undecided": found.undecided,
     }
     return {name: int(people.sum()) for name, people in kinds.items()}
@@ -116,25 +118,30 @@ def _answers(found: Presence) -> dict[str, int]:
 def _notes(found: Presence) -> tuple[str, ...]:
     """Say in words what is not exact."""
     notes = []
-    estimates = ~found.exact & ~np.isnan(found.chance)
+    estimates = ~found.exact & ~found.bounded & ~np.isnan(found.chance)
     if estimates.any():
         half = (found.high - found.low)[estimates] / 2
         notes.append(
             f"the chances of {int(estimates.sum()):,} of {len(found.exact):,} people are estimates, not exact: 95 % "
             f"intervals of plus or minus {half.mean():.3f} on average, {half.max():.3f} at most"
         )
-    blind = ~found.exact & np.isnan(found.chance) & ~found.undecided
+    blind = ~found.exact & ~found.bounded & np.isnan(found.chance) & ~found.undecided
     if blind.any():
         notes.append(
             f"of {int(blind.sum()):,} people it is known only that they are neither certainly in nor out"
         )
     if found.undecided.any():
+        notes.append(f"whether {int(found.undecided.sum()):,} people are certain could not be decided")
+    if found.bounded.any():
+        wide = (found.high - found.low)[found.bounded]
         notes.append(
-            f"whether {int(found.undecided.sum()):,} people are certain could not be decided in time"
+            f"of {int(found.bounded.sum()):,} people the chance is not known, but proven to lie between bounds, "
+            f"{wide.mean():.3f} apart on average: classes overlap, or rows were suppressed, which could be anybody's"
         )
     if found.overlapping:
         notes.append(
-            f"{found.overlapping:,} people fit several classes or buckets; these are looked at as one"
+            f"{found.overlapping:,} people fit several classes or buckets; the chance given is that in all of these "
+            "taken as one"
         )
     if found.indicators is not None:
         notes.append("the indicators are cheap stand-ins that others have proposed; they guarantee nothing")

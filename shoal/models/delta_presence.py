@@ -65,15 +65,29 @@ class DeltaPresence(Model):
                 f"for {unsure:,} of them it could not be computed exactly, so the worst is assumed"
             )
         if found.overlapping:
-            details.append(f"{found.overlapping:,} people fit several classes; these are looked at as one")
+            details.append(
+                f"{found.overlapping:,} people fit several classes: for them, and whoever shares a class with them, "
+                "bounds are proven and no chance"
+            )
+        if published.suppressed:
+            details.append(f"{published.suppressed:,} suppressed rows could be anybody's")
+        untrue = _untrue(published, original)
+        if untrue:
+            details.append(
+                f"{untrue:,} rows were relocated; judged is what whoever takes all cells for true works out, and "
+                "nothing protects from whoever knows which are not"
+            )
         return Verdict(self.title, asked, [least, most], not outside.any(), "; ".join(details))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """Even one class of everybody gives each person the share of the population that the table is."""
+        """Even one class of everybody gives each person the share of the population that the table is.
+
+        Suppressing rows does not help: the people are in the table all the same.
+        """
         if table.population is None or not len(table.population):
             return None
         share = table.rows / len(table.population)
-        if share > self.high + SLACK and suppressible == 0:
+        if share > self.high + SLACK:
             side = f"more than {number(self.high)}"
         elif share < self.low - SLACK:
             side = f"less than {number(self.low)}"
@@ -83,6 +97,17 @@ class DeltaPresence(Model):
             f"no release can satisfy {self.title}: the table has {table.rows:,} of the {len(table.population):,} "
             f"people of the population, a share of {share:.4g}, {side}; on average everybody has this chance"
         )
+
+
+def _untrue(published: Published, original: CodedTable) -> int:
+    """Count the rows whose cells do not hold what their owner has, where owners are known."""
+    if published.owner is None or published.low is None or published.high is None:
+        return 0
+    if published.bucket_of is not None:
+        return 0  # Cells stand beside each other by chance.
+    true = original.codes[published.owner]
+    low, high = published.low[published.class_of], published.high[published.class_of]
+    return int(((true < low) | (true > high)).any(axis=1).sum())
 
 
 def asked_presence(models: tuple[Model, ...], method: str) -> DeltaPresence:

@@ -191,4 +191,8 @@ def adversary_problems(privacy: Privacy, method: MethodChoice | None) -> list[Pr
     if method.name in RELOCATING and "knows-algorithm" in names and variant not in DRAWN:
         message = f"{method.name} moves rows by a fixed rule, which whoever knows it can run again"
         found.append(Problem("method.variant", message, "take randomized, or rstat"))
+    if method.name in RELOCATING and "knows-algorithm" in names and privacy.presence is not None:
+        message = f"{method.name} relocates rows, and presence is judged as if nobody knew"
+        hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"
+        found.append(Problem("privacy.presence", message, hint))
     return found

@@ -1,0 +1,159 @@
+"""People who could be in several classes: who of them is certainly in the table, and how certain can the others be?
+
+To the adversary the people in the table are one of the sets that can fill all classes, all equally likely; each row is
+of a person of its own. These bounds are proven by exchanging one person for another:
+
+- A set without a person stays possible if any row of the person's classes becomes the person's. So the chance is never
+  below the rows of these classes over the people who fit any of them.
+- A set with the person stays possible if the person's row becomes that of anybody who fits it and is not in the set. So
+  among people who are free to stand in for the person the chance is never above the share of them that can be in.
+
+A person is certainly in if without the person not as many rows can be filled as before: one maximum flow tells all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+GROUPS_AT_ONCE = 512
+"""Groups that are compared with all others at once; keeps memory small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """What is known of the people whose classes overlap, or overlap with such."""
+
+    tuples: LongVector
+    """Which of the distinct tuples they are."""
+    union: FloatVector
+    """Rows of the classes that fit, over the people who fit any of these: the least that the chance can be."""
+    high: FloatVector
+    """The most that it can be."""
+    certain: BoolVector
+    """Everybody of this tuple is certainly in."""
+
+
+def overlaps(
+    start: LongVector, region: IntVector, people: LongVector, rows: LongVector, suppressed: int
+) -> Overlaps:
+    """Return bounds for whoever is in reach of people that fit several classes.
+
+    ``region[start[t]:start[t + 1]]`` are the classes that fit tuple t, in order; `people` have it. Classes have so many
+    `rows`, and `suppressed` rows could be anybody's. People who fit the same classes count as one group: O(groups^2) at
+    worst, and one maximum flow.
+    """
+    tuples = in_reach(start, region, len(rows))
+    groups: dict[bytes, int] = {}
+    own = np.array(
+        [groups.setdefault(region[start[t] : start[t + 1]].tobytes(), len(groups)) for t in tuples], np.int64
+    )
+    if not len(tuples):
+        return Overlaps(tuples, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
+    many = np.bincount(own, people[tuples], len(groups)).astype(np.int64)
+    fits = _fitting([np.frombuffer(key, region.dtype) for key in groups], len(rows))
+    union, high = _bounds(fits, many, rows, suppressed)
+    certain = _certain(fits, many, rows)
+    return Overlaps(tuples, union[own], np.where(certain, 1.0, high)[own], certain[own])
+
+
+def in_reach(start: LongVector, region: IntVector, classes: int) -> LongVector:
+    """Return the tuples in parts of the release where somebody fits several classes: these depend on each other."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    many = np.diff(start)
+    owner = np.repeat(np.arange(len(many)), many)
+    next_to = np.flatnonzero(owner[1:] == owner[:-1])
+    links = csr_array(
+        (np.ones(len(next_to), np.int8), (region[next_to], region[next_to + 1])), (classes, classes)
+    )
+    part = connected_components(links, directed=False)[1]
+    overlapping = np.zeros(classes, np.bool_)
+    overlapping[part[region[start[:-1][many > 1]]]] = True
+    some = np.flatnonzero(many)
+    found: LongVector = some[overlapping[part[region[start[some]]]]]
+    return found
+
+
+def _fitting(classes: list[Any], number: int) -> csr_array:
+    """``[groups, classes]`` 1 where people of a group fit a class."""
+    from scipy.sparse import csr_array
+
+    at = np.concatenate([[0], np.cumsum([len(own) for own in classes])])
+    return csr_array((np.ones(at[-1], np.int64), np.concatenate(classes), at), (len(classes), number))
+
+
+def _bounds(
+    fits: csr_array, many: LongVector, rows: LongVector, suppressed: int
+) -> tuple[FloatVector, FloatVector]:
+    """Return the least and the most that the chance of each group can be."""
+
+    def most(members: csr_array) -> tuple[LongVector, LongVector]:
+        """Return the people of some sets of groups, and how many of them can be in at most."""
+        number = members @ many
+        held = (members.multiply(many[None, :]).tocsr() @ fits).tocsr()
+        held.data = np.minimum(held.data, rows[held.indices])
+        return number, np.minimum(held.sum(axis=1) + suppressed, number)
+
+    number, full = most(fits.T.tocsr())
+    spare = np.minimum.reduceat((number - full)[fits.indices], fits.indptr[:-1])
+    own_rows = fits @ rows
+    high = np.minimum((own_rows + suppressed) / many, 1.0)
+    union = np.empty(len(many))
+    width = np.diff(fits.indptr)
+    for begin in range(0, len(many), GROUPS_AT_ONCE):
+        chunk = slice(begin, begin + GROUPS_AT_ONCE)
+        shared = (fits[chunk] @ fits.T).tocsr()
+        wide = np.repeat(width[chunk], np.diff(shared.indptr))
+        # Whoever fits all classes of the person can stand in wherever the person is.
+        alike = shared.copy()
+        alike.data = (shared.data == wide).astype(np.int64)
+        alike.eliminate_zeros()
+        number, full = most(alike)
+        high[chunk] = np.minimum(high[chunk], full / number)
+        # And in each of the classes whoever fits this one.
+        shared.data[:] = 1
+        number, full = most(shared)
+        open_ = np.minimum(spare[chunk], number - full) if suppressed else spare[chunk]
+        high[chunk] = np.minimum(high[chunk], full / (full + open_))
+        union[chunk] = np.minimum(own_rows[chunk] / number, 1.0)
+    return union, np.maximum(high, union)
+
+
+def _certain(fits: csr_array, many: LongVector, rows: LongVector) -> BoolVector:
+    """Return the groups of whom everybody is in every set that fills the classes.
+
+    All people of the group are in, and no chain of people who take over each other's rows leads to somebody who is not.
+    """
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    groups, classes = fits.shape
+    link = fits.tocoo()
+    source, sink = groups + classes, groups + classes + 1
+    used = np.unique(link.col)
+    tails = np.concatenate([np.full(len(used), source), groups + link.col, np.arange(groups)])
+    heads = np.concatenate([groups + used, link.row, np.full(groups, sink)])
+    room = np.concatenate([rows[used], rows[link.col], many]).astype(np.int32)
+    shape = (groups + classes + 2, groups + classes + 2)
+    flow = maximum_flow(csr_array((room, (tails, heads)), shape), source, sink).flow.tocoo()
+    filled = (flow.data > 0) & (flow.row >= groups) & (flow.row < source) & (flow.col < groups)
+    into = np.zeros(groups, np.int64)
+    np.add.at(into, flow.col[filled], flow.data[filled])
+    free = np.flatnonzero(into < many)
+    # From people who may be out, backwards: their classes, and whoever holds rows of these.
+    tails = np.concatenate([np.full(len(free), source), link.row, flow.row[filled]])
+    heads = np.concatenate([free, groups + link.col, flow.col[filled]])
+    chain = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape).tocsr()
+    reached = breadth_first_order(chain, source, return_predecessors=False)
+    certain = np.ones(shape[0], np.bool_)
+    certain[reached] = False
+    return certain[:groups]

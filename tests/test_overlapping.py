@@ -1,0 +1,201 @@
+"""People who fit several classes or buckets, and people who were suppressed: what is said of them is never too kind."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import InfeasibleError, PolicyError
+from shoal.models.delta_presence import DeltaPresence
+from shoal.policy import Policy
+from shoal.presence import presence
+from shoal.published import Published
+from tests.test_presence import with_population
+
+
+def fillable(rows, fitting):
+    """Whether each row can be given a person of its own, one row after the other, moving others where needed."""
+    holder = {}
+
+    def place(row, seen):
+        for person in fitting[row]:
+            if person not in seen:
+                seen.add(person)
+                if person not in holder or place(holder[person], seen):
+                    holder[person] = row
+                    return True
+        return False
+
+    return all(place(row, set()) for row in rows)
+
+
+def shown_as(table, class_of, low, high, suppressed=0):
+    class_of = np.asarray(class_of, np.int32)
+    none = np.zeros((len(class_of), 0), np.int32)
+    return Published(table.attributes, (), class_of, none, low, high, suppressed=suppressed)
+
+
+@st.composite
+def overlapping(draw):
+    """A population, and rows of it in up to three classes whose cells may be too wide; some are left out."""
+    table = draw(with_population())
+    suppressed = draw(st.integers(0, min(2, table.rows - 1)))
+    rows = table.codes[suppressed:]
+    assigned = draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    class_of = np.unique(assigned, return_inverse=True)[1]
+    low = np.stack([rows[class_of == c].min(axis=0) for c in range(class_of.max() + 1)])
+    high = np.stack([rows[class_of == c].max(axis=0) for c in range(class_of.max() + 1)])
+    for c in range(len(low)):
+        if draw(st.booleans()):
+            other = table.population[draw(st.integers(0, len(table.population) - 1))]
+            low[c], high[c] = np.minimum(low[c], other), np.maximum(high[c], other)
+    return table, shown_as(table, class_of, low, high, suppressed)
+
+
+@settings(max_examples=300, deadline=None)
+@given(overlapping())
+def test_chances_lie_within_what_is_said(drawn):
+    """All sets of people that could be behind the release, one by one."""
+    table, shown = drawn
+    people = table.population
+    found = presence(shown, people)
+    fits = [
+        {i for i, person in enumerate(people) if ((shown.low[c] <= person) & (person <= shown.high[c])).all()}
+        for c in shown.class_of
+    ]
+    size, everyone = shown.rows, range(len(people))
+    kept = [
+        own for own in combinations(everyone, size) if fillable(range(size), [f & set(own) for f in fits])
+    ]
+    sets = {
+        tuple(sorted((*own, *more)))
+        for own in kept
+        for more in combinations(sorted(set(everyone) - set(own)), shown.suppressed)
+    }
+    for i in everyone:
+        share = sum(i in own for own in sets) / len(sets)
+        assert found.low[i] - 1e-9 <= share <= found.high[i] + 1e-9
+        assert found.certainly_in[i] == (share == 1.0)
+        assert found.certainly_out[i] == (share == 0.0)
+        if found.exact[i]:
+            assert found.chance[i] == pytest.approx(share)
+        assert np.isnan(found.chance[i]) or found.low[i] <= found.chance[i] <= found.high[i]
+
+
+def nested(own=5):
+    people = pl.DataFrame({"age": ["x"] * own + ["y"] * 95})
+    table = pl.DataFrame({"age": ["x"] * 5 + ["y"] * 5})
+    release = pl.DataFrame({"age": ["x"] * 5 + ["*"] * 5})
+    return release, {"original": table, "population": people, "quasi": ["age"]}
+
+
+def test_a_class_within_another_gives_its_people_away():
+    # Five rows say x, and there are five people x: all are in, though as one there would be ten rows for 100 people.
+    release, given_ = nested()
+    verdict = shoal.audit(release, **given_, presence=[0.0, 0.2]).verdicts[0]
+    assert not verdict.holds
+    assert verdict.reached[1] == 1.0
+    assert "several" in verdict.detail
+    found = shoal.attack(release, **given_, k=5, name="membership")
+    assert found.figures["certainly_in"] == found.at_risk == 5
+    assert found.figures["answers"]["bounded"] == 95
+
+
+def test_people_of_one_class_are_given_away_by_others_that_have_to_be_elsewhere():
+    # The row "2" has to be of the one person aged 2, so that the row "[1, 2]" can only be of the one aged 1.
+    release = pl.DataFrame({"age": ["[1, 2]", "2"]})
+    people = pl.DataFrame({"age": [1, 2, 3]})
+    found = shoal.attack(
+        release, original=people[:2], population=people, quasi=["age"], k=2, name="membership"
+    )
+    assert found.figures["certainly_in"] == 2
+
+
+def test_bounds_of_a_class_within_another():
+    # Six people x for five rows x and five rows *. Sets of ten of the 101 people with at least five x:
+    # 6 C(95, 5) with five of them and C(95, 4) with all six, so the chance of each is a little above 5/6.
+    release, given_ = nested(own=6)
+    found = shoal.audit(release, **given_, presence=[0.0, 0.84]).verdicts[0]
+    assert not found.holds
+    assert found.reached[1] > 0.835
+
+
+def test_wide_classes_that_overlap_can_be_within_bounds():
+    # 100 people each of 1, 2, 3, and five rows each in [1, 2] and [2, 3]. Of the 200 people of a class at most ten are
+    # in, so nobody who fits one has more than 10/200. Whoever is 2 fits both: the 100 like that can stand in, and of
+    # these at most ten are in.
+    people = pl.DataFrame({"age": [1, 2, 3] * 100})
+    table = pl.DataFrame({"age": [1] * 5 + [3] * 5})
+    release = pl.DataFrame({"age": ["[1, 2]"] * 5 + ["[2, 3]"] * 5})
+    keywords = {"original": table, "population": people, "quasi": ["age"]}
+    verdict = shoal.audit(release, **keywords, presence=[0.0, 0.1]).verdicts[0]
+    assert verdict.holds
+    # In the union of both ten rows are for 300 people: at least 1/30 for the 2, and 5/200 for the others.
+    assert verdict.reached[0] == pytest.approx(5 / 200)
+    assert 0.05 - 1e-9 <= verdict.reached[1] <= 0.1 + 1e-9
+
+
+# --- suppressed rows ----------------------------------------------------------------------------------------------
+
+
+def test_people_who_were_suppressed_may_be_in_the_table():
+    # All ten old people are in the table and are left out; 20 of 50 young ones are shown.
+    people = pl.DataFrame({"age": ["young"] * 50 + ["old"] * 10 + ["mid"] * 40})
+    table = pl.DataFrame({"age": ["young"] * 20 + ["old"] * 10})
+    keywords = {"original": table, "population": people, "quasi": ["age"], "suppression": 0.4}
+    verdict = shoal.audit(table[:20], **keywords, presence=[0.0, 0.5]).verdicts[0]
+    # The ten may be any of the 50 who fit nothing, 10/50, or young, (20 + 10)/50.
+    assert verdict.reached == pytest.approx([0.0, 0.6])
+    assert not verdict.holds
+    assert "10 suppressed" in verdict.detail
+    assert shoal.audit(table[:20], **keywords, presence=[0.0, 0.6]).verdicts[0].holds
+    found = shoal.attack(table[:20], **{**keywords, "k": 5}, name="membership")
+    assert found.figures["certainly_out"] == 0
+
+
+def test_suppressing_rows_makes_nothing_feasible():
+    people = pl.DataFrame({"age": ["young"] * 50 + ["old"] * 10})
+    table = pl.DataFrame({"age": ["young"] * 20 + ["old"] * 10})
+    with pytest.raises(InfeasibleError, match="30 of the 60"):
+        shoal.anonymize(
+            table,
+            population=people,
+            quasi=["age"],
+            k=12,
+            presence=[0.0, 0.45],
+            suppression=0.4,
+            method="full-domain",
+        )
+
+
+@given(overlapping(), st.sampled_from([0.3, 0.5, 0.8]))
+def test_nothing_infeasible_is_ever_reached(drawn, high):
+    table, shown = drawn
+    model = DeltaPresence(low=0.0, high=high)
+    if model.infeasible(table, table.rows):
+        assert not model.verify(shown, table).holds
+
+
+# --- relocated rows -----------------------------------------------------------------------------------------------
+
+
+def test_relocated_rows_are_spoken_of():
+    people = pl.DataFrame({"age": ["young"] * 50 + ["old"] * 3 + ["mid"] * 40})
+    table = pl.DataFrame({"age": ["young"] * 20 + ["old"] * 3 + ["mid"] * 12})
+    keywords = {"quasi": ["age"], "k": 5, "presence": [0.0, 0.5], "relocation": {"budget": 0.2}}
+    made = shoal.anonymize(table, population=people, **keywords, method={"name": "relocate", "budget": 0.2})
+    (verdict,) = (v for v in made.verdicts if "presence" in v.model)
+    # The three old ones are shown as somebody else.
+    assert "3 rows were relocated" in verdict.detail
+    with pytest.raises(PolicyError, match="relocat"):
+        Policy.from_keywords(
+            **keywords,
+            adversary=["knows-algorithm"],
+            method={"name": "relocate", "variant": "randomized"},
+        )
