@@ -204,7 +204,7 @@ class _Shuffled:
         assert published.bucket_of is not None
         assert published.low is not None
         assert published.high is not None
-        self.tuples, self.people = tuples, people
+        self.tuples, self.people, self.suppressed = tuples, people, published.suppressed
         self.low = published.low[published.class_of]
         self.high = published.high[published.class_of]
         columns = tuples.shape[1]
@@ -255,29 +255,29 @@ class _Shuffled:
     ) -> _Found:
         out = _Found.nobody(len(self.tuples))
         out.product = np.zeros(len(self.tuples))
-        buckets_of: dict[int, list[int]] = {}
         fitting: list[LongVector] = []
+        reach = _Reach(self.people)
         for bucket, rows in enumerate(self.rows_of):
             progress(bucket / len(self.rows_of))
             fit = self.fitting(rows)
             fitting.append(fit.left)
-            for t in fit.left.tolist():
-                buckets_of.setdefault(t, []).append(bucket)
             out.matching[fit.left] += 1
             out.product[fit.left] = np.maximum(out.product[fit.left], fit.product)
             out.combinations += fit.combinations
             self._ask(out, fit, fit.left, limit, random, seconds)
+            reach.add(fit, out, len(rows))
+        out.several = out.matching > 1
         unions: dict[tuple[int, ...], list[int]] = {}
-        for t, buckets in buckets_of.items():
-            if len(buckets) > 1:
-                out.several[t] = True
-                unions.setdefault(tuple(buckets), []).append(t)
+        for t in np.flatnonzero(out.several).tolist():
+            unions.setdefault(tuple(reach.buckets_of[t]), []).append(t)
         for done, (union, own) in enumerate(unions.items()):
             progress(done / len(unions))
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
             # Whoever fits the joined cells, but none of the buckets, is in none of them.
             among = np.unique(np.concatenate([fitting[bucket] for bucket in union]))
             self._ask(out, self.fitting(rows, among), np.array(own), limit, random, seconds)
+        sizes = np.array([len(rows) for rows in self.rows_of], np.int64)
+        reach.bound(out, sizes, self.suppressed)
         return out
 
     def _ask(
@@ -304,6 +304,76 @@ class _Shuffled:
         out.chance[asked], out.low[asked], out.high[asked] = found.chance[at], found.low[at], found.high[at]
         out.exact[asked], out.undecided[asked] = found.exact[at], found.undecided[at]
         out.certainly_in[asked], out.certainly_out[asked] = found.forced_in[at], found.forced_out[at]
+
+
+class _Reach:
+    """What single buckets say of people who fit several, and of those who share a bucket with these."""
+
+    def __init__(self, people: LongVector) -> None:
+        self.people = people
+        self.buckets_of: list[list[int]] = [[] for _ in people]
+        self.kinds_of: list[list[bytes]] = [[] for _ in people]
+        """Per tuple, what it looks like in each of its buckets: people who look alike in all are interchangeable."""
+        self.room = np.zeros(len(people), np.int64)
+        """How many people who look like this the buckets have room for, at most."""
+        self.certain = np.zeros(len(people), np.bool_)
+        """In every set that fits some bucket."""
+        self.possible = np.zeros(len(people), np.bool_)
+        """In a set that fits some bucket, or not known to be in none."""
+        self.buckets = 0
+
+    def add(self, fit: _Fitting, found: _Found, rows: int) -> None:
+        """Take note of a bucket that was just counted."""
+        out = found.certainly_out[fit.left]
+        room = np.full(len(fit.left), rows)
+        if not fit.overlap:
+            shown = [count[fit.places[:, j]] for j, count in enumerate(fit.counts)]
+            room = np.minimum.reduce(shown) if shown else room
+        self.room[fit.left] += np.where(out, 0, room)
+        self.certain[fit.left] |= found.certainly_in[fit.left]
+        self.possible[fit.left] |= ~out
+        for place, t in enumerate(fit.left.tolist()):
+            self.buckets_of[t].append(self.buckets)
+            look = fit.left[place : place + 1] if fit.overlap else fit.places[place]
+            self.kinds_of[t].append(look.tobytes())
+        self.buckets += 1
+
+    def bound(self, out: _Found, rows: LongVector, suppressed: int) -> None:
+        """Leave what was counted only where it is true: elsewhere bounds take its place.
+
+        Taking buckets for classes forgets about columns, so whoever is certain then is certain.
+        """
+        near = np.zeros(len(self.people), np.bool_)
+        certain = self.certain | out.certainly_in
+        if out.several.any():
+            from shoal.overlapping import overlaps
+
+            start = np.concatenate([[0], np.cumsum(out.matching)])
+            region = np.array([bucket for own in self.buckets_of for bucket in own], np.int32)
+            found = overlaps(start, region, self.people, rows, suppressed)
+            near[found.tuples] = True
+            certain[found.tuples] |= found.certain
+        nowhere = near & (~self.possible | out.certainly_out)
+        out.chance[nowhere] = out.low[nowhere] = out.high[nowhere] = 0.0
+        out.exact[nowhere] = out.certainly_out[nowhere] = True
+        out.undecided[nowhere] = False
+        asked = near & ~nowhere
+        out.low[asked] = 0.0
+        out.exact[asked], out.undecided[asked] = False, True
+        if suppressed:
+            asked = out.matching > 0
+            out.low[asked & ~out.exact] = 0.0
+            out.exact[asked] = out.certainly_out[asked] = False
+        alike: dict[tuple[object, ...], int] = {}
+        own = [
+            alike.setdefault((*buckets, *kinds), len(alike))
+            for buckets, kinds in zip(self.buckets_of, self.kinds_of, strict=True)
+        ]
+        people = np.bincount(own, self.people, len(alike))[own]
+        high = np.minimum((self.room + suppressed) / people, 1.0)
+        out.high[asked] = np.fmax(high, out.chance)[asked]
+        out.bounded |= asked
+        out.say_in(certain)
 
 
 def _unknown(out: _Found, asked: LongVector) -> None:

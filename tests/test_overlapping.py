@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -58,7 +59,7 @@ def overlapping(draw):
     return table, shown_as(table, class_of, low, high, suppressed)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(overlapping())
 def test_chances_lie_within_what_is_said(drawn):
     """All sets of people that could be behind the release, one by one."""
@@ -139,6 +140,68 @@ def test_wide_classes_that_overlap_can_be_within_bounds():
     # In the union of both ten rows are for 300 people: at least 1/30 for the 2, and 5/200 for the others.
     assert verdict.reached[0] == pytest.approx(5 / 200)
     assert 0.05 - 1e-9 <= verdict.reached[1] <= 0.1 + 1e-9
+
+
+# --- buckets ------------------------------------------------------------------------------------------------------
+
+
+def sets_behind(people, rows_of, free):
+    """All sets of people that can fill all buckets, each with the values that it shows."""
+    if not rows_of:
+        return {()}
+    wanted = [sorted(column) for column in zip(*rows_of[0], strict=True)]
+    fit = [i for i in free if all(v in shown for v, shown in zip(people[i], wanted, strict=True))]
+    return {
+        tuple(sorted((*own, *more)))
+        for own in combinations(fit, len(rows_of[0]))
+        if [sorted(column) for column in zip(*(people[i] for i in own), strict=True)] == wanted
+        for more in sets_behind(people, rows_of[1:], free - set(own))
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(with_population(), st.lists(st.integers(0, 2), min_size=12, max_size=12), st.integers(0, 2))
+def test_chances_in_buckets_lie_within_what_is_said(table, assigned, suppressed):
+    suppressed = min(suppressed, len(table.population) - table.rows)
+    bucket_of = np.unique(assigned[: table.rows], return_inverse=True)[1].astype(np.int32)
+    shown = replace(
+        shown_as(table, np.arange(table.rows), table.codes, table.codes, suppressed), bucket_of=bucket_of
+    )
+    found = presence(shown, table.population)
+    people = [tuple(person) for person in table.population.tolist()]
+    rows_of = [
+        [tuple(row) for row in table.codes[bucket_of == b].tolist()] for b in range(bucket_of.max() + 1)
+    ]
+    sets = sets_behind(people, rows_of, frozenset(range(len(people))))
+    others = len(people) - table.rows
+    for i in range(len(people)):
+        share = sum(i in own for own in sets) / len(sets)
+        if suppressed:
+            # As many more of the others, whoever these are.
+            share += (1 - share) * suppressed / others
+        assert found.low[i] - 1e-9 <= share <= found.high[i] + 1e-9
+        if found.certainly_in[i]:
+            assert share == 1.0
+        if found.certainly_out[i]:
+            assert share == 0.0
+        if found.exact[i]:
+            assert found.chance[i] == pytest.approx(share)
+        else:
+            assert found.bounded[i] or found.undecided[i]
+
+
+def test_a_bucket_within_another_gives_its_people_away():
+    # The first bucket shows (1, 1) twice, and two people are like that; both fit the second bucket as well.
+    rows = [(1, 1), (1, 1), (1, 2), (2, 1), (2, 2), (2, 2)]
+    people = rows + [(1, 2), (2, 1), (2, 2)] * 40
+    table, everyone = (pl.DataFrame(part, schema=["a", "b"], orient="row") for part in (rows, people))
+    release = table.with_columns(bucket=pl.Series([0, 0, 1, 1, 1, 1]))
+    keywords = {"original": table, "population": everyone, "quasi": ["a", "b"]}
+    verdict = shoal.audit(release, **keywords, presence=[0.0, 0.6], method="slice-columns").verdicts[0]
+    assert not verdict.holds
+    assert verdict.reached[1] == 1.0
+    found = shoal.attack(release, **keywords, k=2, name="membership")
+    assert found.figures["certainly_in"] == found.at_risk == 2
 
 
 # --- suppressed rows ----------------------------------------------------------------------------------------------
