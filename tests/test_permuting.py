@@ -321,3 +321,18 @@ def test_buckets_of_different_levels_that_meet_are_undecided_not_guessed():
     judged = shoal.audit(release, original=table, population=people, presence=[0.0, 0.9], **keywords)
     assert not judged.verdicts[0].holds
     assert judged.verdicts[0].reached == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("method", ["anatomy", "bucketization", "slicing", "slice-columns"])
+def test_k_is_refused_before_the_work_where_quasi_identifiers_stay_exact(method):
+    table = pl.DataFrame({"age": list(range(20, 36)), "sex": ["f", "m"] * 8, "s": ["a", "b", "c", "d"] * 4})
+    roles = {"quasi": ["age", "sex"], "sensitive": ["s"], "l": 2, "method": method}
+    with pytest.raises(PolicyError, match=r"quasi-identifiers as they are.*drop k .*mondrian"):
+        shoal.anonymize(table, k=4, **roles)
+    assert len(shoal.anonymize(table, **roles).table) == 16
+
+
+def test_k_is_kept_by_exact_values_where_the_table_keeps_it():
+    table = pl.DataFrame({"sex": ["f", "m"] * 8, "s": ["a", "a", "b", "b"] * 4})
+    made = shoal.anonymize(table, quasi=["sex"], sensitive=["s"], k=8, l=2, method="bucketization")
+    assert made.holds

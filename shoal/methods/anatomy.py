@@ -50,6 +50,7 @@ class Anatomy(Permuting):
         if not table.sensitive:
             hint = 'give the column to protect role = "sensitive"'
             raise PolicyError([Problem("method.name", "anatomy needs a sensitive column", hint)])
+        self.refuse_k(table, requirements)
         if self.partitioner == OWN:
             bucket_of = self._dealt(table, requirements, run)
         else:

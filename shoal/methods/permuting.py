@@ -62,6 +62,21 @@ class Permuting(Method):
         if problems:
             raise PolicyError(problems)
 
+    def refuse_k(self, table: CodedTable, requirements: Requirements) -> None:
+        """Say before the work that exact quasi-identifiers are not k-anonymous unless the table is. O(rows)."""
+        from shoal.kernels.grouping import distinct
+
+        asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity)]
+        if not asked:
+            return
+        number, first = distinct(table.codes)
+        if int(np.bincount(number, minlength=len(first)).min(initial=table.rows)) < max(asked):
+            message = (
+                f"{self.name} publishes quasi-identifiers as they are, so rows do not read alike and "
+                f"k = {max(asked):,} cannot hold"
+            )
+            raise PolicyError([Problem("method.name", message, "drop k from [privacy], or take mondrian")])
+
     def buckets(
         self, table: CodedTable, requirements: Requirements, run: Run, rules: tuple[Model, ...] | None = None
     ) -> Release:
@@ -134,6 +149,7 @@ class Bucketization(Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Shuffle all sensitive columns together, so that combinations of them stay true. O(rows log rows)."""
+        self.refuse_k(table, requirements)
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
             own_cells(bucket_of),
@@ -162,6 +178,7 @@ class SliceColumns(Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Shuffle each column independently. O(columns x rows log rows)."""
+        self.refuse_k(table, requirements)
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
             own_cells(bucket_of),

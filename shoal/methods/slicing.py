@@ -56,6 +56,7 @@ class Slicing(Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Group columns, make buckets, shuffle. O(rows x columns^2), and what the partitioner costs."""
+        self.refuse_k(table, requirements)
         groups = self._groups(table)
         together, sensitive_in = _as_told(groups, len(table.attributes))
         bucket_of = self._buckets(table, requirements, run, _beside(groups, len(table.attributes)))
