@@ -454,6 +454,32 @@ def plotted(first, alone, people_first, people_alone, second, third, rows):
 
 WORDS = """## In words
 
+- *Bucketization re-identifies 93.95 % at any k*: at any k, confirmed; 94 %, not. By the definition, a chance
+  of 1, it is 51.7 % here, and between 49.7 % and 55.0 % for 98 of 100 random tables of 2,000 people. It
+  can hardly be more: only 51.4 % of the population have a combination of values of their own, and whoever has a
+  double outside the table is not certain. What comes to 94 % are the *distinct* combinations among the 2,000
+  rows: 92.8 % here, 92.6 % in the median, 93.95 % or more in one table of a hundred. So the thesis seems to have
+  taken people with equal values for one person.
+- *Slicing re-identifies slightly fewer, falling slowly with k; one attribute per column a little fewer than
+  slicing*: confirmed, if k counts people of the population, as in one of the examples of the thesis (four
+  people, two of them in the table, k = 4). Then buckets have hardly any rows: slicing finds 51.7 % at k = 2
+  and 46.8 % at k = 32, one attribute per column 46.7 %; with people of equal values as one, 92.8 % to 58.8 %
+  and 58.0 %. This reading also explains how sets of people could be listed one by one up to k = 32, and not
+  at 64.
+- If k counts rows of the table, which is what a publisher would mean by it, slicing protects far better than
+  the thesis says: from 49.6 % at k = 2 it falls to 13.2 % at k = 16 and to 3 % to 5 % at k = 32. It still
+  gives people away at every k.
+- *K-Mondrian re-identifies nobody from k = 4 on*: confirmed, in every reading; at k = 2 it is about 1 %.
+  *CombinedAlg and MPALM nobody*: confirmed; they cannot, with a bound below 1. With k = 2 and the bound 0.9
+  CombinedAlg has no release.
+- *MPALM is below CombinedAlg in DM and AG for every pair of bounds*: confirmed for DM. For AG too if k counts rows; if
+  it counts people AG comes close, and with (0, 0.9) CombinedAlg has less, 2,324 against 2,443. The smallest k are then
+  10, 6, 5 and 3, where the thesis has 12, 8, 4, 4 and 4 for bounds that it does not tell.
+- *CombinedAlg was not finished at k = 64 after 25 hours*: here it takes some ten seconds, and at 128 too,
+  whatever k counts. What cannot be counted is not taken, though: AG grows with k, as in the thesis, and part
+  of that is due to the limit.
+- Beyond k = 8 rows not everything can be counted. Who is certain is still proven for nearly everybody; the
+  table of kinds of answers says for how many not.
 """
 
 
