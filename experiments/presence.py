@@ -418,7 +418,7 @@ def plotted(first, alone, people_first, people_alone, second, third, rows):
         axis.set_ylabel("re-identified share")
     for axis in axes[1]:
         axis.set_xlabel("k")
-    axes[0, 0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.85))
+    axes[1, 0].legend(fontsize=8, loc="center left", bbox_to_anchor=(0, 0.3))
     saved(figure, "found", "re-identified people by k")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), constrained_layout=True)
