@@ -299,6 +299,160 @@ def test_the_frontier_is_drawn_from_a_folder_too(tmp_path: Path, made: shoal.Res
     assert "3 releases were compared, 2 withstand the adversary, and 2 are on the frontier" in page.text
 
 
+# --- two originals, one page ------------------------------------------------------------------------------
+
+AGES = {"role": "quasi", "hierarchy": {"cuts": [[35, 80]]}, "limit": 1}
+CLASSES = ["flu"] * 6 + ["hiv"] * 4 + ["gout"] * 2 + ["flu"] * 5 + ["hiv"] * 4 + ["gout"] * 3
+
+
+def pages_of(
+    rows: pl.DataFrame, policy: dict[str, object], *, left_out: int, from_file: Path | None = None
+) -> tuple[str, str, list[tuple[object, ...]]]:
+    """Return both editions, and the release in an order of its own."""
+    made = shoal.Policy.from_dict(policy)
+    result = shoal.anonymize(rows, made)
+    assert result.suppressed == left_out
+    source: object = result
+    if from_file is not None:
+        result.table.write_csv(from_file)
+        source = from_file
+    public, private = (
+        shoal.report(source, made, original=rows, edition=edition).html for edition in ("public", "private")
+    )
+    return public, private, sorted(result.table.rows(), key=str)
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+@pytest.mark.parametrize(
+    ("diseases", "secrets"),
+    [
+        # 11 flu, 8 hiv and 5 gout are published; of 25 people one more has something.
+        (CLASSES, ("flu", "hiv", "gout")),
+        # 4 hiv are published; with the one that is not it would be k.
+        ((["flu"] * 10 + ["hiv"] * 2) * 2, ("flu", "hiv")),
+        # Nobody else has the last one's disease.
+        ((["flu"] * 10 + ["hiv"] * 2) * 2, ("flu", "kuru")),
+    ],
+)
+def test_the_public_edition_does_not_tell_what_a_person_has_who_was_left_out(
+    diseases: list[str], secrets: tuple[str, ...], from_file: bool, tmp_path: Path
+) -> None:
+    policy = {
+        "columns": {"age": AGES, "disease": "sensitive", "drug": "plain"},
+        "privacy": {"k": 5, "t": {"equal": 0.6}},
+        "utility": {"suppression": 0.05},
+        "method": {"name": "full-domain"},
+    }
+    found = []
+    for secret in secrets:
+        own = [*diseases, secret]
+        rows = pl.DataFrame(
+            {"age": [30] * 12 + [40] * 12 + [90], "disease": own, "drug": [f"anti-{one}" for one in own]}
+        )
+        place = tmp_path / "release.csv" if from_file else None
+        found.append(pages_of(rows, policy, left_out=1, from_file=place))
+    public, private, release = zip(*found, strict=True)
+    assert all(other == release[0] for other in release)
+    assert all(other == public[0] for other in public)
+    assert "at most 0.6" in public[0]
+    assert "Distribution of drug in the release" in public[0]
+    assert len(set(private)) == len(secrets)
+
+
+def test_the_public_edition_does_not_tell_how_old_a_person_is_who_was_left_out() -> None:
+    policy = {
+        "columns": {"age": AGES, "disease": "sensitive"},
+        "privacy": {"k": 5},
+        "utility": {"suppression": 0.05},
+        "method": {"name": "full-domain"},
+    }
+    pages = [
+        pages_of(
+            pl.DataFrame({"age": [30, 31, 32, 33] * 3 + [40] * 12 + [age], "disease": [*CLASSES, "flu"]}),
+            policy,
+            left_out=1,
+        )[0]
+        for age in (81, 90, 103)
+    ]
+    assert pages[0] == pages[1] == pages[2]
+    assert "Fewer than 5 rows were left out" in pages[0]
+
+
+@pytest.mark.parametrize("sensitive", [{"l": 2}, {"p": 2}])
+def test_the_public_edition_does_not_tell_how_sensitive_values_hang_together_with_others(
+    sensitive: dict[str, object],
+) -> None:
+    """The release shows one class, whoever has what."""
+    policy = {
+        "columns": {"region": "quasi", "pay": "sensitive"},
+        "privacy": {"k": 5, **sensitive},
+        "method": {"name": "mondrian"},
+    }
+    decided = [1000] * 30 + [2000] * 20
+    # In the south all have 1000, in the north 10 of 30: no region can stand alone in either world.
+    mixed = [1000] * 10 + [2000] * 20 + [1000] * 20
+    found = [
+        pages_of(pl.DataFrame({"region": ["north"] * 30 + ["south"] * 20, "pay": pay}), policy, left_out=0)
+        for pay in (decided, mixed)
+    ]
+    assert found[0][2] == found[1][2]
+    assert found[0][0] == found[1][0]
+    # Cramer's V of 10, 20, 20 and 0 people is 20 x 20 / (30 x 20).
+    assert ">1.00<" in found[0][1]
+    assert ">0.67<" in found[1][1]
+
+
+def test_rank_correlations_with_sensitive_numbers_are_for_the_private_edition() -> None:
+    policy = {
+        "columns": {"age": "quasi", "size": "quasi", "pay": "sensitive"},
+        "privacy": {"k": 5, "l": 20},
+        "method": {"name": "mondrian"},
+    }
+    ages = list(range(20, 80))
+    rows = pl.DataFrame({"age": ages, "size": ages[::-1], "pay": [1000 * age for age in ages]})
+    public, private, _ = pages_of(rows, policy, left_out=0)
+    for pair in ("age and pay", "size and pay"):
+        assert pair in private
+        assert pair not in public
+    assert "age and size" in public
+
+
+def test_the_public_edition_does_not_count_people_in_small_groups() -> None:
+    policy = {"columns": {"region": "quasi"}, "privacy": {"k": 5}, "method": {"name": "mondrian"}}
+    found = [
+        pages_of(pl.DataFrame({"region": ["north"] * (50 - south) + ["south"] * south}), policy, left_out=0)
+        for south in (1, 2, 3)
+    ]
+    assert found[0][2] == found[1][2] == found[2][2]
+    assert found[0][0] == found[1][0] == found[2][0]
+    assert "more than 20.00%" in found[0][0]
+    assert "entropy" not in found[0][0]
+    assert "entropy" in found[0][1]
+    assert found[0][1] != found[1][1] != found[2][1]
+
+
+def test_what_the_public_learns_of_attribute_disclosure_follows_from_the_rows() -> None:
+    # Classes: 4 rows with a, and 2 rows with a and 2 with b. The share of one's own value is 1 for 4 rows and 1/2 for 4
+    # rows, so 75% on average; a is 6 of 8, so a blind guess is right for 6/8 x 6/8 + 2/8 x 2/8 = 62.5%.
+    rows = pl.DataFrame({"city": ["x"] * 4 + ["y"] * 4, "ill": ["a"] * 6 + ["b"] * 2})
+    asked = {"quasi": ["city"], "sensitive": ["ill"], "k": 4}
+    html = shoal.report(shoal.anonymize(rows, **asked), original=rows, **asked).html
+    assert re.search(r"some people are exposed.*?75\.00%.*?62\.50%", html, flags=re.S)
+    assert "ill is certain in 50.0% of the published rows" in html
+
+
+def test_a_frontier_by_a_measure_that_is_not_public_is_for_the_private_edition(made: shoal.Result) -> None:
+    trials = tuple(
+        Trial(method=name, k=5, measures={"entropy": loss})
+        for name, loss in (("mondrian", 1.25), ("forest", 1.5))
+    )
+    comparison = Comparison(trials=trials, adversaries=(), measure="entropy", k=5, rows=60)
+    asked = {**ROLES, "k": 5, "suppression": 0.1}
+    html = shoal.report(made, original=people(), comparison=comparison, **asked).html
+    assert "so the frontier is left to the private edition" in html
+    assert "1.25" not in Page(html).text
+
+
 # --- hostile data -----------------------------------------------------------------------------------------
 
 HOSTILE = '<script>alert("x")</script>'

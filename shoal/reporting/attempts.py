@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from shoal.attacking import attempt
 from shoal.attacks import Exposure
@@ -22,32 +24,40 @@ class Attempt:
     title: str
     knows: str
     exposure: Exposure | None
+    shown: Exposure | None = None
+    """What the edition may tell of it, if that is something else."""
     failure: str = ""
     """Why it could not be tried."""
 
     def outcome(self, gate: Gate) -> str:
         """Say what came of it."""
         if self.exposure is None:
-            return f"could not be tried: {self.failure}"
+            # A reason may name values.
+            return "could not be tried" + ("" if gate.public else f": {self.failure}")
         if self.exposure.holds:
             return "nobody is exposed more than the policy allows"
+        if self.shown is not None:
+            return "some people are exposed more than the policy allows"
         people = gate.count(self.exposure.at_risk)
         return f"{people} of {len(self.exposure.chances):,} people are exposed more than the policy allows"
 
-    def found(self) -> str:
+    def found(self, gate: Gate) -> str:
         """Return the expected share of people who are found out."""
-        return "" if self.exposure is None else _share(self.exposure.success)
+        if self.shown is not None:
+            return _share(self.shown.success)
+        return "" if self.exposure is None or not gate.tells_before else _share(self.exposure.success)
 
     def guess(self) -> str:
         """Return the same without the release."""
-        return "" if self.exposure is None else _share(self.exposure.baseline)
+        told = self.shown or self.exposure
+        return "" if told is None else _share(told.baseline)
 
     def details(self, gate: Gate) -> str:
         """Say the figures that matter to this attack; small counts of people are hidden by the gate."""
         if self.exposure is None:
             return ""
-        figures, people = self.exposure.figures, len(self.exposure.chances)
-        return "; ".join(_DETAILS[self.exposure.attack](figures, people, gate))
+        told = self.shown or self.exposure
+        return "; ".join(_DETAILS[told.attack](told.figures, len(told.chances), gate))
 
 
 def try_all(subject: Subject, progress: Progress) -> list[Attempt]:
@@ -58,12 +68,51 @@ def try_all(subject: Subject, progress: Progress) -> list[Attempt]:
         progress("attack", 0.25 + 0.35 * number / len(wanted))
         try:
             exposure = attempt(subject.published, subject.table, subject.policy, name, options, Run.start(0))
-            found.append(Attempt(title=title, knows=exposure.adversary, exposure=exposure))
+            shown = None
+            if subject.gate.public and name == "attribute-disclosure":
+                shown = disclosed_by_rows(subject, exposure)
+            found.append(Attempt(title=title, knows=exposure.adversary, exposure=exposure, shown=shown))
         except ShoalError as error:
             from shoal.attacks import ATTACKS
 
             found.append(Attempt(title=title, knows=ATTACKS[name].summary, exposure=None, failure=str(error)))
     return found
+
+
+def disclosed_by_rows(subject: Subject, exposure: Exposure) -> Exposure:
+    """Work out attribute disclosure from the published rows alone, each of them standing for its own person.
+
+    What everybody has in truth decides the figures of the attack itself: whoever knows all but one of them would learn
+    the last. NaN where rows have cells of their own, since the rows that fit a person are then known to no outsider.
+    O(rows log rows) per sensitive column.
+    """
+    from shoal.models.extended_p import strong_values
+
+    published = subject.published
+    known = subject.has_classes or published.bucket_of is not None
+    group, rows = published.candidates, max(published.rows, 1)
+    size = np.bincount(group)
+    chances, blind = np.zeros(published.rows), np.zeros(published.rows)
+    columns: dict[str, Any] = {}
+    for j, attribute in enumerate(published.sensitive):
+        nodes = exposure.figures["columns"][attribute.name]["categories"]
+        strong = strong_values(attribute.hierarchy, tuple(nodes))
+        label = strong[published.sensitive_codes[:, j]].astype(np.int64)
+        _, place, count = np.unique(
+            group * np.int64(len(strong)) + label, return_inverse=True, return_counts=True
+        )
+        share = count[place] / size[group]
+        top = np.zeros(len(size))
+        np.maximum.at(top, group, share)
+        if known:
+            columns[attribute.name] = {"after": {"certain": float((top[group] >= 1 - 1e-12).sum() / rows)}}
+        chances = np.maximum(chances, share)
+        blind = np.maximum(blind, (np.bincount(label) / rows)[label])
+    success = float(chances.sum() / rows) if known else float("nan")
+    figures = {**exposure.figures, "columns": columns}
+    return replace(
+        exposure, success=success, baseline=float(blind.sum() / rows), figures=figures, chances=chances
+    )
 
 
 def _applicable(subject: Subject) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -95,6 +144,8 @@ def _linkage(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[st
     if counts["least"] is None:
         yield "no row fits anybody"
         return
+    if not gate.tells_before:
+        return
     least = counts["least"]
     if gate.public and least < gate.k:
         yield f"fewer than {gate.k:,} rows fit somebody"
@@ -107,6 +158,9 @@ def _linkage(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[st
 
 def _disclosure(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
     for name, column in figures["columns"].items():
+        if "before" not in column:
+            yield f"{name} is certain in {column['after']['certain']:.1%} of the published rows"
+            continue
         before, after = (
             gate.share(round(column[when]["certain"] * people), people) for when in ("before", "after")
         )
@@ -120,7 +174,8 @@ def _membership(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator
 
 def _statistical(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
     verdict = "more than chance" if figures["rejected"] else "no more than chance"
-    yield f"the sizes of classes show {verdict} (p = {figures['p_value']:.3g})"
+    exact = "" if gate.public else f" (p = {figures['p_value']:.3g})"
+    yield f"the sizes of classes show {verdict}{exact}"
 
 
 def _algorithm(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:

@@ -11,6 +11,10 @@ from shoal.requirements import Requirements
 
 USUAL_K = 5
 """The smallest crowd of a public report, where the policy asks for no k."""
+FEW_LEFT_OUT = (
+    "Fewer than {0:,} rows were left out of the release. Figures of the original beside those of the release would be "
+    "about these few people, so this public edition does not have them."
+)
 
 
 @dataclass(frozen=True)
@@ -20,16 +24,27 @@ class Gate:
     public: bool
     k: int
     """Counts of fewer people than this are hidden in the public edition."""
+    left_out: int = 0
+    """Rows of the original that are not in the release."""
 
     @classmethod
-    def of(cls, requirements: Requirements, *, public: bool) -> Gate:
+    def of(cls, requirements: Requirements, *, public: bool, left_out: int = 0) -> Gate:
         """Return the gate of an edition, by the k of the policy."""
         asked = [getattr(model, "k", 1) for model in requirements.models]
         k = max([requirements.k, *(int(k) for k in asked if isinstance(k, int))])
-        return cls(public, k if k > 1 else USUAL_K)
+        return cls(public, k if k > 1 else USUAL_K, left_out)
+
+    @property
+    def tells_before(self) -> bool:
+        """Whether figures over all people of the original may stand beside those of the release. Where few were left
+        out, the difference would be about these few, however it is rounded.
+        """
+        return not self.public or self.left_out == 0 or self.left_out >= self.k
 
     def count(self, people: int) -> str:
         """Write a number of people of the original."""
+        if people and not self.tells_before:
+            return "some"
         if self.public and 0 < people < self.k:
             return f"fewer than {self.k:,}"
         return f"{people:,}"
@@ -37,9 +52,9 @@ class Gate:
     def share(self, people: float, total: int) -> str:
         """Write people of the original as a share of all; the public edition rounds to steps of k people.
 
-        Without steps, the difference to the release would tell how few people were left out.
+        Nobody reads like a few: whether somebody is alone would tell a group of one from a group of two.
         """
-        if self.public and 0 < people < self.k:
+        if self.public and people < self.k:
             return f"less than {self.k / max(total, 1):.2%}"
         return f"{self.steps(np.array([people], np.float64))[0] / max(total, 1):.1%}"
 

@@ -1,4 +1,4 @@
-"""Plain columns in bins: published as they are, they differ from the original by the rows that were left out."""
+"""Columns that are published as they are, in bins: they differ from the original by the rows that were left out."""
 
 from __future__ import annotations
 
@@ -34,3 +34,29 @@ def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, F
         found = hierarchy.locate(values)[places]
         shown = np.bincount(found[found >= 0], minlength=hierarchy.size)
         yield bins, bins.count(people), bins.count(shown)
+
+
+def release_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector]]:
+    """Yield each sensitive and each plain column as the release has it: its bins, and the rows in them.
+
+    The public edition has no more than that. Values that are published as they are can be counted by everybody, so any
+    figure of the original beside them would tell what those have who were left out. O(rows) each.
+    """
+    published = subject.published
+    plans = {plan.name: plan for plan in subject.policy.plans(subject.table.columns, of_release=True)}
+    columns = {}
+    for j, attribute in enumerate(published.sensitive):
+        codes = published.sensitive_codes[:, j]
+        shown = attribute.hierarchy.leaves.gather(codes[codes >= 0].astype(np.uint32))
+        columns[attribute.name] = shown, plans[attribute.name]
+    columns |= {name: (rows, ColumnPlan(name, "plain")) for name, rows in subject.plain.items()}
+    for name, (rows, plan) in columns.items():
+        own = np.empty(len(rows), np.int32)
+        try:
+            hierarchy = encode_column(rows, plan, own)
+        except ShoalError:
+            continue
+        held = np.bincount(own, minlength=hierarchy.size)
+        auto = plan.hierarchy == "auto"
+        bins = bins_of(Attribute(name, hierarchy), held, subject.gate, made_from_data=auto)
+        yield bins, bins.count(held)

@@ -82,11 +82,13 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
 def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVector]:
     """Divide people by the size of their class: names of the bins, shares of people before and after.
 
-    The first bins are what k forbids: alone, and with fewer than k. In the public edition bins are joined until each
-    rests on k people of the original.
+    The first bins are what k forbids: alone, and with fewer than k; the public edition has these as one. There bins are
+    joined until each rests on k people of the original.
     """
     largest = int(max(risks.sizes_before.max(initial=1), risks.sizes_after.max(initial=1)))
-    limits = sorted({1, 2, *(gate.k * step for step in STEPS if gate.k * step <= largest)})
+    # To tell those who are alone from small groups is for the private edition.
+    alone = set() if gate.public else {2}
+    limits = sorted({1, *alone, *(gate.k * step for step in STEPS if gate.k * step <= largest)})
     before, after = (
         np.bincount(np.searchsorted(limits, sizes, side="right") - 1, minlength=len(limits))
         for sizes in (risks.sizes_before, risks.sizes_after)

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.methods import METHODS
+from shoal.models.base import Verdict
 from shoal.plan import ColumnPlan
 from shoal.policy.adversaries import derivation
-from shoal.record import PUBLISHED_AS
+from shoal.record import PUBLISHED_AS, public_reached
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.charts import before_and_after
+from shoal.reporting.gate import FEW_LEFT_OUT, Gate
 from shoal.reporting.parts import Part, Section, Table, Words
 from shoal.reporting.risks import Risks, size_bins
 from shoal.reporting.subject import Subject
@@ -168,7 +170,7 @@ def guarantees(subject: Subject) -> Section:
     rows = [
         (
             verdict.model, "yes" if verdict.holds else "NO",
-            number(verdict.required), number(verdict.reached), meaning,
+            number(verdict.required), number(_reached(verdict, subject)), meaning,
         )
         for verdict, meaning in zip(subject.verdicts, subject.meanings, strict=True)
     ]  # fmt: skip
@@ -185,10 +187,22 @@ def guarantees(subject: Subject) -> Section:
     return Section("guarantees", "What is guaranteed", (words, Table("Guarantees", head, rows)))
 
 
+def _reached(verdict: Verdict, subject: Subject) -> Any:
+    if not subject.gate.public:
+        return verdict.reached
+    return public_reached(
+        model=verdict.model,
+        required=verdict.required,
+        reached=verdict.reached,
+        holds=verdict.holds,
+        suppressed=subject.published.suppressed,
+    )
+
+
 def attacks(subject: Subject, attempts: list[Attempt]) -> Section:
     """Say which adversaries were let loose, and how far they got."""
     gate = subject.gate
-    rows = [(a.title, a.knows, a.outcome(gate), a.found(), a.guess()) for a in attempts]
+    rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess()) for a in attempts]
     exposed = [a.title for a in attempts if a.exposure is not None and not a.exposure.holds]
     words = (
         Words(f"Not every attack was withstood: {', '.join(exposed)}.", emphasis=True)
@@ -221,43 +235,56 @@ def risk(subject: Subject, risks: Risks) -> Section:
         ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
         ("marketer", "marketer", "share of rows found when all are attempted"),
     )
+    people = subject.table.rows
     rows = [
         (
-            title,
-            meaning,
-            *("" if found is None else f"{getattr(found, name):.2%}" for found in (before, after)),
+            title, meaning, _risk_before(getattr(before, name), gate, people, highest=name.endswith("max")),
+            "" if after is None else f"{getattr(after, name):.2%}",
         )
         for title, name, meaning in lines
-    ]
-    people = subject.table.rows
+    ]  # fmt: skip
     above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
     rows.append(
         (f"above {before.threshold:.0%}", "share of rows with a prosecutor's chance above the customary limit",
-         gate.share(round(before.at_risk * people), people), above)
+         gate.share(round(before.at_risk * people), people) if gate.tells_before else "", above)
     )  # fmt: skip
     rows.append(
         ("unique", "share of rows that nobody shares the quasi-identifiers with",
-         gate.share(risks.unique_before, people), unique)
+         gate.share(risks.unique_before, people) if gate.tells_before else "", unique)
     )  # fmt: skip
     parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
     parts += _risk_words(subject, risks)
-    names, shares_before, shares_after = size_bins(risks, gate)
-    by_class = after is not None
-    parts.append(
-        before_and_after(
-            "sizes",
-            "People by the number of rows that read alike" if by_class else "People by the rows that could be theirs",
-            names, shares_before, shares_after, "share of people",
-            first="rows that read alike" if by_class else "candidate rows",
-        )
-    )  # fmt: skip
+    if gate.tells_before:
+        names, shares_before, shares_after = size_bins(risks, gate)
+        by_class = after is not None
+        parts.append(
+            before_and_after(
+                "sizes",
+                "People by the number of rows that read alike" if by_class
+                else "People by the rows that could be theirs",
+                names, shares_before, shares_after, "share of people",
+                first="rows that read alike" if by_class else "candidate rows",
+            )
+        )  # fmt: skip
     return Section("risk", "Risk before and after", parts)
+
+
+def _risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str:
+    """Write a risk of the original. Exactly, the highest one would tell how small its smallest group is."""
+    if not gate.public:
+        return f"{value:.2%}"
+    if highest:
+        limit = 1 / gate.k
+        return f"{'more than' if value > limit * (1 + 1e-9) else 'at most'} {limit:.2%}"
+    return gate.share(round(value * people), people) if gate.tells_before else ""
 
 
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     yield Words(
         "Before means: if the quasi-identifiers of the original were published as they are, without names."
     )
+    if not subject.gate.tells_before:
+        yield Words(FEW_LEFT_OUT.format(subject.gate.k))
     if risks.after is None:
         yield Words(
             "Rows of this release have cells of their own, or values were shuffled between rows. The size of a "

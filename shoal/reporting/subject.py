@@ -124,7 +124,7 @@ def read_subject(
         **measure(published, table, requirements),
         record=papers,
         made_here=isinstance(source, Result),
-        gate=Gate.of(requirements, public=public),
+        gate=Gate.of(requirements, public=public, left_out=published.suppressed),
         name=Path(source).name if isinstance(source, str | Path) else "the release",
         plain=plain,
         notes=(*notes, *(source.notes if isinstance(source, Result) else ())),

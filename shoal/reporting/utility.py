@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from shoal.measures import MEASURES
 from shoal.measures.queries import QueryError
+from shoal.record import PUBLIC_MEASURES, public_measures
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.charts import bars, before_and_after, frontier, matrices, titled
+from shoal.reporting.gate import FEW_LEFT_OUT
 from shoal.reporting.parts import Part, Section, Table, Words
-from shoal.reporting.plain import plain_distributions
+from shoal.reporting.plain import plain_distributions, release_distributions
 from shoal.reporting.spread import Spread, correlations
 from shoal.reporting.subject import Subject
 from shoal.show import number
@@ -63,9 +66,10 @@ def losses(subject: Subject) -> Section:
                 "Cells of the release are no names of the policy's hierarchies, so no loss can be computed."
             )
         )
+    told = public_measures(subject.measures) if subject.gate.public else subject.measures
     rows = [
         (name, number(value), MEASURES[name].summary)
-        for name, value in subject.measures.items()
+        for name, value in told.items()
         if value == value and not name.startswith(RISKS)
     ]
     parts.append(Table("Measures of loss", ("measure", "value", "what it is"), rows))
@@ -76,41 +80,61 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
     """Compare the distribution of each column, and how columns hang together, before and after."""
     if subject.published.low is None or not subject.published.rows:
         return []
-    spread = Spread(subject.table, subject.published, bins)
+    gate, quasi = subject.gate, len(subject.table.attributes)
+    spread = Spread(subject.table, subject.published, bins[:quasi] if gate.public else bins)
     parts: list[Part] = [
         Words(
             "A cell of the release that covers several values counts for each of them in equal parts. "
-            + (_public_words(subject.gate.k) if subject.gate.public else "")
+            + (_public_words(gate.k) if gate.public else "")
         )
     ]
-    found = [(own, spread.before(column), spread.after(column)) for column, own in enumerate(bins)]
-    found += plain_distributions(subject)
+    found = [(own, spread.before(column), spread.after(column)) for column, own in enumerate(spread.bins)]
+    if not gate.tells_before:
+        found = []
+        parts.append(Words(FEW_LEFT_OUT.format(gate.k)))
+    if not gate.public:
+        found += plain_distributions(subject)
     for number_, (own, before, after) in enumerate(found):
         used = (before > 0) | (after > 1e-9)
         kept = [label for label, there in zip(own.labels, used, strict=True) if there]
         parts.append(
             before_and_after(
                 f"column{number_}", f"Distribution of {own.column}", kept,
-                subject.gate.steps(before[used]) / max(subject.table.rows, 1),
+                gate.steps(before[used]) / max(subject.table.rows, 1),
                 after[used] / max(subject.published.rows, 1),
                 "share of rows", first=own.column,
             )
         )  # fmt: skip
+    if gate.public:
+        parts += _as_published(subject)
     sections = [Section("distributions", "Distributions before and after", parts)]
-    if len(bins) > 1:
+    if len(spread.bins) > 1 and gate.tells_before:
         sections.append(_associations(subject, spread))
     return sections
+
+
+def _as_published(subject: Subject) -> Iterator[Part]:
+    """Show what is published as it is, as the release has it."""
+    for number_, (own, rows) in enumerate(release_distributions(subject)):
+        used = rows > 0
+        kept = [label for label, there in zip(own.labels, used, strict=True) if there]
+        yield bars(
+            f"published{number_}", f"Distribution of {own.column} in the release", kept,
+            rows[used] / max(subject.published.rows, 1), "share of rows", own.column,
+        )  # fmt: skip
 
 
 def _public_words(k: int) -> str:
     return (
         f"In this public edition, values that fewer than {k:,} people of the original have are joined with others, and "
-        f"counts of the original are rounded to multiples of {k:,}."
+        f"counts of the original are rounded to multiples of {k:,}. Sensitive and plain columns are published as they "
+        "are; they are shown as the release has them, and not before."
     )
 
 
 def _associations(subject: Subject, spread: Spread) -> Section:
     names = [bins.column for bins in spread.bins]
+    secret = {attribute.name for attribute in subject.table.sensitive}
     before, after = spread.associations()
     if len(names) > MOST_ASSOCIATED:
         # The columns that hang together most before are the ones worth looking at.
@@ -125,10 +149,16 @@ def _associations(subject: Subject, spread: Spread) -> Section:
         ),
         matrices("associations", "Associations between columns (Cramér's V)", names, before, after),
     ]
+    if subject.gate.public and secret:
+        parts.append(
+            Words(
+                "How sensitive columns hang together with others is what the release hides, so they are left out here."
+            )
+        )
     lines = [
         (f"{a} and {b}", f"{old:.2f}", f"{new:.2f}" if new == new else "-")
         for a, b, old, new in correlations(subject.table, subject.published)
-        if old == old
+        if old == old and not (subject.gate.public and secret & {a, b})
     ]
     if lines:
         head = ("columns", "before", "after")
@@ -137,7 +167,12 @@ def _associations(subject: Subject, spread: Spread) -> Section:
 
 
 def queries(subject: Subject, progress: Progress) -> Section | None:
-    """Ask counting questions of the release and of the original."""
+    """Ask counting questions of the release and of the original.
+
+    Not for the public: errors are relative to exact counts of the original, of which few people decide the smallest.
+    """
+    if subject.gate.public:
+        return None
     if subject.published.low is None or not subject.published.rows:
         return None
     rows, medians = [], []
@@ -177,7 +212,15 @@ def compared(comparison: Comparison, *, public: bool) -> Section:
         parts.append(
             Words(f"The best release by the policy's measure that withstands its adversary: {titled(best)}.")
         )
-    parts.append(frontier("frontier", comparison))
+    if public and comparison.measure not in PUBLIC_MEASURES:
+        parts.append(
+            Words(
+                f"The measure {comparison.measure} tells exact counts or extremes of the original, so the frontier is "
+                "left to the private edition."
+            )
+        )
+    else:
+        parts.append(frontier("frontier", comparison))
     refused = [
         (titled(trial), trial.status, *(() if public else (trial.reason,)))
         for trial in comparison.trials
