@@ -100,6 +100,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"there is: {shown}, .." if len(names) > 12 else f"there is: {shown}"
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a number with its noun: ``1 class``, ``2,000 classes``."""
+    return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
+
+
 def some_values(values: Sequence[object], most: int = 8) -> str:
     """List a few values for a message: ``'a', 'b' and 3 more``."""
     shown = ", ".join(repr(value) for value in values[:most])

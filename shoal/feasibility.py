@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
+from shoal.errors import counted
 from shoal.groups import Groups, group
 from shoal.requirements import Requirements
 from shoal.table import Attribute, CodedTable
@@ -94,6 +95,19 @@ def left_out(table: CodedTable, requirements: Requirements) -> str:
     )
 
 
+def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
+    """Name the sensitive columns that no requirement is about: whoever finds a class may learn their values."""
+    about = {model.column for model in requirements.models if hasattr(model, "column")}
+    if None in about:
+        return []
+    return [
+        f"nothing in the policy protects `{attribute.name}` from being learnt: classes may all show one value; "
+        "ask for l"
+        for index, attribute in enumerate(table.sensitive)
+        if index not in about
+    ]
+
+
 def refusal(table: CodedTable, requirements: Requirements) -> str:
     """Say why the blocks that fall short as one class cannot all be left out."""
     _, names, dropped = unserved(table, requirements)
@@ -126,7 +140,7 @@ def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool 
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return counted(count, "row")
 
 
 def _listed(names: Sequence[str], count: int) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from shoal import frames
 from shoal.auditing import as_policy, measure, verify
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
-from shoal.feasibility import explain, left_out
+from shoal.feasibility import explain, left_out, unprotected
 from shoal.frames import Frame
 from shoal.models.base import Verdict
 from shoal.policy import Policy
@@ -168,6 +168,7 @@ def _make(
 def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:
     notes = [] if seed is None else [NOT_FOR_PUBLICATION]
     notes += [made.unserved] if made.unserved else []
+    notes += unprotected(made.table, made.requirements)
     facts = made.release.facts
     if "choice" in facts:
         # What was chosen is what was applied, and what a rerun should apply.

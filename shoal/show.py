@@ -13,6 +13,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from shoal.errors import counted
+from shoal.two_tables import second_path
+
 if TYPE_CHECKING:
     from shoal.results import Audit, Result
     from shoal.suggest import Suggestion
@@ -53,10 +56,18 @@ def result(made: Result, output: Path) -> None:
     """Say what was made, what it withstands and what it cost."""
     console = _console()
     kept = made.rows - made.suppressed
+    buckets = made.release.facts.get("buckets")
+    # Where values were shuffled within buckets, rows do not read alike, and classes say nothing.
+    parts = counted(made.classes, "class", "classes") if buckets is None else counted(buckets, "bucket")
     console.print(
-        f"[bold]{escape(str(output))}[/]: {kept:,} of {made.rows:,} rows in {made.classes:,} classes, "
-        f"by [bold]{made.method}[/]"
+        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in {parts}, "
+        f"by [bold]{made.method}[/]",
+        soft_wrap=True,
     )
+    if made.second is not None:
+        second = escape(str(second_path(output)))
+        size = counted(len(made.second), "row")
+        console.print(f"[bold]{second}[/]: {size}, the sensitive values by bucket", soft_wrap=True)
     if made.release.levels is not None:
         levels = ", ".join(
             f"{escape(printable(name))} {level}"
@@ -70,7 +81,8 @@ def audit(report: Audit, path: Path) -> None:
     """Say what a release withstands and what it has lost."""
     console = _console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
-    console.print(f"[bold]{escape(str(path))}[/] {word}: {report.rows:,} rows, {report.classes:,} classes")
+    rows, classes = counted(report.rows, "row"), counted(report.classes, "class", "classes")
+    console.print(f"[bold]{escape(str(path))}[/] {word}: {rows}, {classes}")
     _body(console, report)
 
 

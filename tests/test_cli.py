@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+import shoal
 from shoal.cli import main
 
 POLICY = """
@@ -211,3 +212,34 @@ def test_an_interrupt_leaves_the_old_file(folder, monkeypatch):
     assert "nothing was written" in result.stderr
     assert out.read_text() == "precious"
     assert sorted(folder.iterdir()) == before
+
+
+def test_two_tables_are_both_named_and_counted_in_buckets(folder):
+    ages = pl.DataFrame({"age": list(range(20, 36)), "s": ["a", "b", "c", "d"] * 4})
+    ages.write_csv(folder / "ages.csv")
+    (folder / "two.toml").write_text(
+        '[columns]\nage = "quasi"\ns = "sensitive"\n[privacy]\nl = 4\n[method]\nname = "anatomy"\n'
+    )
+    out = run("anonymize", folder / "ages.csv", "-p", folder / "two.toml", "-o", folder / "two.csv").output
+    told = " ".join(out.split())
+    assert "16 of 16 rows in 4 buckets, by anatomy" in told
+    assert "two-sensitive.csv: 16 rows, the sensitive values by bucket" in told
+    assert "classes" not in told
+
+
+def test_sensitive_columns_that_nothing_protects_are_noted(folder):
+    ages = pl.DataFrame({"age": [1, 1, 1], "s": ["a", "b", "c"], "t": ["a", "b", "c"]})
+    roles = {"quasi": ["age"], "sensitive": ["s", "t"], "k": 3}
+
+    def noted(**rules):
+        notes = shoal.anonymize(ages, **roles, **rules).notes
+        return [name for name in "st" if any(f"protects `{name}`" in note for note in notes)]
+
+    assert noted() == ["s", "t"]
+    assert noted(l={"s": {"distinct": 2}}) == ["t"]
+    assert noted(p=2) == noted(l=2) == noted(alpha=0.5) == noted(t={"equal": 0.5}) == []
+    ages.write_csv(folder / "ages.csv")
+    command = ("anonymize", folder / "ages.csv", "-o", folder / "o.csv", "--quasi", "age", "--k", "3")
+    out = " ".join(run(*command, "--sensitive", "s", "--plain", "t").output.split())
+    assert "3 of 3 rows in 1 class, by" in out
+    assert "nothing in the policy protects `s` from being learnt" in out

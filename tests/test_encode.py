@@ -110,7 +110,7 @@ def test_all_problems_are_told_at_once():
     lines = str(caught.value).splitlines()
     assert lines[0] == "3 problems with the table"
     assert lines[1].startswith(
-        "  column 'age': widths is for numbers, but 1 value(s) of the column are text: 'x'"
+        "  column 'age': widths is for numbers, but 1 value of the column is text: 'x'"
     )
     assert lines[2].startswith("  column 'zip': the tree: 1 value of the data is missing: 'b'")
     assert lines[3].startswith("  column 'gone': all values are null")

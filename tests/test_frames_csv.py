@@ -269,7 +269,7 @@ def test_adult(adult):
     [
         ("a,b,c\n1,2,3\n4,5\n7,8,9\n", "line 3: 2 fields, but the table has 3 columns"),
         ("a,b,c\n1,2,3\n4,5,6\n7,8,9,10\n", "line 4: 4 fields, but the table has 3 columns"),
-        ('a,b\n"x\ny",2\n3\n', "line 4: 1 fields, but the table has 2 columns"),
+        ('a,b\n"x\ny",2\n3\n', "line 4: 1 field, but the table has 2 columns"),
         ("a,b\n1,2,3\n4\n", "line 2: 3 fields, but the table has 2 columns"),
         ("a,b,a,b,c\n1,2,3,4,5\n", "more than one column has the name 'a', 'b'"),
         ("", "the file is empty"),

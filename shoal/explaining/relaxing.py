@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shoal.errors import PolicyError
+from shoal.errors import PolicyError, counted
 from shoal.policy import Policy
 from shoal.show import number
 
@@ -145,7 +145,7 @@ def _limits(policy: Policy) -> Iterator[Relaxation]:
         for key, given in (("limit", column.limit), ("protected", column.protected)):
             if given is not None:
                 # Names of nodes may be values, so only how many there are is said.
-                before = f"level {given}" if isinstance(given, int) else f"{len(given)} nodes"
+                before = f"level {given}" if isinstance(given, int) else counted(len(given), "node")
                 yield from _made(
                     policy, "requirement", f"{key} of {name}", before, "none",
                     lambda raw, name=name, key=key: raw["columns"][name].pop(key),  # type: ignore[misc]

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, some_values
+from shoal.errors import DataError, counted, some_values
 from shoal.frames.inference import guess_numbers_and_dates
 from shoal.frames.options import ReadOptions
 
@@ -290,7 +290,7 @@ def _without_blank_lines(text: _Text, path: Path, data: pl.DataFrame, options: R
 
 def _ragged(path: Path, line: int, found: int, expected: int) -> DataError:
     return DataError(
-        f"{path}: line {line}: {found} fields, but the table has {expected} columns; "
+        f"{path}: line {line}: {counted(found, 'field')}, but the table has {counted(expected, 'column')}; "
         "mend the line, or set [data] delimiter and quote"
     )
 

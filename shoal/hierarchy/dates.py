@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from shoal.errors import HierarchyError, did_you_mean, some_values
+from shoal.errors import HierarchyError, counted, did_you_mean, some_values
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Domain, distinct, numbers_of, runs
 
@@ -84,7 +84,8 @@ def _local(data: pl.Series) -> pl.Series:
     bad = frame.filter(pl.col("leaves").is_not_null() & pl.col("local").is_null())["leaves"].sort()
     if len(bad):
         raise HierarchyError(
-            f"{len(bad):,} value(s) of the column are no ISO dates: {some_values(bad.to_list())}; "
+            f"{counted(len(bad), 'value')} of the column {'is no ISO date' if len(bad) == 1 else 'are no ISO dates'}: "
+            f"{some_values(bad.to_list())}; "
             "write them as 2024-03-01, make them null, or use another hierarchy"
         )
     zones = (

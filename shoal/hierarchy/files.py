@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import HierarchyError, did_you_mean
+from shoal.errors import HierarchyError, counted, did_you_mean
 from shoal.hierarchy.rows import from_rows
 from shoal.hierarchy.tree import ROOT, Hierarchy
 from shoal.hierarchy.values import text_of
@@ -52,7 +52,7 @@ def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hie
         shown = ", ".join(f"line {line} has {width}" for line, width in odd[:5])
         more = f" and {len(odd) - 5:,} more lines differ" if len(odd) > 5 else ""
         raise HierarchyError(
-            f"{source} is unbalanced: most lines have {usual} fields, but {shown}{more}: "
+            f"{source} is unbalanced: most lines have {counted(usual, 'field')}, but {shown}{more}: "
             "repeat a name where a branch has fewer levels"
         )
     _no_header(rows, lines, values, source)

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntVector
-from shoal.errors import HierarchyError, some_values
+from shoal.errors import HierarchyError, counted, some_values
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 
 Numbers = NDArray[np.int64] | NDArray[np.float64]
@@ -113,7 +113,8 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
     bad = frame.filter(pl.col("leaves").is_not_null() & pl.col("number").is_null())["leaves"].sort()
     if len(bad):
         raise HierarchyError(
-            f"{wanted} is for numbers, but {len(bad):,} value(s) of the column are text: "
+            f"{wanted} is for numbers, but {counted(len(bad), 'value')} of the column "
+            f"{'is' if len(bad) == 1 else 'are'} text: "
             f"{some_values(bad.to_list())}; correct them, make them null, or give the column a tree"
         )
     frame = frame.sort("number", "leaves", nulls_last=True)
