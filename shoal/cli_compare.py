@@ -95,6 +95,8 @@ def compare(
         click.echo(json.dumps(found.to_json(), indent=2))
     else:
         _show(found, output)
+    if not found.candidates():
+        raise click.exceptions.Exit(4)
 
 
 def _show(found: Comparison, output: Path | None) -> None:
@@ -108,12 +110,12 @@ def _show(found: Comparison, output: Path | None) -> None:
         _table(console, found, k)
     _frontier(console, found)
     _others(console, found)
-    best = found.best()
-    if best is None:
-        console.print("[bold red]no release satisfies the policy and withstands its adversaries[/]")
-    else:
-        at = "" if best.k is None else f" at k = {best.k}"
-        console.print(f"best{at} by {found.measure}: [bold green]{escape(best.label)}[/]")
+    for k in found.ks or (None,):
+        best, at = found.best(k), "" if k is None else f" at k = {k}"
+        if best is None:
+            console.print(f"[bold red]no release{at} satisfies the policy and withstands its adversaries[/]")
+        else:
+            console.print(f"best{at} by {found.measure}: [bold green]{escape(best.label)}[/]")
     if output is not None:
         console.print(f"wrote {escape(str(output / 'comparison.json'))} and frontier.svg beside it")
     console.print(f"[dim]seconds: {found.seconds:.1f}[/]")
