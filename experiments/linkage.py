@@ -36,8 +36,9 @@ is also the loss shown. Each release is attacked by whoever knows *some* people'
 who the *members* of the table are and prunes by complete assignments. *Below k* counts people who are left with fewer
 than k candidate rows, *one row* those whose row is certain.
 
-(k,k) keeps its promise against the first adversary and breaks under the second for a quarter of the people: the
-notion is safe only where nobody knows exactly who is in the table. `global-1-k` leaves nobody below k, and still loses
+(k,k) keeps its promise against the first adversary and breaks under the second for a quarter of the people,
+and for more than a third where cells are improved, which leaves less to spare: the notion is safe only where nobody
+knows exactly who is in the table. `global-1-k` leaves nobody below k, and still loses
 less than k-anonymity by boxes. The releases of `expansion` are only (k,1), and fall to both.
 
 | k | method | LM | processor seconds | some: below k | one row | members: below k | one row | fewest | guessed right |
