@@ -243,3 +243,9 @@ def test_sensitive_columns_that_nothing_protects_are_noted(folder):
     out = " ".join(run(*command, "--sensitive", "s", "--plain", "t").output.split())
     assert "3 of 3 rows in 1 class, by" in out
     assert "nothing in the policy protects `s` from being learnt" in out
+
+
+def test_help_lists_the_exit_codes():
+    shown = run("--help").output
+    for code in (0, 1, 2, 3, 4, 5, 6, 70, 130):
+        assert f" {code}  " in shown
