@@ -1,7 +1,7 @@
 """The experiments of Truta and Campan on (extended) p-sensitive k-anonymity, and more, as tables and plots.
 
-Run as ``python experiments/p_sensitive.py``; SHOAL_DATA is the folder that holds adult/. Writes p_sensitive.md and,
-where matplotlib is installed, p_sensitive_*.svg beside this file.
+Run as ``python experiments/p_sensitive.py``; SHOAL_DATA is the folder that holds adult/. Writes p_sensitive.md and
+p_sensitive_*.svg beside this file.
 """
 
 from __future__ import annotations
@@ -182,13 +182,19 @@ def tabulate(found, names, sizes=SIZES):
     return "\n".join(lines)
 
 
+STYLES = {
+    "enhanced-p-k": {"marker": "o", "markersize": 3},
+    "greedy-p-k": {"marker": "s", "markersize": 3},
+    # A ring around the points of the method it chose, which would otherwise hide under it.
+    "p-k": {"marker": "o", "markersize": 7, "markerfacecolor": "none", "linestyle": "none"},
+    "incognito": {"marker": "^", "markersize": 3},
+}
+
+
 def plot(file, parts, names, sizes=SIZES):
-    """AVG and DM over k, a row per part."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("matplotlib is not installed, so nothing is plotted")
-        return ""
+    """AVG, DM and seconds over k, a row per part."""
+    import matplotlib
+
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "shoal"
     import matplotlib.pyplot as plt
@@ -200,8 +206,12 @@ def plot(file, parts, names, sizes=SIZES):
         ):
             for name in names:
                 points = [(k, found[k, name][what]) for k in sizes if found[k, name]]
-                axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
-            axis.set_yscale("log")
+                axis.plot(*zip(*points, strict=True), label=name, **STYLES[name])
+            low, high = axis.dataLim.intervaly
+            if high > 20 * low:
+                axis.set_yscale("log")
+            else:
+                axis.set_ylim(bottom=0)
             axis.set_title(f"{title}: {label}", fontsize=9)
             axis.tick_params(labelsize=8)
             axis.set_xlabel("k", fontsize=8)
