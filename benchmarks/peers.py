@@ -76,7 +76,9 @@ def anonypyx(algorithm):
 def anonypy(frame, k):
     import anonypy as tool
 
-    return pd.DataFrame(tool.Preserver(_categories(frame), list(QUASI), SENSITIVE).anonymize_k_anonymity(k=k))
+    made = tool.Preserver(_categories(frame), list(QUASI), SENSITIVE).anonymize_k_anonymity(k=k)
+    # Its cells are lists of one text.
+    return pd.DataFrame(made).map(lambda cell: cell[0] if isinstance(cell, list) else cell)
 
 
 def ours(method, trees=True, **options):
