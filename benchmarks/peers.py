@@ -101,6 +101,7 @@ TOOLS = {
     "shoal agglomerative, not improved": ours("agglomerative", improve=False),
     "shoal agglomerative": ours("agglomerative"),
     "shoal agglomerative, no hierarchies": ours("agglomerative", trees=False),
+    "shoal lexicographic, value sets": ours("lexicographic", trees=False, show="sets"),
     "shoal full-domain": ours("full-domain"),
     "anonypy Mondrian": anonypy,
     "anonypyx Mondrian": anonypyx("Mondrian"),
