@@ -17,6 +17,7 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 
@@ -133,11 +134,17 @@ def timed(name, k, place, report):
         report.send(f"failed: {type(error).__name__}: {str(error)[:80]}")
 
 
+def _as_text(cell):
+    if isinstance(cell, list | np.ndarray):
+        return "{" + ", ".join(map(str, cell)) + "}" if len(cell) > 1 else str(cell[0])
+    return str(cell)
+
+
 def one_notation(made):
     """Write ranges, sets and counts of equal rows as Shoal does, so that one audit reads them all."""
     if "count" in made.columns:
         made = made.loc[made.index.repeat(made["count"].astype(int))].drop(columns="count")
-    made = made.reset_index(drop=True).astype(str)
+    made = made.reset_index(drop=True).map(_as_text)
     for name in QUASI:
         plain = not made[name].str.contains(r"[\[{*]").any()
         if name == "age" and plain:
@@ -150,7 +157,7 @@ def one_notation(made):
 def judged(place, frame, k):
     """Audit a release. Ages in ranges of their own are read as numbers, others by the hierarchy."""
     made = pl.read_parquet(place)
-    free = made["age"].str.starts_with("[").any() and not made["age"].str.ends_with("[").any()
+    free = made["age"].str.contains(r"^[\[{].*[\]}]$").any()
     trees = {name: tree for name, tree in TREES.items() if name != "age" or not free}
     return shoal.audit(
         made, original=frame, quasi=QUASI, sensitive=[SENSITIVE], k=k, hierarchies=trees, suppression=1.0
