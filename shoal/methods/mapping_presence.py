@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.arrays import IntMatrix, LongVector
-from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence
+from shoal.models.delta_presence import DeltaPresence, asked_presence
 from shoal.population import counted_together
 from shoal.requirements import Requirements
 from shoal.table import CodedTable
@@ -42,6 +42,4 @@ class PresenceRule:
         number, first = distinct(both)
         shown = np.bincount(number[: len(nodes)], rows, len(first))
         people = np.bincount(number[len(nodes) :], self.people, len(first))
-        slack = SLACK * people
-        low, high = self.model.low * people - slack, self.model.high * people + slack
-        return bool(((shown >= low) & (shown <= high)).all())
+        return bool(self.model.within(shown, people).all())

@@ -136,11 +136,7 @@ class _Search:
             from shoal.kernels.presence import class_totals
 
             people, rows = class_totals(self._keys(levels), self.people, self.rows)
-            slack = 1e-9 * people
-            holds = bool(
-                (rows >= self.model.low * people - slack).all()
-                and (rows <= self.model.high * people + slack).all()
-            )
+            holds = bool(self.model.within(rows, people).all())
             self.known[index] = holds and (self.plain or self._others_hold(levels))
         return self.known[index]
 

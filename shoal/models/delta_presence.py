@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.base import Model, Verdict, number
 from shoal.published import Published
@@ -44,6 +46,12 @@ class DeltaPresence(Model):
     def allows(self, rows: int, people: int) -> bool:
         """Whether so many rows of the table among so many people of the population are within the bounds."""
         return self.low * people - SLACK * people <= rows <= self.high * people + SLACK * people
+
+    def within(self, rows: NDArray[Any], people: NDArray[Any]) -> BoolVector:
+        """Tell the same of many groups at once."""
+        slack = SLACK * people
+        good: BoolVector = (rows >= self.low * people - slack) & (rows <= self.high * people + slack)
+        return good
 
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Judge the least and the most certain person. A chance that is only estimated never passes for proven."""
