@@ -66,12 +66,21 @@ def shares_of(found, rows):
 def kinds_of(found):
     """What kind of answers the attack gave, and its seconds."""
     lines = [
-        [label, k, f"{one['exact']:,}", f"{one['estimated']:,}", f"{one['undecided']:,}",
+        [label, k, f"{one['exact']:,}", f"{one['bounded']:,}", f"{one['estimated']:,}", f"{one['undecided']:,}",
          f"{one['made']:.1f}", f"{one['seconds']:.1f}"]
         for label in (*METHODS_TRIED, "MPALM") for k in SIZES
         if (one := found[label, k]) is not None and (label != "MPALM" or k == SIZES[0])
     ]  # fmt: skip
-    head = ["method", "k", "exact", "estimated", "undecided", "seconds to make", "seconds to attack"]
+    head = [
+        "method",
+        "k",
+        "exact",
+        "bounded",
+        "estimated",
+        "undecided",
+        "seconds to make",
+        "seconds to attack",
+    ]
     return grid(head, lines)
 
 
@@ -95,7 +104,8 @@ def text_of(found, plots):
         *plots[:1],
         "### Kinds of answers, for all people of the population\n",
         kinds_of(found.first),
-        "*Exact*: counted, or proven to be certainly in or out. *Estimated*: not certain, the chance is an estimate. "
+        "*Exact*: counted, or proven to be certainly in or out. *Bounded*: fits several "
+        "classes, so that bounds are proven and no chance. *Estimated*: not certain, the chance is an estimate. "
         f"*Undecided*: whether certain was not decided with {LIMIT:,} states and {SECONDS:g} s per bucket.\n",
         "### Why not 94 %?\n",
         f"Over {DRAWS:,} random tables of {rows:,} people:\n",

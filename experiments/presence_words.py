@@ -51,8 +51,8 @@ def _bucketization(found, own):
         f"random tables of {found.table.rows:,} people. It can hardly be more: only {unique:.1%} of the population "
         "have a combination of values of their own, and whoever has a double outside the table is not certain. What "
         f"comes near is the share of *distinct* combinations among the rows: {own[2]:.1%} here, "
-        f"{np.median(shares[:, 2]):.1%} in the median, {PUBLISHED:.2%} or more in {as_many:.1%} of random tables. So the thesis seems to have taken "
-        "people with equal values for one person."
+        f"{np.median(shares[:, 2]):.1%} in the median, {PUBLISHED:.2%} or more in {as_many:.1%} of random "
+        "tables. So the thesis seems to have taken people with equal values for one person."
     )
 
 
@@ -90,25 +90,33 @@ def _slicing_by_rows(found):
 
 def _nobody(found):
     readings = ("first", "alone", "people_first", "people_alone")
-    mondrian = [
-        (k, _share(found, which, "K-Mondrian", k), getattr(found, which)["K-Mondrian", k]["certain"])
+    wrong = [
+        f"{_share(found, which, 'K-Mondrian', k)} at k = {k}, k counting {READINGS[which]}"
         for which in readings
         for k in SIZES
+        if k >= 4 and getattr(found, which)["K-Mondrian", k]["certain"]
     ]
-    none = all(not certain for k, _, certain in mondrian if k >= 4)
+    smallest = ", ".join(_share(found, which, "K-Mondrian", FIRST) for which in readings)
     others = [
         one for which in readings for (label, _), one in getattr(found, which).items() if label in BOUNDED
     ]
     missing = [k for k in SIZES if found.first["CombinedAlg", k] is None]
     return (
-        f"*K-Mondrian re-identifies nobody from k = 4 on*: {_confirmed(none)}, in all four readings of k and of "
-        f"people; at k = 2 it is {', '.join(share for k, share, _ in mondrian if k == 2)}. *CombinedAlg and MPALM "
-        f"nobody*: {_confirmed(all(one is None or one['certain'] == 0 for one in others))}; they cannot, with a bound "
+        "*K-Mondrian re-identifies nobody from k = 4 on*: "
+        + (f"confirmed but for {'; '.join(wrong)}" if wrong else "confirmed, whatever k counts")
+        + f". At k = {FIRST} it is {smallest}, in the order of the tables. *CombinedAlg and MPALM nobody*: "
+        f"{_confirmed(all(one is None or one['certain'] == 0 for one in others))}; they cannot, with a bound "
         "below 1."
         + "".join(f" With k = {k} and the bound {USUAL[1]:g} CombinedAlg has no release." for k in missing)
     )
 
 
+READINGS = {
+    "first": "rows",
+    "alone": "rows, and people with equal values as one",
+    "people_first": "people",
+    "people_alone": "people, and those with equal values as one",
+}
 BOUNDED = ("CombinedAlg", "MPALM")
 """Methods that are given bounds."""
 
@@ -148,20 +156,16 @@ def _growing(found):
 
 
 def _answers(found):
-    counted = [
-        k for k in SIZES if all(one["exact"] == len(found.table.population) for one in _given(found.first, k))
+    sure = [
+        k for k in SIZES if not any(one["estimated"] or one["undecided"] for one in _given(found.first, k))
     ]
+    if len(sure) == len(SIZES):
+        return "No chance had to be estimated."
     most = max(one["undecided"] for one in found.first.values() if one is not None)
-    if len(counted) == len(SIZES):
-        return "Everything was counted."
+    start = f"Up to k = {max(sure)} rows no chance has to be estimated. Beyond, who" if sure else "Who"
     return (
-        (
-            f"Up to k = {max(counted)} rows everything is counted. "
-            if counted
-            else "Not everything can be counted. "
-        )
-        + "Beyond, who is certain is still proven for nearly everybody: undecided are at most "
-        f"{most:,} of {len(found.table.population):,} people."
+        f"{start} is certain is still proven for nearly everybody: undecided are at most {most:,} of "
+        f"{len(found.table.population):,} people."
     )
 
 
