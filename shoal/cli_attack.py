@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
 )
 @click.option(
+    "--second",
+    type=click.Path(path_type=Path),
+    help="The second table of a release in two [RELEASE-sensitive.*, if it is there].",
+)
+@click.option(
     "--attack",
     "--name",
     "name",
@@ -64,6 +69,7 @@ def attack(
     release: Path,
     original: Path,
     policy_file: Path,
+    second: Path | None,
     name: str,
     adversary: str | None,
     population: Path | None,
@@ -94,6 +100,7 @@ def attack(
             policy,
             original=original,
             population=population,
+            second=second,
             name=name,
             adversary=adversary,
             options={option: value for option, value in given.items() if value is not None},

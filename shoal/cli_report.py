@@ -22,6 +22,11 @@ from shoal.errors import OutputError
     "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
 )
 @click.option(
+    "--second",
+    type=click.Path(path_type=Path),
+    help="The second table of a release in two [RELEASE-sensitive.*, if it is there].",
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the page goes (.html)."
 )
 @click.option(
@@ -52,6 +57,7 @@ def report(
     release: Path,
     original: Path,
     policy_file: Path,
+    second: Path | None,
     output: Path,
     record: Path | None,
     comparison: Path | None,
@@ -64,9 +70,10 @@ def report(
     from shoal import frames, show
     from shoal.policy import Policy
     from shoal.reporting.report import report as write
+    from shoal.two_tables import second_path
 
     frames.check_writable(output, force=force, table=False)
-    _all_different(output, release, original, policy_file, record)
+    _all_different(output, release, second or second_path(release), original, policy_file, record)
     policy = Policy.read(policy_file)
     policy = policy.override(settings) if settings else policy
     with show.progress(quiet=as_json) as progress:
@@ -74,6 +81,7 @@ def report(
             release,
             policy,
             original=original,
+            second=second,
             record=record,
             comparison=comparison,
             edition="private" if edition == "private" else "public",

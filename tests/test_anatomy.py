@@ -265,6 +265,34 @@ def test_two_files_there_and_back(folder):
     assert "success" in result.stdout
 
 
+def test_attacks_and_reports_are_told_of_a_second_table_elsewhere(folder):
+    run(folder, *ANONYMIZE)
+    beside = {}
+    about = ("out.csv", "--original", "data.csv", "-p", "policy.toml")
+    asked = {
+        "attack": ("--attack", "attribute-disclosure"),
+        "report": ("-o", "report.html", "--force"),
+    }
+    for name, more in asked.items():
+        beside[name] = run(folder, name, *about, *more)[0].stdout
+    page = (folder / "report.html").read_text()
+    (folder / "out-sensitive.csv").rename(folder / "values.csv")
+    for name, more in asked.items():
+        assert run(folder, name, *about, *more)[0].stdout != beside[name], (
+            "there is nothing beside it any more"
+        )
+        result, _ = run(folder, name, *about, "--second", "values.csv", *more)
+        assert result.exit_code in (0, 5), result.stderr
+        assert result.stdout == beside[name]
+    assert (folder / "report.html").read_text() == page
+    words = ("report", *about, "--second", "values.csv", "-o", "values.csv", "--force")
+    refused(folder, 6, *words, says="would replace values.csv")
+    (folder / "values.csv").rename(folder / "out-sensitive.csv")
+    words = ("report", *about, "-o", "out-sensitive.csv", "--force")
+    refused(folder, 6, *words, says="would replace out-sensitive.csv")
+    refused(folder, 3, "attack", *about, "--second", "gone.csv", says="gone.csv")
+
+
 def test_neither_file_without_the_other(folder, monkeypatch):
     (folder / "out-sensitive.csv").write_text("old")
     refused(folder, 6, *ANONYMIZE, says="out-sensitive.csv exists already")
