@@ -79,6 +79,7 @@ def audit(
         rows=published.rows + published.suppressed,
         suppressed=published.suppressed,
         classes=published.classes,
+        buckets=published.buckets,
         verdicts=verdicts,
         **measured,
         seconds=clock.seconds,

@@ -179,6 +179,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         "rows": made.table.rows,
         "suppressed": made.published.suppressed,
         "classes": made.published.classes,
+        "buckets": made.published.buckets,
         "verdicts": made.verdicts,
         **made.measured,
         "seconds": clock.seconds,

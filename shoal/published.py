@@ -58,6 +58,11 @@ class Published:
         """Number of classes."""
         return len(self.sizes)
 
+    @property
+    def buckets(self) -> int | None:
+        """Number of buckets; None where the release shows none. In buckets rows need not read alike."""
+        return None if self.bucket_of is None else len(np.unique(self.bucket_of))
+
     @cached_property
     def ranges(self) -> tuple[tuple[IntVector, IntVector, LongVector], ...] | None:
         """Per quasi-identifier the distinct ranges that are shown: first code, last code, number of rows.

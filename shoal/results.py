@@ -37,6 +37,8 @@ class Audit:
     """Rows of the original where it is known, else of the release."""
     suppressed: int
     classes: int
+    buckets: int | None = None
+    """Where values were shuffled within buckets; rows do not read alike there, and classes say little."""
     verdicts: tuple[Verdict, ...]
     measures: Mapping[str, float]
     losses: Mapping[str, float]
@@ -56,6 +58,7 @@ class Audit:
             "rows": self.rows,
             "suppressed": self.suppressed,
             "classes": self.classes,
+            **({} if self.buckets is None else {"buckets": self.buckets}),
             "holds": self.holds,
             "verdicts": [
                 {key: plain(value) for key, value in asdict(verdict).items()} for verdict in self.verdicts

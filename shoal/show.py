@@ -56,11 +56,8 @@ def result(made: Result, output: Path) -> None:
     """Say what was made, what it withstands and what it cost."""
     console = _console()
     kept = made.rows - made.suppressed
-    buckets = made.release.facts.get("buckets")
-    # Where values were shuffled within buckets, rows do not read alike, and classes say nothing.
-    parts = counted(made.classes, "class", "classes") if buckets is None else counted(buckets, "bucket")
     console.print(
-        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in {parts}, "
+        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in {_parts(made)}, "
         f"by [bold]{made.method}[/]",
         soft_wrap=True,
     )
@@ -81,9 +78,15 @@ def audit(report: Audit, path: Path) -> None:
     """Say what a release withstands and what it has lost."""
     console = _console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
-    rows, classes = counted(report.rows, "row"), counted(report.classes, "class", "classes")
-    console.print(f"[bold]{escape(str(path))}[/] {word}: {rows}, {classes}")
+    console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {_parts(report)}")
     _body(console, report)
+
+
+def _parts(report: Audit) -> str:
+    """Count the buckets where there are any: rows do not read alike in them, and classes say nothing."""
+    if report.buckets is None:
+        return counted(report.classes, "class", "classes")
+    return counted(report.buckets, "bucket")
 
 
 def _body(console: Console, report: Audit) -> None:

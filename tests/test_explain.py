@@ -163,6 +163,21 @@ def test_an_impossible_policy_is_explained_by_what_would_make_it_possible() -> N
     assert re.search(r"k: 5 → 2 +no release either", text)
 
 
+def test_a_k_that_cannot_be_is_explained_by_its_reason() -> None:
+    found = shoal.explain(people(), **ASKED, k=1000, seed=1)
+    assert not found.feasible
+    assert found.best() == []
+    assert re.search(r"What would help most\s+No single step that was tried .* the reason above", str(found))
+    assert "80 rows" in str(found).split("\n\n")[0]
+
+
+def test_buckets_are_counted_as_such() -> None:
+    found = shoal.explain(people(), **ASKED, l={"distinct": 2}, method="bucketization", seed=1)
+    assert found.buckets is not None
+    assert f"80 rows, in {found.buckets} buckets by bucketization" in str(found)
+    assert found.summary()["buckets"] == found.buckets
+
+
 def test_time_that_is_up_leaves_the_rest_untried() -> None:
     start = time.monotonic()
     found = shoal.explain(people(), **ASKED, k=5, seconds=1e-9)

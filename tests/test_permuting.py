@@ -20,6 +20,7 @@ from shoal.methods.permuting import shuffled_within
 from shoal.models.delta_presence import DeltaPresence
 from shoal.presence import presence
 from shoal.publish import render
+from shoal.record import card_markdown
 from shoal.release import closures
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -337,3 +338,39 @@ def test_k_is_kept_by_exact_values_where_the_table_keeps_it():
     table = pl.DataFrame({"sex": ["f", "m"] * 8, "s": ["a", "a", "b", "b"] * 4})
     made = shoal.anonymize(table, quasi=["sex"], sensitive=["s"], k=8, l=2, method="bucketization")
     assert made.holds
+
+
+# --- what is said of buckets ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["bucketization", "slice-columns", "slicing", "anatomy", {"name": "permute-generalize", "k": 4}],
+)
+def test_cards_and_audits_speak_of_buckets(method):
+    rows = pl.DataFrame(
+        {"x": [i % 7 for i in range(40)], "y": [i % 5 for i in range(40)], "s": [i % 8 for i in range(40)]}
+    )
+    asked = {"quasi": ["x", "y"], "sensitive": ["s"], "method": method, "l": {"distinct": 2}}
+    more = {}
+    if method == {"name": "permute-generalize", "k": 4}:
+        asked |= {"presence": (0.0, 0.9), "l": None}
+        more["population"] = pl.concat([rows] * 2)
+    made = shoal.anonymize(rows, **asked, **more)
+    buckets = made.table["bucket"].n_unique()
+    assert made.buckets == made.summary()["buckets"] == made.card["buckets"] == buckets
+    card = card_markdown(made.card)
+    assert f"40 rows are published in {buckets} bucket" in card
+    assert "within which columns were shuffled against each other" in card
+    assert "read alike" not in card
+    tables = {"second": made.second} if made.second is not None else {}
+    report = shoal.audit(made.table, original=rows, **tables, **asked, **more)
+    assert report.buckets == report.summary()["buckets"] == buckets
+
+
+def test_classes_are_no_buckets():
+    rows = pl.DataFrame({"x": [1, 1, 2, 2], "bucket": [1, 2, 3, 4]})
+    made = shoal.anonymize(rows, quasi=["x"], plain=["bucket"], k=2)
+    assert made.buckets is None
+    assert "buckets" not in made.summary()
+    assert "2 classes of rows that read alike" in card_markdown(made.card)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.cli import main
 from shoal.comparing import Comparison, Outcome, Trial
+from shoal.measures import MEASURES
 from shoal.record import NOT_FOR_PUBLICATION
 from shoal.samples import write_sample
 
@@ -546,10 +547,16 @@ def test_a_population_brings_the_membership_attack() -> None:
 
 def test_buckets_are_reported() -> None:
     asked = {"quasi": ["age", "city"], "sensitive": ["disease"], "identifier": ["name"], "l": {"distinct": 2}}
-    result = shoal.anonymize(people(), method="bucketization", **asked)
-    page = Page(shoal.report(result, original=people(), method="bucketization", **asked).html)
-    assert page.problems == []
-    assert "the linkage attack stands for the risk after" in page.text
+    for method in ("bucketization", "slice-columns", "anatomy"):
+        result = shoal.anonymize(people(), method=method, **asked)
+        buckets = result.table["bucket"].n_unique()
+        page = Page(shoal.report(result, original=people(), method=method, **asked).html)
+        assert page.problems == []
+        assert "the linkage attack stands for the risk after" in page.text
+        assert f"60 rows in {buckets} buckets, within which columns were shuffled" in page.text
+        # What the measure `classes` is stays true, though it says little here.
+        assert "read alike" not in page.text.replace(MEASURES["classes"].summary, "")
+        assert "cells of their own" not in page.text
 
 
 def test_a_record_of_another_table_is_refused(made: shoal.Result) -> None:

@@ -321,7 +321,8 @@ def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, public
     assert len(names) == len(before) == len(after)
     assert after.sum() == pytest.approx(1.0)
     for name, share in zip(names, after, strict=True):
-        limits = name.replace(" rows or more", " to 999").replace(" rows", "").replace(" row", "")
+        assert not name.startswith("1 rows")
+        limits = name.replace(" or more", " to 999").replace(" rows", "").replace(" row", "")
         first, _, last = limits.replace(",", "").partition(" to ")
         held = sum(int(first) <= size <= int(last or first) for size in own)
         assert share == pytest.approx(held / len(own))

@@ -75,6 +75,7 @@ def explain(
         weights=weights,
         suppressed=base.suppressed,
         classes=base.classes,
+        buckets=base.buckets,
         costs=tuple(work.costs(relaxations(chosen), base)),
         seconds=seconds,
     )

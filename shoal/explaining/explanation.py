@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.errors import counted
 from shoal.explaining.relaxing import Kind
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
@@ -64,6 +65,8 @@ class Explanation:
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: int = 0
     classes: int = 0
+    buckets: int | None = None
+    """Where values were shuffled within buckets."""
     costs: Sequence[Cost] = ()
     seconds: float = 60.0
     """The time that was permitted for trying."""
@@ -107,6 +110,7 @@ class Explanation:
             "losses": {name: plain(value) for name, value in self.losses.items()},
             "suppressed": self.suppressed,
             "classes": self.classes,
+            **({} if self.buckets is None else {"buckets": self.buckets}),
             "costs": [{name: plain(value) for name, value in vars(cost).items()} for cost in self.costs],
             "best": [cost.words for cost in self.best()[:MOST]],
         }
@@ -124,9 +128,14 @@ class Explanation:
             )  # fmt: skip
         left = f", {self.suppressed:,} of them left out" if self.suppressed else ""
         return (
-            f"{self.rows:,} rows{left}, in {self.classes:,} classes by {self.method}. "
+            f"{counted(self.rows, 'row')}{left}, in {self._parts()} by {self.method}. "
             f"The release costs {self._amount(self.loss)} ({self.measure})."
         )
+
+    def _parts(self) -> str:
+        if self.buckets is None:
+            return counted(self.classes, "class", "classes")
+        return counted(self.buckets, "bucket")
 
     def _method(self) -> str:
         named = self.choice or f"The policy names {self.method}"
@@ -164,7 +173,7 @@ class Explanation:
     def _remedies(self) -> str:
         found = self.best()[:MOST]
         if not found:
-            return "What would help most\n  Nothing that was tried." if self.costs else ""
+            return self._no_remedy() if self.costs else ""
         lines = ["What would help most"]
         for place, cost in enumerate(found, start=1):
             what = f"{printable(cost.what)} published as it is" if cost.kind == "column" else cost.words
@@ -176,6 +185,14 @@ class Explanation:
             )
         )
         return "\n".join(lines)
+
+    def _no_remedy(self) -> str:
+        said = "Nothing that was tried."
+        if not self.feasible:
+            said = (
+                "No single step that was tried gives a release: the reason above says what stands in the way."
+            )
+        return f"What would help most\n{_indented(said)}"
 
     def _listed(self, costs: Sequence[Cost], *, names_only: bool = False) -> list[str]:
         names = [printable(cost.what) if names_only else cost.words for cost in costs]

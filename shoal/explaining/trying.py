@@ -35,6 +35,7 @@ class Tried:
     """Per quasi-identifier, by LM."""
     suppressed: int = 0
     classes: int = 0
+    buckets: int | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -74,6 +75,7 @@ def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_
         losses=per_column("lm", published, table),
         suppressed=published.suppressed,
         classes=published.classes,
+        buckets=published.buckets,
         facts=release.facts,
     )
 

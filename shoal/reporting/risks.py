@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
+from shoal.errors import counted
 from shoal.measures.risk import Risk, assess, population_sizes
 from shoal.population import counted_together
 from shoal.published import Published
@@ -104,7 +105,7 @@ def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVe
 
 def _between(first: int, last: int) -> str:
     if last < 0:
-        return f"{first:,} rows or more"
+        return f"{counted(first, 'row')} or more"
     if first == last:
-        return "1 row" if first == 1 else f"{first:,} rows"
+        return counted(first, "row")
     return f"{first:,} to {last:,} rows"

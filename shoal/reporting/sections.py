@@ -124,7 +124,9 @@ def done(subject: Subject) -> Section:
         ("rows of the original", f"{rows_before:,}"),
         ("rows published", f"{published.rows:,}"),
         ("rows left out", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
-        ("classes of rows that read alike", f"{published.classes:,}"),
+        ("classes of rows that read alike", f"{published.classes:,}")
+        if published.buckets is None
+        else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
     ]
     if record is not None:
         told = record.get("classes"), record.get("suppressed")
@@ -286,10 +288,14 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     if not subject.gate.tells_before:
         yield Words(FEW_LEFT_OUT.format(subject.gate.k))
     if risks.after is None:
+        kind = (
+            "Rows of this release have cells of their own"
+            if subject.published.bucket_of is None
+            else "Columns were shuffled against each other within buckets"
+        )
         yield Words(
-            "Rows of this release have cells of their own, or values were shuffled between rows. The size of a "
-            "class then tells nothing about who can be found, so the linkage attack stands for the risk after: the "
-            "chart counts the rows that could be a person's."
+            f"{kind}. The size of a class then tells nothing about who can be found, so the linkage attack stands for "
+            "the risk after: the chart counts the rows that could be a person's."
         )
     if not risks.before.population_known:
         yield Words(
