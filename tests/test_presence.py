@@ -444,6 +444,30 @@ def test_what_can_be_wrong_with_a_population(tmp_path):
         shoal.anonymize(table, population=people, quasi=["a"], sensitive=["s"], method="mpalm", k=2)
 
 
+@pytest.mark.parametrize(
+    ("line", "method", "shown"),
+    [
+        ("", "mpalm", {"*": 9}),
+        ("", "spalm", {"*": 9}),
+        (";South;*", "mpalm", {"Oslo": 2, "Bern": 2, "South": 5}),
+        (";South;*", "spalm", {"North": 4, "South": 5}),
+    ],
+)
+def test_an_empty_cell_hides_among_its_siblings(tmp_path, line, method, shown):
+    """Half of each city is in the table, and the one person without a city: under the top she would be certain."""
+    lines = ["Oslo;North;*", "Bern;North;*", "Rome;South;*", "Lima;South;*", line]
+    (tmp_path / "city.csv").write_text("\n".join(lines))
+    cities = [entry.split(";")[0] for entry in lines[:4]]
+    asked = {
+        "columns": {"city": {"role": "quasi", "hierarchy": "city.csv"}},
+        "privacy": {"presence": [0.0, 0.6]},
+        "method": {"name": method},
+    }
+    table, people = (pl.DataFrame({"city": [*(cities * many), None]}) for many in (2, 4))
+    result = shoal.anonymize(table, Policy.from_dict(asked, tmp_path), population=people)
+    assert dict(result.table["city"].value_counts().iter_rows()) == shown
+
+
 def test_other_methods_are_held_to_presence_as_well():
     people = pl.DataFrame({"a": [1, 2, 3, 4, 5, 6]})
     table = pl.DataFrame({"a": [1, 2, 5, 6], "s": ["x", "y", "x", "z"]})
