@@ -17,15 +17,16 @@ from shoal.table import Attribute, CodedTable
 _BLOCKS_NAMED = 5
 
 
-def explain(table: CodedTable, requirements: Requirements) -> list[str]:
+def explain(table: CodedTable, requirements: Requirements, *, limits: bool = True) -> list[str]:
     """Return every reason known, in words; an empty list where nothing speaks against the requirements.
 
-    Every reason is a proof, but there need not be one: a search may still fail. O(rows).
+    Every reason is a proof, but there need not be one: a search may still fail. Without `limits`, generalization limits
+    are none: for methods that do not heed them. O(rows).
     """
     suppressible = requirements.suppressible(table.rows)
     reasons = [model.infeasible(table, suppressible) for model in requirements.models]
     found = [reason for reason in reasons if reason is not None]
-    found = found or _blocks(table, requirements, suppressible)
+    found = found or (_blocks(table, requirements, suppressible) if limits else [])
     return found + _possible(table, requirements) if found else []
 
 

@@ -141,10 +141,10 @@ def _make(
     with clock("encode"):
         table = encode_with_population(frame, policy, population)
         requirements = policy.requirements([attribute.name for attribute in table.sensitive])
-    reasons = explain(table, requirements)
+    reasons = explain(table, requirements, limits=method.heeds_limits)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
-    unserved = left_out(table, requirements)
+    unserved = left_out(table, requirements) if method.heeds_limits else ""
     progress("anonymize", 0.2)
     with clock("anonymize"):
         release = method.anonymize(table, requirements, run)

@@ -185,6 +185,47 @@ def test_uneven_values_are_explained():
         shoal.anonymize(PEOPLE.drop("disease"), quasi=["zip", "age"], k=2, method="anatomy")
 
 
+def limited(method, suppression=0.0):
+    return shoal.Policy.from_dict(
+        {
+            "columns": {
+                "city": {
+                    "role": "quasi",
+                    "hierarchy": {"tree": {"North": ["Oslo", "Bern"], "South": ["Rome"]}},
+                    "limit": 1,
+                },
+                "disease": "sensitive",
+            },
+            "privacy": {"l": {"distinct": 2}},
+            "method": method,
+            "utility": {"suppression": suppression},
+        }
+    )
+
+
+def test_limits_part_no_buckets_of_values():
+    """The two people of Rome have one disease, so a bucket of them alone is impossible; others may be in it."""
+    rows = pl.DataFrame(
+        {"city": ["Oslo", "Bern"] * 6 + ["Rome"] * 2, "disease": ["flu", "cold", "gout"] * 4 + ["flu"] * 2}
+    )
+    for suppression in (0.0, 0.3):
+        made = shoal.anonymize(rows, limited({"name": "anatomy"}, suppression))
+        assert made.suppressed == 0
+        assert made.table["city"].sort().equals(rows["city"].sort())
+        assert not any("limits" in note for note in made.notes)
+    other = {"name": "anatomy", "partitioner": "mondrian"}
+    with pytest.raises(InfeasibleError, match="generalization limits"):
+        shoal.anonymize(rows, limited(other))
+    made = shoal.anonymize(rows, limited(other, 0.3))
+    assert made.suppressed == 2
+    assert any("limits leave 1 block without a release" in note for note in made.notes)
+    assert shoal.explain(rows, limited({"name": "anatomy"}), seconds=1e-9).feasible
+    found = shoal.compare(rows, limited({"name": "anatomy"}), methods=["anatomy", "bucketization"])
+    status = {trial.method: trial.status for trial in found.trials}
+    assert status["anatomy"] == "done"
+    assert status["bucketization"] != "done"
+
+
 def test_several_sensitive_columns_stay_together():
     table = PEOPLE.with_columns(doctor=pl.col("disease") + "ist")
     roles = {"quasi": ["zip", "age"], "sensitive": ["disease", "doctor"]}

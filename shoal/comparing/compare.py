@@ -119,8 +119,10 @@ def compare_coded(
     tasks: list[tuple[int, Task]] = []
     for policy in policies:
         names = [attribute.name for attribute in table.sensitive]
-        impossible = " ".join(explain(table, policy.requirements(names)))
+        requirements = policy.requirements(names)
+        reasons = {heeded: " ".join(explain(table, requirements, limits=heeded)) for heeded in (True, False)}
         for planned in portfolio(policy, methods, sets=sets):
+            impossible = reasons[bool(planned.refusal) or _heeds_limits(policy, planned)]
             refusal = planned.refusal or impossible
             task = None if refusal else _task(policy, planned, seed, keep is not None)
             known = folder.known(task, seconds) if folder is not None and task is not None else None
@@ -150,6 +152,10 @@ def compare_coded(
         columns=dict.fromkeys((attribute.name for attribute in table.attributes), "quasi"),
         seconds=time.perf_counter() - start,
     )
+
+
+def _heeds_limits(policy: Policy, planned: Planned) -> bool:
+    return with_method(policy, planned.method, planned.options).build_method().heeds_limits
 
 
 def _task(policy: Policy, planned: Planned, seed: int | None, keep: bool) -> Task:

@@ -54,10 +54,11 @@ def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_
     """
     requirements = policy.requirements([attribute.name for attribute in table.sensitive])
     try:
-        reasons = reasons_against(table, requirements)
+        method = policy.build_method()
+        reasons = reasons_against(table, requirements, limits=method.heeds_limits)
         if reasons:
             raise InfeasibleError("\n".join(reasons))
-        release = policy.build_method().anonymize(table, requirements, run)
+        release = method.anonymize(table, requirements, run)
         published = read_back(table, release, render(table, release))
         failing = [verdict for verdict in verify(published, table, requirements) if not verdict.holds]
     except ShoalError as error:

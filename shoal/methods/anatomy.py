@@ -45,6 +45,11 @@ class Anatomy(Permuting):
     """``values``, as in the paper: buckets of as many rows as l asks for, all with different sensitive values, whoever
     they are; or the method whose classes become buckets."""
 
+    @property
+    def heeds_limits(self) -> bool:
+        """Whether buckets come from a partitioner; the paper's take any rows, for nothing is generalized."""
+        return self.partitioner != OWN
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Make buckets, and part the columns. O(rows log rows) with the buckets of the paper."""
         if not table.sensitive:

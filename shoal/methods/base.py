@@ -30,6 +30,11 @@ class Method(ABC):
     shows_buckets: ClassVar[bool] = False
     """Its releases have a column that numbers buckets, within which values were shuffled."""
 
+    @property
+    def heeds_limits(self) -> bool:
+        """Rows that generalization limits part can share no class or bucket."""
+        return True
+
     @abstractmethod
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Propose a release. The pipeline verifies it afterwards; a method is never trusted.
