@@ -39,7 +39,7 @@ class Membership:
     high: FloatVector
     """Upper end."""
     exact: BoolVector
-    """Chances that were counted (up to rounding, of at most 1e-11) or proven; the others are estimates."""
+    """Chances that were counted (up to errors of at most 1e-10) or proven; the others are estimates."""
     forced_in: BoolVector
     """Everybody of this tuple is certainly in."""
     forced_out: BoolVector
@@ -51,7 +51,7 @@ class Membership:
     people_in: tuple[int, ...] | None
     """Per tuple, the people of it over all sets that fit; ``chance = people_in / (multiplicity x sets)``."""
     states: int
-    """States that the counting kept."""
+    """States that the counting kept, or waves that it visited."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
-from shoal.membership import Bucket, binomials, bits_for, no_fit
+from shoal.membership import Bucket, Part, binomials, bits_for, no_fit, part_of
 
 Words = NDArray[np.uint64]
 BUDGETS = (20_000, 200_000)
@@ -18,6 +18,10 @@ A_DECADE = 0.45
 """Ten times the states decide about this share of the tuples more, at best; a limit out of reach is not tried."""
 AHEAD = 0.05
 """Going by column grows more slowly in the end than the other orders, which are quicker at first."""
+A_WAVE = 6
+"""A wave costs as much as so many states."""
+PROOFS = 0.5
+"""Seconds for proofs that people who are hardly ever in, or out, are certain, or not."""
 INTEGERS = 2_000_000
 """States times primes up to which numbers are kept as integers; beyond, as floats whose rounding is bounded."""
 LARGEST_FLOAT = 1 << 1000
@@ -117,8 +121,8 @@ def counted(
 ) -> Counted | None:
     """Count the ways to meet all counts of one part, and per tuple the people beyond `low` over all ways.
 
-    None where more than `limit` states would be needed, or it looks so after a few. O(states x columns) with compiled
-    hashing.
+    None where more than `limit` states would be needed, or it looks so after a few; then waves are counted where they
+    are fewer. O(states x columns) with compiled hashing.
     """
     problem = _problem(bucket, low, high, part)
     spent = min(BUDGETS[0], limit)
@@ -128,15 +132,38 @@ def counted(
         attempts.append(_Attempt(problem, make(problem), ahead))
         if attempts[-1].finishes(spent):
             return attempts[-1].counted()
-    for budget, kept in ((min(BUDGETS[1], limit), 2), (limit, 1)):
+    for budget, kept in ((min(BUDGETS[1], limit), 2), (limit // 8, 1), (limit, 1)):
         attempts = sorted(attempts, key=lambda attempt: -attempt.reached)[:kept]
-        if budget <= spent or attempts[0].reached + A_DECADE * math.log10(limit / spent) < 1.0:
+        if spent == BUDGETS[1]:
+            found = _waved(problem, part_of(bucket, low, high, part), limit)
+            if found is not None:
+                return found
+        if limit <= spent or attempts[0].reached + A_DECADE * math.log10(limit / spent) < 1.0:
             return None
+        if budget <= spent:
+            continue
         for attempt in attempts:
             if attempt.finishes(budget):
                 return attempt.counted()
         spent = budget
     return None
+
+
+def _waved(problem: _Problem, part: Part, limit: int) -> Counted | None:
+    """Count by waves, which tell all chances but not whether a tiny one is none; that is proven otherwise."""
+    from shoal.membership_certain import Certain
+    from shoal.membership_waves import waved
+
+    found = waved(problem.columns, problem.wanted, problem.weights, limit // A_WAVE)
+    if found is None:
+        return None
+    sure = Certain(part, found.some, found.less, PROOFS)
+    if sure.waiting(False).any() or sure.waiting(True).any():
+        sure.by_searching(np.random.default_rng(0))
+        sure.by_programming()
+        if sure.unknown.any():
+            return None
+    return Counted(None, None, found.share, sure.proven_out, sure.proven_in, found.points)
 
 
 class _Attempt:

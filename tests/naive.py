@@ -1523,28 +1523,7 @@ def parted(codes, items, k, best, losses):
     return best, found
 
 
-def parted_in_three(codes, items, k, best, losses):
-    final = None
-    for seed in range(len(items)):
-        if items[seed] in items[:seed]:
-            continue
-        inside = [seed]
-        while len(inside) < k:
-            outside = [i for i in range(len(items)) if i not in inside]
-            inside.append(
-                min(outside, key=lambda i: (rows_loss(codes, [items[x] for x in [*inside, i]], losses), i))
-            )
-        own = k * rows_loss(codes, [items[i] for i in inside], losses)
-        rest = [i for i in range(len(items)) if i not in inside]
-        cost, side = parted(codes, [items[i] for i in rest], k, best - own, losses)
-        if side is not None:
-            best, final = cost + own, [2] * len(items)
-            for at, i in enumerate(rest):
-                final[i] = int(at in side)
-    return best, final
-
-
-def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shape, table, wide, begin, end):
+def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table, wide, begin, end):
     members, losses, gained = linked_rows(clusters), (shape, table), 0.0
     changed, seen, clock = clusters.changed, clusters.seen, clusters.clock
 
@@ -1557,31 +1536,22 @@ def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shap
         around = [near[row_item[row], n] for row in members[a] for n in range(near.shape[1])]
         choices = dict.fromkeys(int(clusters.cluster_of[item]) for item in around if item >= 0)
         choices = [b for b in choices if b != a and members[b]]
-        if joined == 2:
-            choices = [b for b in choices if changed[a] > seen[a] or changed[b] > seen[a]]
+        choices = [b for b in choices if changed[a] > seen[a] or changed[b] > seen[a]]
         unions = [rows_loss(codes, row_item[members[a] + members[b]], losses) for b in choices]
         ranked = sorted((union, at) for at, union in enumerate(unions) if union < np.inf)[:partners]
-        choices = [choices[at] for _, at in ranked]
-        before, seen[a] = seen[a], clock[0]
-        groups = [(a, b) for b in choices]
-        if joined == 3:
-            groups = [(a, choices[y], choices[x]) for y in range(len(choices)) for x in range(y)]
-        for group in groups:
-            rows = [row for c in group for row in members[c]]
-            if len(rows) > most_rows or all(changed[c] <= before for c in group):
+        seen[a] = clock[0]
+        for b in [choices[at] for _, at in ranked]:
+            rows = members[a] + members[b]
+            if len(rows) > most_rows:
                 continue
-            now, items = sum(cost(members[c]) for c in group), row_item[rows].tolist()
-            if joined == 2:
-                best, side = parted(codes, items, k, now - 1e-9, losses)
-                final = None if side is None else [int(i in side) for i in range(len(rows))]
-            else:
-                best, final = parted_in_three(codes, items, k, now - 1e-9, losses)
-            if final is None:
+            now = cost(members[a]) + cost(members[b])
+            best, side = parted(codes, row_item[rows].tolist(), k, now - 1e-9, losses)
+            if side is None:
                 continue
             gained += now - best
             clock[0] += 1
-            for g, c in enumerate(group):
-                members[c] = [row for row, part in zip(rows, final, strict=True) if part == g]
+            for c, part in ((a, False), (b, True)):
+                members[c] = [row for i, row in enumerate(rows) if (i in side) == part]
                 for row in reversed(members[c]):
                     clusters.cluster_of[row_item[row]] = c
                 changed[c] = clock[0]
@@ -2244,3 +2214,50 @@ def found(
         size[clusters], loss[clusters] = k, now
         clusters += 1
     return clusters
+
+
+def sum_waves(
+    coefficients, axis_start, source, target, choices, rest, after, points, power, turn, wanted, cut, limit
+):
+    """The sum over the whole grid, and its derivatives by the coefficients of the factors, as complex numbers."""
+    axis_of = [d for d in range(len(points) + 1) for _ in range(axis_start[d], axis_start[d + 1])]
+    factors = []
+    for i in range(len(source)):
+        if source[i] >= 0:
+            chain = [i]
+            while after[chain[-1]] >= 0:
+                chain.append(int(after[chain[-1]]))
+            shape = tuple(int(choices[j]) for j in chain)
+            size = int(np.prod(shape))
+            factors.append((source[i], [axis_of[j] for j in chain], shape, size))
+
+    def whole(tensors):
+        total = 0j
+        for ks in itertools.product(*(range(p) for p in points)):
+            polynomial = np.ones(1, complex)
+            for (_, axes, shape, _), tensor in zip(factors, tensors, strict=True):
+                own = np.zeros(wanted + 1 + max(shape), complex)
+                for place in itertools.product(*(range(s) for s in shape)):
+                    term, at = complex(tensor[place]), 0
+                    for d, m in zip(axes, place, strict=True):
+                        if d < len(points):
+                            term *= complex(power[d, 0, m, ks[d]], power[d, 1, m, ks[d]])
+                        else:
+                            at = m
+                    own[at] += term
+                polynomial = np.convolve(polynomial, own)
+            for d, k in enumerate(ks):
+                polynomial = polynomial * complex(turn[d, 0, k], turn[d, 1, k])
+            total += polynomial[wanted] if wanted < len(polynomial) else 0.0
+        return total
+
+    tensors = [
+        np.asarray(coefficients[start : start + size]).reshape(shape) for start, _, shape, size in factors
+    ]
+    slope = np.zeros(len(coefficients))
+    for f, (start, _, shape, size) in enumerate(factors):
+        for c in range(size):
+            unit = np.zeros(size)
+            unit[c] = 1.0
+            slope[start + c] = whole([*tensors[:f], unit.reshape(shape), *tensors[f + 1 :]]).real
+    return whole(tensors).real, slope

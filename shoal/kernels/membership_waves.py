@@ -1,0 +1,278 @@
+"""Counting the groups of people that fit a bucket, by characteristic functions (see shoal/membership_waves.py).
+
+Complex numbers are kept as rows of real and of imaginary parts, and waves of one axis side by side: so loops over waves
+become vector instructions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SMALLEST = 1e-150
+"""Bounds on factors are not taken to be lower, so that they can be divided out again."""
+ANY_ORDER = {"reassoc", "contract"}
+"""Sums may be added up in any order; bounds on rounding hold for all of them."""
+
+
+@njit(cache=True, nogil=True)
+def _put_in(value, bound, source, stride, target, choices, rest, points, power, axis):
+    """Put all waves of its first axis into a factor: ``[choices, rest]``, `stride` apart, becomes ``[rest, points]``.
+
+    ``bound[0]`` has a bound on the factor at its first place, one for each wave, ``bound[1]`` what part of the bound
+    before that is.
+    """
+    old = bound[0, source]
+    for k in range(points):
+        bound[0, target + k] = 0.0
+    for r in range(rest):
+        at = target + r * points
+        x = value[0, source + r * stride]
+        y = value[1, source + r * stride]
+        for k in range(points):
+            value[0, at + k] = x
+            value[1, at + k] = y
+        for m in range(1, choices):
+            x = value[0, source + (m * rest + r) * stride]
+            y = value[1, source + (m * rest + r) * stride]
+            for k in range(points):
+                value[0, at + k] += x * power[axis, 0, m, k] - y * power[axis, 1, m, k]
+                value[1, at + k] += x * power[axis, 1, m, k] + y * power[axis, 0, m, k]
+        for k in range(points):
+            bound[0, target + k] += np.sqrt(value[0, at + k] ** 2 + value[1, at + k] ** 2)
+    for k in range(target, target + points):
+        bound[0, k] = min(max(bound[0, k], SMALLEST), old)
+        bound[1, k] = bound[0, k] / old
+
+
+@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+def _take_back(slope, source, stride, target, choices, rest, points, power, axis):
+    """Add derivatives by what a factor is after waves were put in to those by what it was, and clear the former."""
+    for r in range(rest):
+        at = target + r * points
+        for m in range(choices):
+            x = 0.0
+            y = 0.0
+            for k in range(points):
+                x += slope[0, at + k] * power[axis, 0, m, k] - slope[1, at + k] * power[axis, 1, m, k]
+                y += slope[0, at + k] * power[axis, 1, m, k] + slope[1, at + k] * power[axis, 0, m, k]
+            slope[0, source + (m * rest + r) * stride] += x
+            slope[1, source + (m * rest + r) * stride] += y
+        for k in range(points):
+            slope[0, at + k] = 0.0
+            slope[1, at + k] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _last_axis(value, slope, first, source, stride, choices, wanted, product, forward, backward, least, most):
+    """Return the coefficient of power `wanted` of a product of polynomials, and add its derivatives by theirs, times
+    `product`."""
+    count = len(source) - first
+    for i in range(count + 1):
+        for j in range(wanted + 1):
+            forward[i, j] = 0.0
+            backward[i, j] = 0.0
+    forward[0, 0] = 1.0
+    for i in range(count):
+        for m in range(choices[first + i]):
+            place = source[first + i] + m * stride[first + i]
+            here = complex(value[0, place], value[1, place])
+            for j in range(least[i], min(most[i], wanted - m) + 1):
+                forward[i + 1, j + m] += forward[i, j] * here
+    backward[count, wanted] = product
+    for i in range(count - 1, -1, -1):
+        for m in range(choices[first + i]):
+            place = source[first + i] + m * stride[first + i]
+            here = complex(value[0, place], value[1, place])
+            change = 0j
+            for j in range(least[i], min(most[i], wanted - m) + 1):
+                further = backward[i + 1, j + m]
+                change += forward[i, j] * further
+                backward[i, j] += here * further
+            slope[0, place] += change.real
+            slope[1, place] += change.imag
+    return forward[count, wanted]
+
+
+@njit(cache=True, nogil=True)
+def _look_ahead(value, bound, begin, end, target, after, turn, points, axis, high, low, whole, before):
+    """Bound, for each wave of an axis, what it stands for, and multiply the factors that have no axis after it.
+
+    ``before[:, i]`` is the product before that of entry i.
+    """
+    for k in range(points):
+        # Waves k and -k of the first axis are conjugate.
+        many = 2.0 if axis == 0 and k > 0 and 2 * k != points else 1.0
+        high[axis, k] *= many
+        whole[axis, 0, k] = turn[axis, 0, k] * many
+        whole[axis, 1, k] = turn[axis, 1, k] * many
+    for i in range(begin, end):
+        at = target[i]
+        for k in range(points):
+            high[axis, k] *= bound[1, at + k]
+            low[axis, k] = min(low[axis, k], bound[0, at + k])
+        if after[i] < 0:
+            for k in range(points):
+                x = whole[axis, 0, k]
+                y = whole[axis, 1, k]
+                before[0, i, k] = x
+                before[1, i, k] = y
+                whole[axis, 0, k] = x * value[0, at + k] - y * value[1, at + k]
+                whole[axis, 1, k] = x * value[1, at + k] + y * value[0, at + k]
+
+
+@njit(cache=True, nogil=True)
+def _settle(value, slope, begin, end, target, after, count, axis, product, whole, before, below):
+    """Return the sum over the waves of an axis, and add what it depends on: `below` are the sums of what comes after
+    each wave, and are used up."""
+    total = 0j
+    for k in range(count):
+        total += complex(whole[axis, 0, k], whole[axis, 1, k]) * complex(below[axis, 0, k], below[axis, 1, k])
+        behind = product * complex(below[axis, 0, k], below[axis, 1, k])
+        below[axis, 0, k] = behind.real
+        below[axis, 1, k] = behind.imag
+    for i in range(end - 1, begin - 1, -1):
+        if after[i] < 0:
+            at = target[i]
+            for k in range(count):
+                x = below[axis, 0, k]
+                y = below[axis, 1, k]
+                slope[0, at + k] += before[0, i, k] * x - before[1, i, k] * y
+                slope[1, at + k] += before[0, i, k] * y + before[1, i, k] * x
+                below[axis, 0, k] = x * value[0, at + k] - y * value[1, at + k]
+                below[axis, 1, k] = x * value[1, at + k] + y * value[0, at + k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def sum_waves(
+    coefficients, axis_start, source, target, choices, rest, after, points, power, turn, wanted, cut, limit
+):
+    """Sum a product of trigonometric polynomials over a grid of angles, and how the sum depends on each coefficient.
+
+    All axes but the last are angles; of the last the coefficient of power `wanted` is taken. `coefficients` holds those
+    of each factor, its first axis slowest, and room to put waves in. Entries ``axis_start[d]`` to ``axis_start[d + 1]``
+    are the factors that have axis d, with powers 0 to ``choices - 1`` of it and `rest` coefficients for each; ``after``
+    is the entry of the factor's next axis, or -1. A factor's first entry finds its coefficients at `source`, others
+    (-1) where the entry before has put them; `target` is where ``rest x points[d]`` numbers can be put.
+    ``power[d, :, m, k]`` is the m-th power of wave k of axis d, real and imaginary part, and ``turn[d, :, k]`` stands
+    before it. Waves k and -k of the first axis are conjugate, so one of them is visited. The coefficients of a factor
+    add up to 1 at most, in absolute values.
+
+    Parts of the grid whose sum, without any one factor, is surely below `cut` are left out. Return the sum and its
+    derivative by each coefficient (real parts), how much may have been left out of the sum, and out of one without any
+    one factor, the sum of absolute values (bounds on them) of the latter, and the points visited; -1 if these were more
+    than `limit`. O(points x factors of the last two axes).
+    """
+    waves = len(points)
+    first = axis_start[waves]
+    value = np.zeros((2, len(coefficients)))
+    value[0] = coefficients
+    slope = np.zeros((2, len(coefficients)))
+    bound = np.ones((2, len(coefficients)))
+    here = source.copy()
+    stride = np.ones(len(source), np.int64)
+    axis_of = np.empty(len(source), np.int64)
+    for d in range(waves + 1):
+        axis_of[axis_start[d] : axis_start[d + 1]] = d
+    inner = np.ones(waves + 1)
+    for d in range(waves - 2, -1, -1):
+        inner[d] = inner[d + 1] * points[d + 1]
+    widest = turn.shape[2]
+    # By axis, and by wave of it: bounds, products, and sums of what comes after.
+    high, low = np.ones((waves + 1, widest)), np.ones((waves + 1, widest))
+    whole, below = np.ones((waves + 1, 2, widest)), np.zeros((waves + 1, 2, widest))
+    before = np.ones((2, len(source), widest))
+    product = np.ones(waves + 1, np.complex128)
+    at = np.zeros(waves + 1, np.int64)
+    ends = len(source) - first
+    forward = np.zeros((ends + 1, wanted + 1), np.complex128)
+    backward = np.zeros((ends + 1, wanted + 1), np.complex128)
+    least, most = np.zeros(ends + 1, np.int64), np.zeros(ends + 1, np.int64)
+    left = wanted
+    for i in range(ends):
+        most[i + 1] = min(most[i] + choices[first + i] - 1, wanted)
+        left -= choices[first + i] - 1
+    for i in range(ends):
+        least[i] = max(left, 0)
+        left += choices[first + i] - 1
+    dropped, dropped_without, spread, visited = 0.0, 0.0, 0.0, 0
+    # The axis whose waves are gone through; -1 before and after all.
+    depth = -1
+    total = 0j
+    down = True
+    while True:
+        if down:
+            # Everything before the next axis is set: put its waves in.
+            if depth >= 0:
+                k = at[depth]
+                product[depth + 1] = product[depth] * complex(whole[depth, 0, k], whole[depth, 1, k])
+                for i in range(axis_start[depth], axis_start[depth + 1]):
+                    if after[i] >= 0:
+                        here[after[i]] = target[i] + k
+                        stride[after[i]] = points[depth]
+            begin = 0 if depth < 0 else axis_start[depth]
+            for i in range(begin, len(source) if depth < 0 else axis_start[depth + 1]):
+                j = i if depth < 0 else after[i]
+                if j >= 0 and here[j] >= 0 and j < first:
+                    d = axis_of[j]
+                    _put_in(
+                        value, bound, here[j], stride[j], target[j], choices[j], rest[j], points[d], power, d
+                    )
+            depth += 1
+            if depth < waves:
+                for k in range(points[depth]):
+                    high[depth, k] = high[depth - 1, at[depth - 1]] if depth > 0 else 1.0
+                    low[depth, k] = low[depth - 1, at[depth - 1]] if depth > 0 else 1.0
+                    below[depth, 0, k] = 0.0
+                    below[depth, 1, k] = 0.0
+                _look_ahead(
+                    value, bound, axis_start[depth], axis_start[depth + 1], target, after, turn,
+                    points[depth], depth, high, low, whole, before,
+                )  # fmt: skip
+                at[depth] = -1
+                down = False
+            else:
+                visited += 1
+                if visited > limit:
+                    return 0.0, slope[0], dropped, dropped_without, spread, -1
+                if waves > 0:
+                    spread += high[depth - 1, at[depth - 1]] / low[depth - 1, at[depth - 1]]
+                total = _last_axis(
+                    value, slope, first, here, stride, choices, wanted, product[depth],
+                    forward, backward, least, most,
+                )  # fmt: skip
+                depth -= 1
+                down = False
+                if depth < 0:
+                    return total.real, slope[0], dropped, dropped_without, spread + 1.0, visited
+                below[depth, 0, at[depth]] = total.real
+                below[depth, 1, at[depth]] = total.imag
+            continue
+        count = points[0] // 2 + 1 if depth == 0 else points[depth]
+        at[depth] += 1
+        while at[depth] < count:
+            bounded = high[depth, at[depth]] * inner[depth]
+            if bounded >= cut * low[depth, at[depth]]:
+                down = True
+                break
+            dropped += bounded
+            dropped_without += bounded / low[depth, at[depth]]
+            at[depth] += 1
+        if down:
+            continue
+        total = _settle(
+            value, slope, axis_start[depth], axis_start[depth + 1], target, after, count, depth,
+            product[depth], whole, before, below,
+        )  # fmt: skip
+        depth -= 1
+        begin = 0 if depth < 0 else axis_start[depth]
+        for i in range(begin, len(source) if depth < 0 else axis_start[depth + 1]):
+            j = i if depth < 0 else after[i]
+            if j >= 0 and j < first and (depth >= 0 or source[j] >= 0):
+                d = axis_of[j]
+                _take_back(slope, here[j], stride[j], target[j], choices[j], rest[j], points[d], power, d)
+        if depth < 0:
+            return total.real, slope[0], dropped, dropped_without, spread, visited
+        below[depth, 0, at[depth]] = total.real
+        below[depth, 1, at[depth]] = total.imag
