@@ -118,6 +118,7 @@ class _Search:
 
     def __init__(self, part: Part, random: np.random.Generator) -> None:
         self.part, self.random = part, random
+        self.last: LongVector | None = None
         tuples, columns = part.counts_of.shape
         counts = part.counts_of.ravel()
         self.member = (np.argsort(counts, kind="stable") // columns).astype(np.int32)
@@ -137,7 +138,11 @@ class _Search:
         part = replace(self.part, least=least, most=most)
         if not int(least.sum()) <= part.size <= int(most.sum()):
             return None
-        inside = any_set(part, self.random)
+        if self.last is None:
+            # The first witness is the hardest to find, and the others begin with it.
+            inside, steps = any_set(part, self.random), max(steps, EFFORTS[-1])
+        else:
+            inside = self._changed(self.last, t, outward)
         taken = seek_set(
             part.counts_of,
             self.column_of,
@@ -150,7 +155,23 @@ class _Search:
             np.full(len(part.wanted), WEIGHT),
             self.random.random((steps, 4)),
         )
-        return inside if taken >= 0 else None
+        if taken < 0:
+            return None
+        self.last = inside
+        return inside.copy()
+
+    def _changed(self, inside: LongVector, t: int, outward: bool) -> LongVector:
+        """Return a set with somebody of a tuple in (or out), in exchange for anybody else."""
+        changed, one = inside.copy(), -1 if outward else 1
+        if changed[t] == (self.part.people[t] if outward else 0):
+            room = changed < self.part.most if outward else changed > self.part.least
+            room[t] = False
+            others = np.flatnonzero(room)
+            if not len(others):
+                return changed
+            changed[t] += one
+            changed[self.random.choice(others)] -= one
+        return changed
 
 
 class _Program:
