@@ -167,23 +167,30 @@ def sum_waves(
     waves = len(points)
     first = axis_start[waves]
     value = np.zeros((2, len(coefficients)))
-    value[0] = coefficients
     slope = np.zeros((2, len(coefficients)))
-    bound = np.ones((2, len(coefficients)))
+    bound = np.zeros((2, len(coefficients)))
+    for i in range(len(coefficients)):
+        value[0, i] = coefficients[i]
+        bound[0, i] = 1.0
     here = source.copy()
-    stride = np.ones(len(source), np.int64)
-    axis_of = np.empty(len(source), np.int64)
+    stride = np.zeros(len(source), np.int64)
+    axis_of = np.zeros(len(source), np.int64)
     for d in range(waves + 1):
-        axis_of[axis_start[d] : axis_start[d + 1]] = d
-    inner = np.ones(waves + 1)
+        for i in range(axis_start[d], axis_start[d + 1]):
+            axis_of[i] = d
+            stride[i] = 1
+    # Points of the grid that each wave of an axis stands for.
+    inner = np.zeros(waves + 1)
+    inner[max(waves - 1, 0)] = 1.0
     for d in range(waves - 2, -1, -1):
         inner[d] = inner[d + 1] * points[d + 1]
     widest = turn.shape[2]
     # By axis, and by wave of it: bounds, products, and sums of what comes after.
-    high, low = np.ones((waves + 1, widest)), np.ones((waves + 1, widest))
-    whole, below = np.ones((waves + 1, 2, widest)), np.zeros((waves + 1, 2, widest))
-    before = np.ones((2, len(source), widest))
-    product = np.ones(waves + 1, np.complex128)
+    high, low = np.zeros((waves + 1, widest)), np.zeros((waves + 1, widest))
+    whole, below = np.zeros((waves + 1, 2, widest)), np.zeros((waves + 1, 2, widest))
+    before = np.zeros((2, len(source), widest))
+    product = np.zeros(waves + 1, np.complex128)
+    product[0] = 1.0
     at = np.zeros(waves + 1, np.int64)
     ends = len(source) - first
     forward = np.zeros((ends + 1, wanted + 1), np.complex128)
@@ -199,7 +206,7 @@ def sum_waves(
     dropped, dropped_without, spread, visited = 0.0, 0.0, 0.0, 0
     # The axis whose waves are gone through; -1 before and after all.
     depth = -1
-    total = 0j
+    total = product[0]
     down = True
     while True:
         if down:
