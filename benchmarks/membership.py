@@ -84,7 +84,7 @@ def buckets():
     table, random = adult(), np.random.default_rng(0)
     for limit in (MOST_STATES, 0):  # Compiles.
         membership(*question(table.codes[:30], np.arange(15)), limit=limit, random=random, seconds=0.1)
-    membership(*question(np.random.default_rng(0).integers(0, (12, 4, 4), (200, 3)), np.arange(100)))
+    membership(*question(np.random.default_rng(0).integers(0, (14, 3, 3), (140, 3)), np.arange(70)))
     for label, people, private, columns, limit, target in CASES:
         places = boxes(table, people)
         taken, exact, decided = [], [], 0
