@@ -20,7 +20,8 @@ from shoal.methods import METHODS, agglomerative, clusters
 from shoal.methods.agglomerative import DISTANCES, Agglomerative
 from shoal.methods.clusters import collapse
 from shoal.methods.finishing import boxes, numbered, total_loss
-from shoal.methods.improvement import _linked, improved
+from shoal.methods.improvement import improved, rebuilt
+from shoal.methods.local_moves import _linked
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.requirements import Requirements
@@ -128,6 +129,24 @@ def test_improvement_only_improves(data, table):
     assert total_loss(items, after) == pytest.approx(loss_of(table, after, measure), abs=table.rows * 1e-5)
 
 
+@settings(max_examples=100)
+@given(st.data(), tables(rows=st.integers(2, 40), columns=st.integers(1, 4)))
+def test_rebuilding_only_improves(data, table):
+    """From any clusters, however bad; rows that are in none stay so, and so do all others."""
+    k = data.draw(st.integers(1, 4))
+    items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
+    start = np.array(data.draw(st.permutations(range(table.rows)))) % max(table.rows // k, 1)
+    if data.draw(st.booleans()):
+        start[start == 0] = -1
+    if table.rows < k or not (start >= 0).any():
+        return
+    start = start.astype(np.int32)
+    after = rebuilt(items, start, k, np.inf, RUN)
+    np.testing.assert_array_equal(after < 0, start < 0)
+    assert np.bincount(after[after >= 0]).min() >= k
+    assert total_loss(items, after) <= total_loss(items, start) + 1e-9
+
+
 @settings(max_examples=50)
 @given(st.data(), tables(rows=st.integers(4, 15), columns=st.integers(1, 3)))
 def test_moves_are_those_of_their_twins(data, table):
@@ -141,7 +160,7 @@ def test_moves_are_those_of_their_twins(data, table):
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
     near, _ = improving.nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, 6)
-    for step, options in (("dissolve", ()), ("repart", (2, 6 * k, 5)), ("repart", (3, 9 * k, 5))):
+    for step, options in (("dissolve", ()), ("repart", (6 * k, 5))):
         answers = []
         for module in (improving, naive):
             linked = _linked(items, numbers, count, row_item, len(codes))

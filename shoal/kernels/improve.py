@@ -13,7 +13,7 @@ from numba import njit
 GRAIN = 2.0**-20
 LEAST_GAIN = 1e-9
 """Smaller gains are rounding."""
-SEEDS = 24
+SEEDS = 12
 """Of so many rows and more, only some are tried as the beginning of a part."""
 CANDIDATES = 256
 """Neighbours among which the rows of a cluster choose where to go."""
@@ -283,44 +283,9 @@ def _part(codes, items, count, k, best, shape, table, wide, chosen, side, box, r
 
 
 @njit(cache=True, nogil=True)
-def _part_in_three(codes, items, count, k, best, shape, table, wide, desk, boxes, final):
-    """Look for a way to part rows in three that costs less than `best`: a part of k rows grows from each seed, and
-    the rest is parted in two. Writes the parts to `final` and returns their cost, or `best` as it was.
-    """
-    first, chosen, side, at, rest = desk[0], desk[1], desk[2], desk[3], desk[4]
-    for seed in range(0, count, 1 + count // SEEDS):
-        if not _begin(codes, items, seed, count, first, boxes[0]):
-            continue
-        inside, loss = 1, 0.0
-        while inside < k:
-            add, add_loss = _cheapest(codes, items, first, count, boxes[0], loss, shape, table, wide)
-            if add < 0 or k * add_loss >= best:
-                break
-            first[add] = 1
-            inside += 1
-            loss = add_loss
-            _add(codes, items[add], boxes[0])
-        if inside < k or k * loss >= best:
-            continue
-        left = 0
-        for i in range(count):
-            if not first[i]:
-                at[left], rest[left] = i, items[i]
-                left += 1
-        limit = best - k * loss
-        cost = _part(codes, rest, left, k, limit, shape, table, wide, chosen, side, boxes[1], boxes[2])
-        if cost < limit:
-            best = cost + k * loss
-            final[:count] = 2
-            for i in range(left):
-                final[at[i]] = side[i]
-    return best
-
-
-@njit(cache=True, nogil=True)
-def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shape, table, wide, begin, end):
-    """Join each of the clusters ``begin..end`` with one neighbour (or two, if `joined` is 3) and part them anew, where
-    that costs less; return what was gained. At most `most_rows` rows are joined.
+def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table, wide, begin, end):
+    """Join each of the clusters ``begin..end`` with one neighbour and part them anew, where that costs less; return
+    what was gained. At most `most_rows` rows are joined.
 
     Neighbours are the `partners` clusters with rows near to its own with which its union loses least. Those are
     passed over that have not changed since the last look.
@@ -329,13 +294,12 @@ def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shap
     width = len(shape)
     rows = np.empty(most_rows, np.int64)
     items = np.empty(most_rows, np.int64)
-    final = np.empty(most_rows, np.int64)
-    desk = np.empty((5, most_rows), np.int64)
-    boxes = np.empty((3, 2 * width), np.int64)
+    chosen = np.empty(most_rows, np.int64)
+    side = np.empty(most_rows, np.int64)
+    boxes = np.empty((2, 2 * width), np.int64)
     candidates = np.empty(partners, np.int64)
     unions = np.empty(partners, np.float64)
     marked = np.full(len(size), -1, np.int64)
-    group = np.empty(3, np.int64)
     gained = 0.0
     for a in range(begin, end):
         if size[a] == 0 or size[a] > most_rows - k:
@@ -350,7 +314,7 @@ def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shap
                 if marked[b] == a or size[b] == 0:
                     continue
                 marked[b] = a
-                if joined == 2 and changed[a] <= seen[a] and changed[b] <= seen[a]:
+                if changed[a] <= seen[a] and changed[b] <= seen[a]:
                     continue
                 total = 0.0
                 for j in range(width):
@@ -365,55 +329,42 @@ def repart(codes, row_item, near, clusters, k, joined, most_rows, partners, shap
                     at -= 1
                 candidates[at], unions[at] = b, total
             row = next_row[row]
-        before = seen[a]
         seen[a] = clock[0]
         for y in range(found):
-            for x in range(y if joined == 3 else 1):
-                group[0], group[1], group[2] = a, candidates[y], candidates[x]
-                count, now, fresh = 0, 0.0, False
-                for g in range(joined):
-                    count += size[group[g]]
-                    now += size[group[g]] * loss[group[g]]
-                    fresh = fresh or changed[group[g]] > before
-                if count > most_rows or not fresh:
-                    continue
-                count = 0
-                for g in range(joined):
-                    count = _gather(head, next_row, row_item, group[g], rows, items, count)
-                if joined == 2:
-                    best = _part(
-                        codes,
-                        items,
-                        count,
-                        k,
-                        now - LEAST_GAIN,
-                        shape,
-                        table,
-                        wide,
-                        desk[0],
-                        final,
-                        boxes[0],
-                        boxes[1],
-                    )
-                else:
-                    best = _part_in_three(
-                        codes, items, count, k, now - LEAST_GAIN, shape, table, wide, desk, boxes, final
-                    )
-                if best >= now - LEAST_GAIN:
-                    continue
-                gained += now - best
-                clock[0] += 1
-                for g in range(joined):
-                    own = group[g]
-                    head[own], size[own], changed[own] = -1, 0, clock[0]
-                    for i in range(count - 1, -1, -1):
-                        if final[i] == g:
-                            next_row[rows[i]] = head[own]
-                            head[own] = rows[i]
-                            size[own] += 1
-                            cluster_of[items[i]] = own
-                    loss[own] = _cover(codes, items, final, g, count, shape, table, wide, boxes[0])
-                    box[own] = boxes[0]
+            b = candidates[y]
+            now = size[a] * loss[a] + size[b] * loss[b]
+            if size[a] + size[b] > most_rows:
+                continue
+            count = _gather(head, next_row, row_item, a, rows, items, 0)
+            count = _gather(head, next_row, row_item, b, rows, items, count)
+            best = _part(
+                codes,
+                items,
+                count,
+                k,
+                now - LEAST_GAIN,
+                shape,
+                table,
+                wide,
+                chosen,
+                side,
+                boxes[0],
+                boxes[1],
+            )
+            if best >= now - LEAST_GAIN:
+                continue
+            gained += now - best
+            clock[0] += 1
+            for own, part in ((a, 0), (b, 1)):
+                head[own], size[own], changed[own] = -1, 0, clock[0]
+                for i in range(count - 1, -1, -1):
+                    if side[i] == part:
+                        next_row[rows[i]] = head[own]
+                        head[own] = rows[i]
+                        size[own] += 1
+                        cluster_of[items[i]] = own
+                loss[own] = _cover(codes, items, side, part, count, shape, table, wide, boxes[0])
+                box[own] = boxes[0]
     return gained
 
 

@@ -53,6 +53,11 @@ class Items:
         """Rows of each item."""
         return self.count
 
+    def of(self, rows: LongVector) -> Items:
+        """Return the items of some rows; these are numbered by their places in `rows`. O(rows log rows)."""
+        used, item_of, count = np.unique(self.item_of[rows], return_inverse=True, return_counts=True)
+        return Items(np.ascontiguousarray(self.codes[used]), item_of.astype(np.int32), count, self.losses)
+
 
 def chosen_measure(name: str) -> CellMeasure:
     """Return the measure by which clusters are judged: the wanted one, or LM where that judges no cells."""

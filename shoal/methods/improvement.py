@@ -1,143 +1,140 @@
-"""Improvement of finished clusters of k rows each, until nothing improves or the time is up."""
+"""Improvement of finished clusters: rows are moved, and the rows of neighbouring clusters are clustered anew."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
-from shoal.arrays import IntVector
+from shoal.arrays import IntVector, LongVector
+from shoal.methods.agglomerative import cluster
 from shoal.methods.clusters import Items
-from shoal.methods.finishing import boxes, numbered
+from shoal.methods.finishing import boxes, numbered, total_loss
+from shoal.methods.local_moves import moved
 from shoal.run import Run
 
-NEIGHBOURS = 40
-"""Items around each item whose clusters are candidates."""
-PARTNERS = 20
-"""Clusters around each cluster that it is joined with and parted from again."""
-IN_THREES = 5
-"""Clusters around each cluster of which two at a time are joined with it."""
-MOST_IN_THREES = 12
-"""The largest k with which clusters are joined in threes."""
-PIECE = 250
-"""Clusters between two looks at the clock and at interrupts."""
-FOUNDINGS = 3
-"""How often clusters are founded at most; few are after that."""
-SEEDS = 2000
-"""Items around which clusters may be founded between two looks at interrupts."""
-WORTH = 2e-5
-"""A round that improves the loss by a smaller share is the last of its kind."""
+NEIGHBOURHOOD = 6
+"""Clusters that are rebuilt together. More take longer and gain more, fewer have little choice."""
+WAYS = ("logarithm", "difference")
+"""Distances by which neighbourhoods are clustered anew, in turn: others than the default, which made most of them."""
+LEAST_GAIN = 1e-6
+"""Smaller gains are rounding."""
 
 
 def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows.
 
-    Four moves, each made only where the sum of losses falls: rows of a cluster, or all of them, go to
-    neighbours; two clusters are joined and parted anew; rows that clusters can spare found new ones; three clusters
-    are joined and parted. Every visit of a cluster costs O(partners x k^3 x columns) at most, with the rows from
-    which a part is grown capped.
+    Rows are moved until no move helps; then the clusters around each cluster are rebuilt; then rows are moved again.
     """
-    from shoal.kernels.agglomerative import plant
-    from shoal.kernels.improve import nearest_items
-
     stop = time.perf_counter() + seconds if seconds > 0 else np.inf
+    better = moved(items, cluster_of, k, stop, run)
+    better = rebuilt(items, better, k, stop, run)
+    return moved(items, better, k, stop, run)
+
+
+def rebuilt(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
+    """Return clusters that lose less, or as much; each still has at least k rows. `stop` is a time of the clock.
+
+    The rows of every cluster and of those with which its union loses least are clustered anew, as if there were no
+    others, and moved; what comes out takes their place if it loses less. O(clusters) clusterings of some hundred
+    rows, and O(clusters^2 x columns) for the neighbours.
+    """
     numbers, count = numbered(cluster_of)
     if count < 2:
         return numbers
-    losses = items.losses
-    order, tree = plant(items.codes, *losses.arrays, 16)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    codes = np.ascontiguousarray(items.codes[order])
-    row_item = place[items.item_of]
-    many = min(NEIGHBOURS, max(len(codes) - 1, 1))
-    near, _ = nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, many)
-    around = codes, row_item, near
-    numbers = _swept(items, numbers, around, k, False, stop, run)
-    for _ in range(FOUNDINGS):
-        founded = _founded(items, numbers, around, k, run) if time.perf_counter() < stop else None
-        if founded is None:
-            break
-        numbers = _swept(items, founded, around, k, False, stop, run)
-    # Threes pay only where parts are small; beyond, there are too many ways to part.
-    return _swept(items, numbers, around, k, True, stop, run) if k <= MOST_IN_THREES else numbers
-
-
-def _swept(
-    items: Items, cluster_of: IntVector, around: Any, k: int, in_threes: bool, stop: float, run: Run
-) -> IntVector:
-    """Dissolve clusters, and part them anew in pairs, or in threes as well, until a round gains too little."""
-    from shoal.kernels.improve import box_losses, dissolve, repart, unlink
-
-    codes, row_item, near = around
-    losses = items.losses
-    numbers, count = numbered(cluster_of)
-    clusters = _linked(items, numbers, count, row_item, len(codes))
-    clusters.loss[:] = box_losses(clusters.box, *losses.arrays)
-    # Pairs and threes each remember what they have looked at.
-    threes = clusters._replace(seen=np.zeros(count, np.int64))
-
-    def sweep(step: Any, of: Any, *options: int) -> float:
-        gained = 0.0
-        for begin in range(0, count, PIECE):
+    plan = _Plan(items, numbers, count, k)
+    for turn, distance in enumerate(WAYS):
+        tried: set[tuple[int, ...]] = set()
+        for centre in range(plan.count):
             if time.perf_counter() > stop:
+                return plan.cluster_of()
+            if centre >= plan.count:  # Fewer clusters have come out than went in.
                 break
-            run.progress("improve", begin / count)
-            end = min(begin + PIECE, count)
-            gained += step(codes, row_item, near, of, k, *options, *losses.arrays, begin, end)
-        return gained
-
-    enough = WORTH * float(clusters.loss @ clusters.size)
-    gained = np.inf
-    while gained > enough and time.perf_counter() < stop:
-        gained = sweep(dissolve, clusters)
-        gained += sweep(repart, clusters, 2, 4 * k + 8, PARTNERS)
-        if in_threes:
-            gained += sweep(repart, threes, 3, 6 * k + 8, IN_THREES)
-    out = np.full(len(numbers), -1, np.int32)
-    unlink(clusters.head, clusters.next_row, out)
-    return out
+            run.progress("rebuild", (turn + centre / plan.count) / len(WAYS))
+            together = plan.around(centre)
+            known = tuple(np.sort(plan.made[together]).tolist())
+            if len(together) < 2 or known in tried:
+                continue
+            tried.add(known)
+            plan.rebuild(together, distance, run)
+    return plan.cluster_of()
 
 
-def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
-    """Found clusters of rows that others can spare; None where none would lose less."""
-    from shoal.kernels.founding import found
-    from shoal.kernels.improve import box_losses
+class _Plan:
+    """Clusters by number, without holes: their rows, sizes, losses and bounds, and when each was made."""
 
-    codes, row_item, near = around
-    numbers, count = numbered(cluster_of)
-    most = int((numbers >= 0).sum()) // k
-    size, loss = np.zeros(most, np.int64), np.zeros(most)
-    size[:count] = np.bincount(numbers[numbers >= 0], minlength=count)
-    loss[:count] = box_losses(boxes(items, numbers, count), *items.losses.arrays)
-    item_rows = np.argsort(row_item, kind="stable")
-    item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
-    clusters = count
-    for begin in range(0, len(codes), SEEDS):
-        run.progress("improve", begin / len(codes))
-        clusters = found(
-            codes, row_item, item_start, item_rows, near, numbers, size, loss, k, *items.losses.arrays, clusters,
-            begin, min(begin + SEEDS, len(codes)),
-        )  # fmt: skip
-    return numbers if clusters > count else None
+    def __init__(self, items: Items, numbers: IntVector, count: int, k: int) -> None:
+        from shoal.kernels.improve import box_losses
 
+        self.items, self.k, self.rows = items, k, len(numbers)
+        most = max(int((numbers >= 0).sum()) // k, count)
+        order = np.argsort(numbers, kind="stable")[int((numbers < 0).sum()) :]
+        own = np.bincount(numbers[numbers >= 0], minlength=count)
+        self.members: list[LongVector] = np.split(order, np.cumsum(own)[:-1])
+        self.count = count
+        self.size, self.loss = np.zeros(most, np.int64), np.zeros(most)
+        self.box = np.zeros((most, 2 * items.codes.shape[1]), np.int64)
+        self.size[:count] = own
+        self.box[:count] = boxes(items, numbers, count)
+        self.loss[:count] = box_losses(self.box[:count], *items.losses.arrays)
+        self.made = np.arange(most)
+        self.last = most
 
-def _linked(items: Items, numbers: IntVector, count: int, row_item: Any, distinct: int) -> Any:
-    """Return the clusters as lists of rows, with their boxes."""
-    from shoal.kernels.improve import Clusters
+    def around(self, centre: int) -> LongVector:
+        """Return a cluster and its nearest ones."""
+        from shoal.kernels.improve import nearest_clusters
 
-    rows = np.flatnonzero(numbers >= 0)
-    order = rows[np.argsort(numbers[rows], kind="stable")]
-    own = numbers[order]
-    same = own[1:] == own[:-1]
-    next_row = np.full(len(numbers), -1, np.int64)
-    next_row[order[:-1][same]] = order[1:][same]
-    head = order[np.concatenate([[True], ~same])].astype(np.int64)
-    cluster_of = np.zeros(distinct, np.int64)
-    cluster_of[row_item[order[::-1]]] = own[::-1]
-    size = np.bincount(own, minlength=count).astype(np.int64)
-    return Clusters(
-        cluster_of, head, next_row, size, np.zeros(count), boxes(items, numbers, count),
-        np.ones(count, np.int64), np.zeros(count, np.int64), np.ones(1, np.int64),
-    )  # fmt: skip
+        live = slice(0, self.count)
+        near = nearest_clusters(
+            self.box[live], self.loss[live], self.size[live], np.array([centre]), *self.items.losses.arrays,
+            NEIGHBOURHOOD - 1,
+        )[0]  # fmt: skip
+        return np.concatenate([[centre], near[near >= 0]])
+
+    def rebuild(self, together: LongVector, distance: str, run: Run) -> None:
+        """Cluster the rows of some clusters anew, and keep what comes out if it loses less."""
+        rows = np.concatenate([self.members[c] for c in together])
+        part = self.items.of(rows)
+        quiet = Run(run.random)
+        found = cluster(part, self.k, distance, True, np.arange(len(rows), dtype=np.int32), quiet)
+        found = moved(part, found, self.k, np.inf, quiet)
+        if total_loss(part, found) < float(self.loss[together] @ self.size[together]) - LEAST_GAIN:
+            self._replace(np.sort(together), part, rows, found)
+
+    def _replace(self, slots: LongVector, part: Items, rows: LongVector, found: IntVector) -> None:
+        """Put new clusters in the place of old ones."""
+        from shoal.kernels.improve import box_losses
+
+        numbers, many = numbered(found)
+        own = np.bincount(numbers, minlength=many)
+        members = np.split(rows[np.argsort(numbers, kind="stable")], np.cumsum(own)[:-1])
+        box = boxes(part, numbers, many)
+        loss = box_losses(box, *part.losses.arrays)
+        while len(slots) < many:
+            slots = np.append(slots, self.count)
+            self.members.append(rows[:0])
+            self.count += 1
+        for at in range(many):
+            slot = int(slots[at])
+            self.members[slot] = members[at]
+            self.size[slot], self.loss[slot], self.box[slot], self.made[slot] = (
+                own[at],
+                loss[at],
+                box[at],
+                self.last,
+            )
+            self.last += 1
+        for slot in slots[: many - 1 : -1].tolist():  # From the highest on, so that what moves down is live.
+            self.count -= 1
+            self.members[slot] = self.members[self.count]
+            del self.members[self.count]
+            for kept in (self.size, self.loss, self.box, self.made):
+                kept[slot] = kept[self.count]
+
+    def cluster_of(self) -> IntVector:
+        """Return the cluster of each row, -1 for rows that are in none."""
+        out = np.full(self.rows, -1, np.int32)
+        out[np.concatenate(self.members)] = np.repeat(
+            np.arange(self.count), [len(own) for own in self.members]
+        )
+        return out
