@@ -289,8 +289,8 @@ def main():
         head = [
             "# k-type anonymity: clusters and cells",
             "",
-            "Mean losses; published figures are in brackets. Improvements are our own, everything else is the paper's but "
-            "the distance of Nergiz and Clifton. Seconds are processor time of one thread.",
+            "Mean losses; published figures are in brackets. Improvements are our own, everything else is the paper's "
+            "but the distance of Nergiz and Clifton. Seconds are processor time of one thread.",
             "",
             "## In words",
             "",
