@@ -59,6 +59,9 @@ def main():
         # What an analyst without hierarchies gets: classes that list their values, and ranges of ages.
         measured("value sets, lexicographic, Adult", plain, "lexicographic", k, "gcp", target, show="sets")
         measured("value sets, hilbert, Adult", plain, "hilbert", k, "gcp", target, show="sets")
+        measured("value sets, mondrian, Adult", plain, "mondrian", k, "gcp", target, show="sets")
+        clusters = {"improve": False, "show": "sets"}
+        measured("value sets, agglomerative, Adult", plain, "agglomerative", k, "gcp", target, **clusters)
         measured("ages as ranges, text whole or hidden, Adult", plain, "agglomerative", k, "gcp", "", 1)
     if rows:
         label = f"agglomerative, census {rows:,}"

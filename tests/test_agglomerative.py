@@ -354,3 +354,25 @@ def test_improvement_never_loses_more_under_other_models(table, k, data):
         losses[improve] = next(v for key, v in release.facts.items() if key.startswith("loss by"))
     assert (losses[False] is None) == (losses[True] is None)
     assert losses[True] is None or losses[True] <= losses[False]
+
+
+@settings(max_examples=60)
+@given(
+    st.data(),
+    tables(rows=st.integers(2, 30), columns=st.integers(1, 3)),
+    st.sampled_from(["mondrian", "agglomerative"]),
+)
+def test_classes_list_exactly_the_values_that_occur(data, table, name):
+    k = data.draw(st.integers(2, max(min(4, table.rows), 2)))
+    wanted = Requirements(models=(KAnonymity(k=k),))
+    plain, listing = (METHODS[name](show=show).anonymize(table, wanted, RUN) for show in ("ranges", "sets"))
+    columns = len(table.attributes)
+    for region in range(len(listing.low)):
+        rows = np.flatnonzero(listing.region_of == region)
+        assert len(rows) >= k
+        for j in range(columns):
+            start, end = listing.sets.start[region * columns + j :][:2]
+            assert listing.sets.codes[start:end].tolist() == np.unique(table.codes[rows, j]).tolist()
+    # Rows of one class stay together; classes that list the same become one.
+    for region in range(len(plain.low)):
+        assert len(np.unique(listing.region_of[plain.region_of == region])) == 1

@@ -23,7 +23,7 @@ OPTIONS: dict[str, tuple[Options, ...]] = {
 """Options worth a trial of their own; a method that is not here is tried as it is."""
 
 SHOWING = ("ring", "hilbert", "lexicographic")
-"""Methods that show nodes or ranges, or list the values that occur, whatever hierarchies say."""
+"""Methods that list the values that occur, whatever hierarchies say, unless they are told to show nodes or ranges."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def check_methods(names: Iterable[str]) -> tuple[str, ...]:
 
 def lists_values(policy: Policy) -> bool:
     """Whether the policy's own method publishes lists of values instead of nodes of the hierarchies."""
-    return policy.method.name in SHOWING and policy.method.options().get("show", "sets") == "sets"
+    usual = "sets" if policy.method.name in SHOWING else None
+    return policy.method.options().get("show", usual) == "sets"
 
 
 def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> list[Planned]:
@@ -82,6 +83,8 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
         if name in SHOWING:
             shown = [{"show": "sets"}] * sets + [{"show": "ranges"}]
             choices = [{**options, **show} for show in shown for options in choices]
+        elif sets and "show" in option_types(METHODS[name]):
+            choices += [{**options, "show": "sets"} for options in choices]
         if policy.method.name == name and policy.method.options() not in choices:
             choices.append(policy.method.options())
         if name in RELOCATING and not choices:

@@ -13,6 +13,7 @@ from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
 from shoal.methods.clusters import Items, chosen_measure, collapse
 from shoal.methods.finishing import blocked, checked, numbered, total_loss
+from shoal.methods.windows import check_shown, listed
 from shoal.release import Release, closures
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -55,9 +56,13 @@ class Agglomerative(Method):
     speed of the machine."""
     bound: bool = False
     """Report a lower bound for what any clustering loses, and how far the release is from it."""
+    show: str = "ranges"
+    """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
+    less, whatever hierarchies permit. Classes are the same."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distances", tuple(self.distances))
+        check_shown(self.show)
         problems = [
             Problem(path, f"'{name}' is unknown", did_you_mean(str(name), DISTANCES))
             for path, name in [
@@ -111,7 +116,8 @@ class Agglomerative(Method):
             from shoal.lower_bound import lower_bound
 
             facts["lower bound"] = lower_bound(table, k, chosen_measure(requirements.measure).name)
-        return Release(regions, low, high, facts=facts)
+        release = Release(regions, low, high, facts=facts)
+        return listed(table, release) if self.show == "sets" else release
 
 
 def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector, run: Run) -> IntVector:

@@ -12,6 +12,7 @@ from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
 from shoal.groups import group
 from shoal.methods.base import Method
+from shoal.methods.windows import check_shown, listed
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -49,8 +50,12 @@ class Mondrian(Method):
     choose: str = "gain"
     """Which cut is made: ``gain``, the one that lowers the loss of its column most; or ``width``, as in the
     paper, the one closest to the median in the column that is widest after weighting."""
+    show: str = "ranges"
+    """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
+    less, whatever hierarchies permit. Classes are the same."""
 
     def __post_init__(self) -> None:
+        check_shown(self.show)
         if self.choose not in CHOICES:
             raise PolicyError(
                 [Problem("method.choose", f"'{self.choose}' is unknown", did_you_mean(self.choose, CHOICES))]
@@ -71,7 +76,8 @@ class Mondrian(Method):
         else:
             region_of, low, high = boxes.cut_by_models(requirements, run)
         facts = {"cuts": len(low) - (len(blocks) - 1), "blocks": len(blocks) - 1, "suppressed": dropped}
-        return Release(region_of, low, high, facts=facts)
+        release = Release(region_of, low, high, facts=facts)
+        return listed(table, release) if self.show == "sets" else release
 
 
 def _blocks(table: CodedTable, requirements: Requirements) -> tuple[IntVector, LongVector, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.partition import Partition
-from shoal.release import ValueSets
+from shoal.release import Release, ValueSets
 from shoal.table import CodedTable
 
 SHOWN = ("sets", "ranges")
@@ -72,6 +72,20 @@ def windows(table: CodedTable, parts: Partition, widths: LongVector, show: str) 
     varied = np.bincount(part_of_run, minlength=len(widths)) > 1
     sets = None if show == "ranges" else _value_sets(regions, lists)
     return Windows(region, low, high, sets, varied)
+
+
+def listed(table: CodedTable, release: Release) -> Release:
+    """Let the classes of a release list the values that occur, instead of nodes and ranges. O(rows x columns)."""
+    from shoal.kernels.ring import sort_by
+
+    inside = np.flatnonzero(release.region_of >= 0).astype(np.int32)
+    order = sort_by(release.region_of, len(release.low), inside)
+    sizes = np.bincount(release.region_of[inside], minlength=len(release.low))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    shown = windows(table, Partition(order, starts, starts), sizes, "sets")
+    region_of = np.full(table.rows, -1, np.int32)
+    region_of[order] = shown.region
+    return replace(release, region_of=region_of, low=shown.low, high=shown.high, sets=shown.sets)
 
 
 _Lists = list[tuple[LongVector, LongVector, IntVector]]
