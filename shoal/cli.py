@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal import __version__
+from shoal import __version__, cli_options
 from shoal.cli_attack import attack
 from shoal.cli_compare import compare
 from shoal.cli_network import network
+from shoal.cli_options import PATH
 from shoal.cli_report import explain, report
 from shoal.errors import DataError, OutputError, PolicyError, Problem, ShoalBug, ShoalError
 
@@ -92,10 +93,6 @@ def main() -> None:
     """
 
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-force = click.option("--force", is_flag=True, help="Replace files that exist.")
-
-
 def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Complete the names of a registry."""
 
@@ -125,14 +122,12 @@ def _registry(kind: str) -> Any:
 
 
 @main.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Where the policy goes [DATA's name.toml]."
-)
+@click.argument("data", type=PATH)
+@click.option("-o", "--output", type=PATH, help="Where the policy goes [DATA's name.toml].")
 @click.option("--set", "settings", multiple=True, metavar="PATH=VALUE",
               help="How to read DATA: data.encoding=latin-1.")  # fmt: skip
-@force
-@as_json
+@cli_options.force
+@cli_options.as_json
 def init(data: Path, output: Path | None, settings: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Look at DATA and write a starter policy, with the reason for each guess beside it."""
     from shoal import frames, show
@@ -158,21 +153,15 @@ def _listed(_context: click.Context, _parameter: click.Parameter, text: str | No
 
 
 @main.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), help="The policy, a TOML file."
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the release goes."
-)
+@click.argument("data", type=PATH)
+@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
+@click.option("-o", "--output", type=PATH, required=True, help="Where the release goes.")
 @click.option(
     "--method",
     shell_complete=names_of("methods"),
     help="Use this method instead of the policy's; auto: the best of all.",
 )
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
+@cli_options.settings
 @click.option("--quasi", callback=_listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
 @click.option(
     "--sensitive", callback=_listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
@@ -182,16 +171,16 @@ def _listed(_context: click.Context, _parameter: click.Parameter, text: str | No
     "--plain", callback=_listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
 @click.option("--k", type=int, help="Every person gets at least k-1 lookalikes.")
-@click.option("--record", type=click.Path(path_type=Path), help="Write the private run record (JSON) here.")
-@click.option("--card", "cards", multiple=True, type=click.Path(path_type=Path),
+@click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
+@click.option("--card", "cards", multiple=True, type=PATH,
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
 @click.option(
     "--seed",
     type=click.IntRange(0),
     help="Make the random choices repeatable. Such a release is not for publication.",
 )
-@force
-@as_json
+@cli_options.force
+@cli_options.as_json
 def anonymize(
     data: Path,
     policy_file: Path | None,
@@ -266,19 +255,11 @@ def _policy(
 
 
 @main.command()
-@click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), help="The policy to hold it against."
-)
-@click.option("--original", type=click.Path(path_type=Path), help="The data that it was made from.")
-@click.option(
-    "--second",
-    type=click.Path(path_type=Path),
-    help="The second table of a release in two [RELEASE-sensitive.*, if it is there].",
-)
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
+@click.argument("release", type=PATH)
+@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to hold it against.")
+@click.option("--original", type=PATH, help="The data that it was made from.")
+@cli_options.second
+@cli_options.settings
 @click.option("--quasi", callback=_listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
 @click.option(
     "--sensitive", callback=_listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
@@ -286,7 +267,7 @@ def _policy(
 @click.option("--k", type=int, help="Every person gets at least k-1 lookalikes.")
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
-@as_json
+@cli_options.as_json
 def audit(
     release: Path,
     policy_file: Path | None,
@@ -318,7 +299,7 @@ def audit(
 
 def _listing(kind: str) -> click.Command:
     @main.command(kind, help=f"List the {kind}, one line each.")
-    @as_json
+    @cli_options.as_json
     def command(as_json: bool) -> None:
         lines = {name: entry.summary for name, entry in _registry(kind).items()}
         if as_json:
@@ -338,10 +319,10 @@ for _kind in ("methods", "models", "measures", "attacks"):
 @main.command()
 @click.argument("name", type=click.Choice(["census", "patients"]))
 @click.option("--rows", type=click.IntRange(1), default=1000, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the table goes.")
+@click.option("-o", "--output", type=PATH, required=True, help="Where the table goes.")
 @click.option("--seed", type=click.IntRange(0), help="Another seed gives other people.")
-@force
-@as_json
+@cli_options.force
+@cli_options.as_json
 def sample(name: str, rows: int, output: Path, seed: int | None, force: bool, as_json: bool) -> None:
     """Write synthetic data: census (eight public columns and a salary) or patients (a hospital's table)."""
     from shoal.samples import write_sample
@@ -355,7 +336,7 @@ def sample(name: str, rows: int, output: Path, seed: int | None, force: bool, as
 
 
 @main.command()
-@as_json
+@cli_options.as_json
 def schema(as_json: bool) -> None:
     """Print the JSON schema of the policy file, for editors."""
     from shoal.policy import json_schema
@@ -365,7 +346,7 @@ def schema(as_json: bool) -> None:
 
 @main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@as_json
+@cli_options.as_json
 def completion(shell: str, as_json: bool) -> None:
     """Print the completion script for a shell: eval "$(shoal completion bash)"."""
     from click.shell_completion import get_completion_class

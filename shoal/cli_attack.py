@@ -8,26 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal import cli_options
+from shoal.cli_options import PATH
+
 if TYPE_CHECKING:
     from shoal.attacks import Exposure
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "--original",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The data that it was made from.",
-)
-@click.option(
-    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
-)
-@click.option(
-    "--second",
-    type=click.Path(path_type=Path),
-    help="The second table of a release in two [RELEASE-sensitive.*, if it is there].",
-)
+@click.argument("release", type=PATH)
+@cli_options.original
+@cli_options.policy_file
+@cli_options.second
 @click.option(
     "--attack",
     "--name",
@@ -42,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--population",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Membership: everybody who could be in the table; otherwise as the policy says.",
 )
 @click.option(
@@ -55,16 +47,14 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, min_open=True),
     help="Membership: time per bucket for what cannot be counted [1].",
 )
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
+@cli_options.settings
 @click.option(
     "--record",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write the private record (JSON) here: the most exposed, by row number.",
 )
-@click.option("--force", is_flag=True, help="Replace files that exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@cli_options.force
+@cli_options.as_json
 def attack(
     release: Path,
     original: Path,

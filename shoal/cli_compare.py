@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shoal import cli_options
+from shoal.cli_options import PATH
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -31,12 +34,10 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=PATH)
+@cli_options.policy_file
 @click.option(
-    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
+    "-o", "--output", type=PATH,
     help="Keep finished trials, the comparison and its plot in this folder; a second run takes up from there.",
 )  # fmt: skip
 @click.option("--methods", callback=_words, metavar="A,B,..", help="Try these methods only.")
@@ -47,10 +48,8 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
     "--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
     help="Stop a trial after so long.",
 )  # fmt: skip
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@cli_options.settings
+@cli_options.as_json
 def compare(
     data: Path,
     policy_file: Path,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal import cli_options
+from shoal.cli_options import PATH
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
     from shoal.network.judging import NetworkAudit
     from shoal.policy import Policy
-
-_PATH = click.Path(path_type=Path)
 
 
 @click.group()
@@ -33,22 +33,14 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--id", "id_column", metavar="COLUMN", help="The column of the node table that edges refer to."
         ),
-        click.option("--graph", type=_PATH, help="A GraphML file instead of two tables."),
-        click.option("--edges", type=_PATH, help="The edge table: two columns of names of nodes."),
-        click.option("--nodes", type=_PATH, help="The node table: one row per person."),
+        click.option("--graph", type=PATH, help="A GraphML file instead of two tables."),
+        click.option("--edges", type=PATH, help="The edge table: two columns of names of nodes."),
+        click.option("--nodes", type=PATH, help="The node table: one row per person."),
     ):
         command = option(command)
     return command
 
 
-_policy_file = click.option(
-    "-p", "--policy", "policy_file", type=_PATH, required=True, help="The policy, a TOML file."
-)
-_settings = click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
-_force = click.option("--force", is_flag=True, help="Replace files that exist.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _seed = click.option(
     "--seed", type=click.IntRange(0), help="Make the random choices repeatable. Not for publication."
 )
@@ -58,23 +50,23 @@ _kind = click.option("--format", "kind", type=click.Choice(["csv", "tsv", "parqu
 
 @network.command()
 @_source
-@_policy_file
-@click.option("-o", "--output", type=_PATH, required=True, help="The folder where the masked network goes.")
+@cli_options.policy_file
+@click.option("-o", "--output", type=PATH, required=True, help="The folder where the masked network goes.")
 @click.option("--alpha", type=click.FloatRange(0, 1), default=0.5, show_default=True,
               help="Weight of attributes; the rest, up to 1, is the weight of structure.")  # fmt: skip
 @click.option("--samples", type=click.IntRange(0), default=1, show_default=True,
               help="Graphs to draw for measuring structure; 0 for none.")  # fmt: skip
-@click.option("--record", type=_PATH, help="Write the private run record (JSON) here.")
+@click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option(
-    "--report", type=_PATH, help="Write a private report (HTML, with a picture of small networks) here."
+    "--report", type=PATH, help="Write a private report (HTML, with a picture of small networks) here."
 )
-@click.option("--card", "cards", multiple=True, type=_PATH,
+@click.option("--card", "cards", multiple=True, type=PATH,
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
 @_kind
-@_settings
+@cli_options.settings
 @_seed
-@_force
-@_json
+@cli_options.force
+@cli_options.as_json
 def anonymize(
     nodes: Path | None,
     edges: Path | None,
@@ -117,11 +109,11 @@ def anonymize(
 
 
 @network.command()
-@click.argument("folder", type=_PATH)
+@click.argument("folder", type=PATH)
 @_source
-@_policy_file
-@_settings
-@_json
+@cli_options.policy_file
+@cli_options.settings
+@cli_options.as_json
 def audit(
     folder: Path,
     nodes: Path | None,
@@ -160,12 +152,12 @@ def audit(
 
 
 @network.command()
-@click.argument("folder", type=_PATH)
-@click.option("-o", "--output", type=_PATH, required=True, help="The folder where the graph goes.")
+@click.argument("folder", type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help="The folder where the graph goes.")
 @_kind
 @_seed
-@_force
-@_json
+@cli_options.force
+@cli_options.as_json
 def sample(folder: Path, output: Path, kind: str, seed: int | None, force: bool, as_json: bool) -> None:
     """Draw an ordinary graph at random that the masked network in FOLDER could stand for.
 

@@ -7,36 +7,25 @@ from pathlib import Path
 
 import click
 
+from shoal import cli_options
+from shoal.cli_options import PATH
 from shoal.errors import OutputError
 
 
 @click.command()
-@click.argument("release", type=click.Path(path_type=Path))
-@click.option(
-    "--original",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The data that it was made from.",
-)
-@click.option(
-    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
-)
-@click.option(
-    "--second",
-    type=click.Path(path_type=Path),
-    help="The second table of a release in two [RELEASE-sensitive.*, if it is there].",
-)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the page goes (.html)."
-)
+@click.argument("release", type=PATH)
+@cli_options.original
+@cli_options.policy_file
+@cli_options.second
+@click.option("-o", "--output", type=PATH, required=True, help="Where the page goes (.html).")
 @click.option(
     "--record",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="The private record of the run that made it: tells method and options.",
 )
 @click.option(
     "--comparison",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="The folder that `shoal compare` wrote: adds the frontier between risk and loss.",
 )
 @click.option(
@@ -48,11 +37,9 @@ from shoal.errors import OutputError
     flag_value="private",
     help="Name the rows that are most exposed, and tell of the run.",
 )
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
-@click.option("--force", is_flag=True, help="Replace a page that exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@cli_options.settings
+@cli_options.force
+@cli_options.as_json
 def report(
     release: Path,
     original: Path,
@@ -117,13 +104,9 @@ def _all_different(output: Path, *others: Path | None) -> None:
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-p", "--policy", "policy_file", type=click.Path(path_type=Path), required=True, help="The policy."
-)
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
-)
+@click.argument("data", type=PATH)
+@cli_options.policy_file
+@cli_options.settings
 @click.option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
@@ -134,7 +117,7 @@ def _all_different(output: Path, *others: Path | None) -> None:
 @click.option(
     "--seed", type=click.IntRange(0), help="Make the random choices, and so the answer, repeatable."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@cli_options.as_json
 def explain(
     data: Path,
     policy_file: Path,
