@@ -163,7 +163,8 @@ def _waved(problem: _Problem, part: Part, limit: int) -> Counted | None:
         sure.by_programming()
         if sure.unknown.any():
             return None
-    return Counted(None, None, found.share, sure.proven_out, sure.proven_in, found.points)
+    share = np.where(sure.proven_out, 0.0, np.where(sure.proven_in, problem.most, found.share))
+    return Counted(None, None, share, sure.proven_out, sure.proven_in, found.points)
 
 
 class _Attempt:

@@ -8,13 +8,13 @@ and need not be visited. What is left out is bounded, not guessed:
 
 - waves: by the product of bounds on the absolute values of the factors,
 - numbers of people beyond the grid, which are taken for others: by the exact distribution of each count alone,
-- rounding: by the sum of absolute values.
+- rounding: by sums of absolute values.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ RADIUS = 7.8
 MOST_BITS, FAINTEST, STEEPEST = 300, 1e-100, 100.0
 """Limits on weights, ways of a group with weights below 1, and logarithms of tilts: nothing that counts underflows."""
 ROUNDING = 2.0**-52
+SLACK = 1.01
+"""For the rounding of bounds, and what is the square of something tiny."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +65,22 @@ class _Group:
     """By axis, at most so many people count there."""
     powers: NDArray[np.int64]
     """``[coefficients, axes]`` people by axis."""
-    chances: FloatVector
-    """Coefficients, summing up to 1."""
+    ways: FloatVector = field(init=False)
+    """Coefficients before they are tilted."""
+    tilts: FloatVector = field(init=False)
+    """What they are multiplied by."""
+    chances: FloatVector = field(init=False)
+    """The products, summing up to 1."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(size + 1 for size in self.room)
+
+    def tilt(self, logs: FloatVector) -> None:
+        """Tilt so that one more person on an axis counts for more, by logarithms of how much."""
+        tilts = np.exp(self.powers @ logs[self.axes])
+        self.tilts = tilts / float((self.ways * tilts).sum())
+        self.chances = self.ways * self.tilts
 
 
 def waved(
@@ -107,7 +119,8 @@ class _Waves:
     def of(cls, columns: NDArray[np.int64], wanted: LongVector, weights: list[list[int]]) -> _Waves | None:
         """Set up, unless there are too many axes or coefficients."""
         values = [np.unique(columns[:, j]) for j in range(columns.shape[1])]
-        if not values:
+        # One count of each column follows from the others, if all columns count as many people.
+        if len({int(wanted[own].sum()) for own in values}) != 1:
             return None
         long = max(range(len(values)), key=lambda j: len(values[j]))
         of_tuple = np.bincount(columns.ravel(), minlength=len(wanted))
@@ -116,7 +129,6 @@ class _Waves:
         axes: set[int] = set()
         for j, own in enumerate(values):
             if j != long:
-                # One count of each column follows from the others.
                 people = np.bincount(columns[:, j], most, len(wanted))[own]
                 axes.update(np.delete(own, np.argmax(people)).tolist())
         # Values of few tuples go last: they are put in most often.
@@ -135,19 +147,20 @@ class _Waves:
                 for d in touched
             ]
             size += (count + 1) * math.prod(r + 1 for r in room)
-            if size > LARGEST:
+            # A group that counts on no axis is decided by its own count, before.
+            if size > LARGEST or not touched:
                 return None
             powers = np.array(list(np.ndindex(*(r + 1 for r in room))), np.int64).reshape(-1, len(room))
-            groups.append(_Group(members, touched, count, room, powers, np.zeros(0)))
+            groups.append(_Group(members, touched, count, room, powers))
         made = cls(groups, order, wanted[order], dims)
         if max(max(own).bit_length() for own in weights) > MOST_BITS:
             return None
         made.weights = [np.array([float(w) for w in own]) / float(max(own)) for own in weights]
         for group in groups:
-            whole = made._steps(group)[-1][group.count].ravel()
-            if not whole.sum() > FAINTEST:
+            group.ways = made._steps(group)[-1][group.count].ravel()
+            if not group.ways.sum() > FAINTEST:
                 return None
-            group.chances = whole / whole.sum()
+            group.tilt(made.tilted)
         return made
 
     def _shifted(self, group: _Group, t: int, x: int) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
@@ -187,8 +200,6 @@ class _Waves:
             sign, log = np.linalg.slogdet(spread)
             if sign <= 0 or not math.isfinite(log):
                 return False
-            if max(float(np.abs(g.powers @ self.tilted[g.axes]).max()) for g in self.groups) > STEEPEST:
-                return False
             if np.abs(off).max() < 1e-3:
                 self.expected = math.exp(-log / 2)
                 self.likely = math.exp(-(len(self.axes) * math.log(2 * math.pi) + log) / 2)
@@ -196,10 +207,15 @@ class _Waves:
             step = np.linalg.solve(spread, off)
             step *= min(1.0, 1.0 / float(np.abs(step).max()))
             self.tilted += step
+            if not max(self._steepness(group) for group in self.groups) <= STEEPEST:
+                return False
             for group in self.groups:
-                whole = group.chances * np.exp(group.powers @ step[group.axes])
-                group.chances = whole / whole.sum()
+                group.tilt(self.tilted)
         return False
+
+    def _steepness(self, group: _Group) -> float:
+        """Return what no logarithm of a tilt of a group exceeds, nor any part of it."""
+        return float((group.powers @ np.abs(self.tilted[group.axes])).max())
 
     def grid(self) -> None:
         """Choose how many waves each axis but the last needs, and how many will be visited in all."""
@@ -252,13 +268,15 @@ class _Waves:
         value = np.zeros(size)
         for group, place in zip(self.groups, places, strict=True):
             value[place : place + len(group.chances)] = group.chances
-        angle = np.zeros((waves, max(self.points, default=1)))
+        powers = np.zeros((waves, int(table[3].max()), max(self.points, default=1)))
+        turn = np.zeros((waves, powers.shape[2]))
         for d, points in enumerate(self.points):
-            angle[d, :points] = 2 * np.pi * np.arange(points) / points
-        powers = angle[:, None, :] * np.arange(int(table[3].max()))[None, :, None]
-        turn = -angle * self.wanted[:waves, None]
+            # Whole turns are taken out in integers: many turns are as accurate as one.
+            wave = np.arange(points)
+            powers[d, :, :points] = np.arange(powers.shape[1])[:, None] * wave % points * (2 * np.pi / points)
+            turn[d, :points] = -self.wanted[d] * wave % points * (2 * np.pi / points)
         every = math.prod(self.points)
-        total, slope, dropped, without, spread, visited = sum_waves(
+        total, slope, dropped, without, spread, noise, visited = sum_waves(
             value,
             start,
             table[1],
@@ -275,23 +293,45 @@ class _Waves:
         )
         if visited < 0 or not total > 0.0:
             return None
-        # A number goes through so many roundings at most.
-        steps = 8 * (table.shape[1] + sum(g.count + sum(g.room) for g in self.groups)) + 64
-        missing = dropped + without + steps * ROUNDING * spread
-        off = (missing + 2 * self.beyond * every) / total
+        missing = dropped + without + 2 * self.beyond * every + self._rounding(spread, noise, visited)
+        off = SLACK * (missing / total + self._inaccuracy())
         if not off < PRECISION:
             return None
         return self._shares(slope, places, total, off, visited)
+
+    def _rounding(self, spread: float, noise: float, visited: int) -> float:
+        """Bound the rounding of the sum and of its derivatives, together.
+
+        ROUNDING is two roundings, one for each of them. Each term of a sum counts for one, a product of complex numbers
+        for three, and a sine or cosine of an angle up to a whole turn for less than 20.
+        """
+        from shoal.kernels.membership_waves import AT_ONCE
+
+        # Of a factor: waves are put in, then it is multiplied on both sides; or it is at the last axis.
+        factor = max(sum(2 * (room + 1) + 28 for room in g.room) for g in self.groups) + 8
+        # Of sums: derivatives by axis and those put aside; over waves, those of the last axis, and back to tuples.
+        sums = min(visited, AT_ONCE * len(self.axes) + visited // AT_ONCE)
+        sums += sum(self.points) + int(self.wanted[-1])
+        sums += 40 * len(self.axes) + max(self._choices(g) for g in self.groups) + 64
+        return ROUNDING * (factor * noise + sums * spread)
+
+    def _choices(self, group: _Group) -> int:
+        """Return how many roundings the coefficients of a group go through before they are tilted."""
+        return sum(len(self.weights[t]) + 4 for t in group.own)
+
+    def _inaccuracy(self) -> float:
+        """Bound by what share ways to meet the counts are off because coefficients are, which are sums of products
+        that are not negative, tilted."""
+        steps = (self._choices(g) + (len(g.axes) + 2) * self._steepness(g) + 16 for g in self.groups)
+        return ROUNDING * sum(steps)
 
     def _shares(self, slope: FloatVector, places: list[int], total: float, off: float, visited: int) -> Waved:
         """Go from the polynomials back to tuples."""
         share = np.zeros(len(self.dims))
         for group, at in zip(self.groups, places, strict=True):
             steps = self._steps(group)
-            whole = steps[-1][group.count].ravel()
-            # What a coefficient counts for, without its tilt.
-            tilt = np.exp(group.powers @ self.tilted[group.axes])
-            scale = slope[at : at + len(whole)] * tilt / (float(whole @ tilt) * total)
+            # What a coefficient counts for, before it is tilted.
+            scale = slope[at : at + len(group.tilts)] * group.tilts / total
             behind = np.zeros_like(steps[0])
             behind[group.count] = scale.reshape(group.shape)
             for number in range(len(group.own) - 1, -1, -1):

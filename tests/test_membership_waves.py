@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 from unittest import mock
 
@@ -40,6 +42,8 @@ def check(found, of, people, private):
     assert found.chance[of].tolist() == pytest.approx([float(share) for share in expected], abs=PRECISION)
     assert found.forced_in[of].tolist() == [share == 1 for share in expected]
     assert found.forced_out[of].tolist() == [share == 0 for share in expected]
+    assert (found.chance[found.forced_out] == 0).all()
+    assert (found.chance[found.forced_in] == 1).all()
 
 
 @settings(max_examples=150)
@@ -130,6 +134,45 @@ def test_where_errors_are_not_surely_small_waves_do_not_count():
     assert by_waves(people, private, limit=60)[2] == 0
 
 
+def test_groups_that_count_on_no_axis_are_left_to_others():
+    # The long column's value 0 has one tuple, of the other column's larger value, which has no axis.
+    columns = np.array([[0, 3], [1, 3], [1, 4], [2, 3], [2, 4]])
+    assert waved(columns, np.array([1, 1, 1, 2, 1]), [[1, 1]] * 5, 100) is None
+
+
+def test_columns_that_count_differently_many_people_are_left_to_others():
+    # One of each value of the long column, but 4 people in the other: nobody fits.
+    columns = np.array([[i, 3 + j] for i in range(3) for j in range(2)])
+    assert waved(columns, np.array([1, 1, 1, 1, 2]), [[1, 1]] * 6, 100) is not None
+    assert waved(columns, np.array([1, 1, 1, 1, 3]), [[1, 1]] * 6, 100) is None
+
+
+def test_angles_of_many_turns_are_as_accurate_as_those_of_one():
+    # 30 people of each value: 30 times an angle goes around many times.
+    angles = []
+
+    def asked(*arguments):
+        angles.append(arguments[8:10])
+        return sum_waves(*arguments)
+
+    from shoal.kernels import membership_waves as kernels
+
+    sum_waves = kernels.sum_waves
+    columns = np.array([[i, 3 + j] for i in range(3) for j in range(3)])
+    weights = [[math.comb(30, x) for x in range(31)]] * 9
+    with mock.patch.object(kernels, "sum_waves", asked):
+        assert waved(columns, np.full(6, 30), weights, 1000) is not None
+    power, turn = angles[0]
+    points = power.shape[3]
+    for m in range(power.shape[2]):
+        wave = power[0, 0, m] + 1j * power[0, 1, m]
+        exact = [Fraction(m * k % points, points) for k in range(points)]
+        assert np.abs(wave - np.exp(2j * np.pi * np.array([float(e) for e in exact]))).max() < 2e-15
+    exact = [Fraction(-30 * k % points, points) for k in range(points)]
+    wave = turn[0, 0] + 1j * turn[0, 1]
+    assert np.abs(wave - np.exp(2j * np.pi * np.array([float(e) for e in exact]))).max() < 2e-15
+
+
 # --- the kernel -----------------------------------------------------------------------------------------------
 
 
@@ -185,13 +228,83 @@ def waves(draw):
 def test_sum_waves(arguments, cut):
     from shoal.kernels.membership_waves import sum_waves
 
-    total, slope, dropped, without, spread, visited = sum_waves(*arguments, cut, 10_000)
+    total, slope, dropped, without, spread, noise, visited = sum_waves(*arguments, cut, 10_000)
     plain, plain_slope = naive.sum_waves(*arguments, cut, 10_000)
     assert visited >= 0
     assert abs(total - plain) <= dropped + 1e-12
     assert np.abs(slope - plain_slope).max() <= without + 1e-12
     if cut == 0.0:
         assert dropped == without == 0.0
-        assert abs(plain) <= spread + 1e-12
+        plain_spread, plain_noise = absolute_values(*arguments)
+        assert spread >= plain_spread * (1 - 1e-12)
+        assert noise >= plain_noise * (1 - 1e-12)
     if visited > 1:
         assert sum_waves(*arguments, cut, visited - 1)[-1] == -1
+    # Looking at waves only to leave them out takes time too.
+    assert sum_waves(*arguments, 1e9, 0)[-1] == -1
+
+
+def absolute_values(coefficients, start, source, target, choices, rest, after, points, power, turn, wanted):
+    """Sums over the grid of products of the factors' absolute values without the worst one, and of what these change
+    by when the other factors are off by 1, or the product of all does."""
+    axis_of = [d for d in range(len(points) + 1) for _ in range(start[d], start[d + 1])]
+    spread = noise = 0.0
+    for ks in itertools.product(*(range(p) for p in points)):
+        sizes = []
+        for i in np.flatnonzero(source >= 0).tolist():
+            factor = coefficients[source[i] : source[i] + choices[i] * rest[i]]
+            while i >= 0:
+                d = axis_of[i]
+                if d < len(points):
+                    k = ks[d]
+                    factor = np.tensordot(
+                        power[d, 0, : choices[i], k] + 1j * power[d, 1, : choices[i], k],
+                        factor.reshape(choices[i], rest[i]),
+                        1,
+                    )
+                i = int(after[i])
+            sizes.append(np.abs(factor).sum())
+        without = [math.prod(sizes[:f] + sizes[f + 1 :]) for f in range(len(sizes))]
+        two = [
+            sum(
+                math.prod(size for h, size in enumerate(sizes) if h not in (f, g))
+                for g in range(len(sizes))
+                if g != f
+            )
+            for f in range(len(sizes))
+        ]
+        spread += max(without)
+        noise += max(*two, sum(without)) if len(two) > 1 else sum(without)
+    return spread, noise
+
+
+@pytest.mark.parametrize("factors", [2, 3])
+def test_rounding_of_factors_that_cancel_out_is_bounded(factors):
+    # Factors (1 + z) / 2 and a wave at z = -1: all are 0 there, but computed they need not be; and each derivative is
+    # as far off as one other factor is, times what the rest may be.
+    from shoal.kernels.membership_waves import ROUNDED, sum_waves
+
+    size = 4 * factors + 2
+    coefficients = np.concatenate([np.tile([0.5, 0.5, 0.0, 0.0], factors), [0.5, 0.5]])
+    source = np.append(np.arange(factors) * 4, 4 * factors)
+    angle = np.array([[[0.0, 0.0], [0.0, np.pi]]])
+    *_, spread, noise, visited = sum_waves(
+        coefficients,
+        np.array([0, factors, factors + 1]),
+        source,
+        np.append(source[:-1] + 2, size),
+        np.full(factors + 1, 2),
+        np.ones(factors + 1, np.int64),
+        np.full(factors + 1, -1),
+        np.array([2]),
+        np.stack([np.cos(angle), np.sin(angle)], axis=1),
+        np.ones((1, 2, 2)) * np.array([[[1.0], [0.0]]]),
+        0,
+        0.0,
+        10,
+    )
+    assert visited == 2
+    # At z = 1 all factors are 1, and the last one always is.
+    assert spread >= 1 + ROUNDED ** (factors - 1)
+    assert noise >= factors + (factors - 1) * ROUNDED ** (factors - 2)
+    assert noise <= 2 * factors + 1

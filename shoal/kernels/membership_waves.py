@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-SMALLEST = 1e-150
-"""Bounds on factors are not taken to be lower, so that they can be divided out again."""
+ROUNDED = 1e-10
+"""Factors are off by less. Bounds on them are so much higher, which makes them hold, and can be divided out again."""
+AT_ONCE = 256
+"""Points whose derivatives are added up before they are put aside: long sums of floats become short ones."""
 ANY_ORDER = {"reassoc", "contract"}
 """Sums may be added up in any order; bounds on rounding hold for all of them."""
 
@@ -20,7 +22,7 @@ def _put_in(value, bound, source, stride, target, choices, rest, points, power, 
     """Put all waves of its first axis into a factor: ``[choices, rest]``, `stride` apart, becomes ``[rest, points]``.
 
     ``bound[0]`` has a bound on the factor at its first place, one for each wave, ``bound[1]`` what part of the bound
-    before that is.
+    before that is, and ``bound[2]`` by how much its inverse grew.
     """
     old = bound[0, source]
     for k in range(points):
@@ -41,8 +43,9 @@ def _put_in(value, bound, source, stride, target, choices, rest, points, power, 
         for k in range(points):
             bound[0, target + k] += np.sqrt(value[0, at + k] ** 2 + value[1, at + k] ** 2)
     for k in range(target, target + points):
-        bound[0, k] = min(max(bound[0, k], SMALLEST), old)
+        bound[0, k] = min(bound[0, k] + ROUNDED, old)
         bound[1, k] = bound[0, k] / old
+        bound[2, k] = 1.0 / bound[0, k] - 1.0 / old
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
@@ -95,7 +98,9 @@ def _last_axis(value, slope, first, source, stride, choices, wanted, product, fo
 
 
 @njit(cache=True, nogil=True)
-def _look_ahead(value, bound, begin, end, target, after, turn, points, axis, high, low, whole, before):
+def _look_ahead(
+    value, bound, begin, end, target, after, turn, points, axis, high, low, inverse, whole, before
+):
     """Bound, for each wave of an axis, what it stands for, and multiply the factors that have no axis after it.
 
     ``before[:, i]`` is the product before that of entry i.
@@ -111,6 +116,7 @@ def _look_ahead(value, bound, begin, end, target, after, turn, points, axis, hig
         for k in range(points):
             high[axis, k] *= bound[1, at + k]
             low[axis, k] = min(low[axis, k], bound[0, at + k])
+            inverse[axis, k] += bound[2, at + k]
         if after[i] < 0:
             for k in range(points):
                 x = whole[axis, 0, k]
@@ -145,6 +151,15 @@ def _settle(value, slope, begin, end, target, after, count, axis, product, whole
 
 
 @njit(cache=True, nogil=True)
+def _put_aside(slope, aside, begin, end):
+    """Add derivatives to those put aside, and clear them."""
+    for i in range(2):
+        for j in range(begin, end):
+            aside[i, j] += slope[i, j]
+            slope[i, j] = 0.0
+
+
+@njit(cache=True, nogil=True)
 def sum_waves(
     coefficients, axis_start, source, target, choices, rest, after, points, power, turn, wanted, cut, limit
 ):
@@ -160,15 +175,16 @@ def sum_waves(
     add up to 1 at most, in absolute values.
 
     Parts of the grid whose sum, without any one factor, is surely below `cut` are left out. Return the sum and its
-    derivative by each coefficient (real parts), how much may have been left out of the sum, and out of one without any
-    one factor, the sum of absolute values (bounds on them) of the latter, and the points visited; -1 if these were more
-    than `limit`. O(points x factors of the last two axes).
+    derivative by each coefficient (real parts); how much may have been left out of the sum, and out of one without any
+    one factor; over the points visited, the sum of bounds on the latter, and by how much it may be off if each factor
+    is off by 1; and the number of these points, -1 if it was more than `limit`. O(points x factors of the last two
+    axes).
     """
     waves = len(points)
     first = axis_start[waves]
     value = np.zeros((2, len(coefficients)))
-    slope = np.zeros((2, len(coefficients)))
-    bound = np.zeros((2, len(coefficients)))
+    slope, aside = np.zeros((2, len(coefficients))), np.zeros((2, len(coefficients)))
+    bound = np.zeros((3, len(coefficients)))
     for i in range(len(coefficients)):
         value[0, i] = coefficients[i]
         bound[0, i] = 1.0
@@ -185,8 +201,11 @@ def sum_waves(
     for d in range(waves - 2, -1, -1):
         inner[d] = inner[d + 1] * points[d + 1]
     widest = turn.shape[2]
-    # By axis, and by wave of it: bounds, products, and sums of what comes after.
+    # By axis, and by wave of it: the product of all bounds, the lowest, and the sum of their inverses; then products,
+    # and sums of what comes after.
     high, low = np.zeros((waves + 1, widest)), np.zeros((waves + 1, widest))
+    inverse = np.zeros((waves + 1, widest))
+    factors = np.sum(source >= 0)
     whole, below = np.zeros((waves + 1, 2, widest)), np.zeros((waves + 1, 2, widest))
     before = np.zeros((2, len(source), widest))
     product = np.zeros(waves + 1, np.complex128)
@@ -203,7 +222,7 @@ def sum_waves(
     for i in range(ends):
         least[i] = max(left, 0)
         left += choices[first + i] - 1
-    dropped, dropped_without, spread, visited = 0.0, 0.0, 0.0, 0
+    dropped, dropped_without, spread, noise, visited, begun = 0.0, 0.0, 0.0, 0.0, 0, 0
     # The axis whose waves are gone through; -1 before and after all.
     depth = -1
     total = product[0]
@@ -231,20 +250,32 @@ def sum_waves(
                 for k in range(points[depth]):
                     high[depth, k] = high[depth - 1, at[depth - 1]] if depth > 0 else 1.0
                     low[depth, k] = low[depth - 1, at[depth - 1]] if depth > 0 else 1.0
+                    inverse[depth, k] = inverse[depth - 1, at[depth - 1]] if depth > 0 else factors
                     below[depth, 0, k] = 0.0
                     below[depth, 1, k] = 0.0
                 _look_ahead(
                     value, bound, axis_start[depth], axis_start[depth + 1], target, after, turn,
-                    points[depth], depth, high, low, whole, before,
+                    points[depth], depth, high, low, inverse, whole, before,
                 )  # fmt: skip
                 at[depth] = -1
                 down = False
+                # Time is limited also where all waves of an axis are left out, one by one.
+                begun += 1
+                if begun > limit:
+                    return 0.0, slope[0], dropped, dropped_without, spread, noise, -1
             else:
                 visited += 1
                 if visited > limit:
-                    return 0.0, slope[0], dropped, dropped_without, spread, -1
+                    return 0.0, slope[0], dropped, dropped_without, spread, noise, -1
+                if visited % AT_ONCE == 0:
+                    _put_aside(slope, aside, 0, len(coefficients))
                 if waves > 0:
-                    spread += high[depth - 1, at[depth - 1]] / low[depth - 1, at[depth - 1]]
+                    lowest = low[depth - 1, at[depth - 1]]
+                    without = high[depth - 1, at[depth - 1]] / lowest
+                    spread += without
+                    # Without the factor with the lowest bound, those of all others are divided out in turn; no other
+                    # choice of two is worse. 1 stands for that factor itself, in the whole sum.
+                    noise += without * (inverse[depth - 1, at[depth - 1]] - 1.0 / lowest + 1.0)
                 total = _last_axis(
                     value, slope, first, here, stride, choices, wanted, product[depth],
                     forward, backward, least, most,
@@ -252,7 +283,7 @@ def sum_waves(
                 depth -= 1
                 down = False
                 if depth < 0:
-                    return total.real, slope[0], dropped, dropped_without, spread + 1.0, visited
+                    return total.real, slope[0], dropped, dropped_without, 1.0, 1.0 * factors, visited
                 below[depth, 0, at[depth]] = total.real
                 below[depth, 1, at[depth]] = total.imag
             continue
@@ -278,8 +309,11 @@ def sum_waves(
             j = i if depth < 0 else after[i]
             if j >= 0 and j < first and (depth >= 0 or source[j] >= 0):
                 d = axis_of[j]
+                if visited >= AT_ONCE:
+                    _put_aside(aside, slope, target[j], target[j] + rest[j] * points[d])
                 _take_back(slope, here[j], stride[j], target[j], choices[j], rest[j], points[d], power, d)
         if depth < 0:
-            return total.real, slope[0], dropped, dropped_without, spread, visited
+            _put_aside(aside, slope, 0, len(coefficients))
+            return total.real, slope[0], dropped, dropped_without, spread, noise, visited
         below[depth, 0, at[depth]] = total.real
         below[depth, 1, at[depth]] = total.imag
