@@ -53,7 +53,10 @@ def plotted(first, alone, people_first, people_alone, second, third, rows):
         axis.set_ylabel("re-identified share")
     for axis in axes[1]:
         axis.set_xlabel("k")
-    axes[1, 0].legend(fontsize=8, loc="center left", bbox_to_anchor=(0, 0.3))
+    # All methods are in the first panel, and there is room in the third.
+    axes[1, 0].legend(
+        *axes[0, 0].get_legend_handles_labels(), fontsize=8, loc="center left", bbox_to_anchor=(0, 0.3)
+    )
     saved(figure, "found", "re-identified people by k")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), constrained_layout=True)

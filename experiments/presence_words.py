@@ -34,9 +34,10 @@ def _confirmed(holds):
 def _share(found, which, label, k):
     """A re-identified share, from what is proven to what is possible."""
     one = getattr(found, which)[label, k]
-    low, high = one["certain"], one["certain"] + one["unsure"]
-    rows = found.table.rows
-    return f"{low / rows:.1%}" + (f" to {high / rows:.1%}" if high > low else "")
+    least, most = (
+        f"{many / found.table.rows:.1%}" for many in (one["certain"], one["certain"] + one["unsure"])
+    )
+    return least if most == least else f"{least} to {most}"
 
 
 def _bucketization(found, own):
