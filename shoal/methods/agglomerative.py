@@ -58,7 +58,7 @@ class Agglomerative(Method):
     """Report a lower bound for what any clustering loses, and how far the release is from it."""
     show: str = "ranges"
     """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
-    less, whatever hierarchies permit. Classes are the same."""
+    less, whatever hierarchies permit."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distances", tuple(self.distances))

@@ -52,7 +52,7 @@ class Mondrian(Method):
     paper, the one closest to the median in the column that is widest after weighting."""
     show: str = "ranges"
     """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
-    less, whatever hierarchies permit. Classes are the same."""
+    less, whatever hierarchies permit."""
 
     def __post_init__(self) -> None:
         check_shown(self.show)
