@@ -105,6 +105,13 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
 
 
+def counted_parts(classes: int, buckets: int | None, *, explained: bool = False) -> str:
+    """Count the buckets of a release where there are any: rows do not read alike in them, and classes say nothing."""
+    if buckets is None:
+        return counted(classes, "class", "classes") + " of rows that read alike" * explained
+    return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
+
+
 def some_values(values: Sequence[object], most: int = 8) -> str:
     """List a few values for a message: ``'a', 'b' and 3 more``."""
     shown = ", ".join(repr(value) for value in values[:most])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import __version__
-from shoal.errors import ShoalBug, counted
+from shoal.errors import ShoalBug, counted_parts
 
 NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
 
@@ -171,7 +171,8 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         f"Made with {card['made_with']} on {card['made_on']}, by the method `{card['method']}`"
         + (f" at levels {card['levels']}." if card["levels"] else "."),
         "",
-        f"{card['rows_published']:,} rows are published in {_parts(card)}; "
+        f"{card['rows_published']:,} rows are published in "
+        f"{counted_parts(card['classes'], card.get('buckets'), explained=True)}; "
         f"{card['rows_suppressed']:,} rows ({card['share_suppressed']:.2%}) were suppressed. "
         "The rows are in random order.",
         "",
@@ -214,13 +215,6 @@ def card_markdown(card: Mapping[str, Any]) -> str:
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
     return "\n".join(lines) + "\n"
-
-
-def _parts(card: Mapping[str, Any]) -> str:
-    """What the rows are published in."""
-    if "buckets" in card:
-        return f"{counted(card['buckets'], 'bucket')}, within which columns were shuffled against each other"
-    return f"{counted(card['classes'], 'class', 'classes')} of rows that read alike"
 
 
 def _edges(card: Mapping[str, Any]) -> list[str]:

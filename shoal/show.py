@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from shoal.errors import counted
+from shoal.errors import counted, counted_parts
 from shoal.two_tables import second_path
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def result(made: Result, output: Path) -> None:
     console = _console()
     kept = made.rows - made.suppressed
     console.print(
-        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in {_parts(made)}, "
-        f"by [bold]{made.method}[/]",
+        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in "
+        f"{counted_parts(made.classes, made.buckets)}, by [bold]{made.method}[/]",
         soft_wrap=True,
     )
     if made.second is not None:
@@ -78,15 +78,9 @@ def audit(report: Audit, path: Path) -> None:
     """Say what a release withstands and what it has lost."""
     console = _console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
-    console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {_parts(report)}")
+    parts = counted_parts(report.classes, report.buckets)
+    console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {parts}")
     _body(console, report)
-
-
-def _parts(report: Audit) -> str:
-    """Count the buckets where there are any: rows do not read alike in them, and classes say nothing."""
-    if report.buckets is None:
-        return counted(report.classes, "class", "classes")
-    return counted(report.buckets, "bucket")
 
 
 def _body(console: Console, report: Audit) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.errors import counted
+from shoal.errors import counted, counted_parts
 from shoal.explaining.relaxing import Kind
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
@@ -128,14 +128,9 @@ class Explanation:
             )  # fmt: skip
         left = f", {self.suppressed:,} of them left out" if self.suppressed else ""
         return (
-            f"{counted(self.rows, 'row')}{left}, in {self._parts()} by {self.method}. "
+            f"{counted(self.rows, 'row')}{left}, in {counted_parts(self.classes, self.buckets)} by {self.method}. "
             f"The release costs {self._amount(self.loss)} ({self.measure})."
         )
-
-    def _parts(self) -> str:
-        if self.buckets is None:
-            return counted(self.classes, "class", "classes")
-        return counted(self.buckets, "bucket")
 
     def _method(self) -> str:
         named = self.choice or f"The policy names {self.method}"

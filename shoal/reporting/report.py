@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
 from shoal.auditing import as_policy
-from shoal.errors import PolicyError, Problem, counted, did_you_mean
+from shoal.errors import PolicyError, Problem, counted, counted_parts, did_you_mean
 from shoal.policy import Policy
 from shoal.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
@@ -116,16 +116,8 @@ def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
     return given if isinstance(given, Comparison) else Comparison.read(given)
 
 
-def _parts(subject: Subject) -> str:
-    published = subject.published
-    if published.buckets is not None:
-        return (
-            f"{counted(published.buckets, 'bucket')}, within which columns were shuffled against each other"
-        )
-    return f"{counted(published.classes, 'class', 'classes')} of rows that read alike"
-
-
 def _page(subject: Subject, parts: list[Section], holds: bool) -> str:
+    parts_said = counted_parts(subject.published.classes, subject.published.buckets, explained=True)
     state = "It satisfies its policy." if holds else "It violates its policy."
     loss = subject.measures.get("lm")
     lost = (
@@ -136,7 +128,7 @@ def _page(subject: Subject, parts: list[Section], holds: bool) -> str:
     return page(
         parts,
         name=subject.name,
-        lead=f"{counted(subject.published.rows, 'row')} in {_parts(subject)}. {state}{lost}",
+        lead=f"{counted(subject.published.rows, 'row')} in {parts_said}. {state}{lost}",
         public=subject.gate.public,
         k=subject.gate.k,
         warning=NOT_FOR_PUBLICATION if subject.seeded else "",
