@@ -83,7 +83,7 @@ def buckets():
     head("membership in one bucket", "target", "measured", "of what")
     table, random = adult(), np.random.default_rng(0)
     for limit in (MOST_STATES, 0):  # Compiles.
-        membership(*question(table.codes[:30], np.arange(15)), limit=limit, random=random, seconds=0.1)
+        membership(*question(table.codes[:30], np.arange(15)), limit=limit, random=None, seconds=0.1)
     membership(*question(np.random.default_rng(0).integers(0, (14, 3, 3), (140, 3)), np.arange(70)))
     for label, people, private, columns, limit, target in CASES:
         places = boxes(table, people)
@@ -92,9 +92,8 @@ def buckets():
             codes = places[random.integers(len(places))][:, :columns]
             asked = question(codes, random.choice(people, private, replace=False))
             used, found = measured(
-                lambda asked=asked, limit=limit: membership(
-                    *asked, limit=limit, random=None if limit else random, seconds=1.0
-                )
+                # Nothing is estimated: with no limit to count to, only who is certain is asked for.
+                lambda asked=asked, limit=limit: membership(*asked, limit=limit, random=None, seconds=1.0)
             )
             taken.append(used)
             exact.append(found.exact.all())

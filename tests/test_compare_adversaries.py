@@ -138,4 +138,6 @@ def test_every_method_is_in_the_portfolio_and_sets_are_asked_for():
         "ring",
         "hilbert",
         "lexicographic",
+        "mondrian",
+        "agglomerative",
     }
