@@ -82,8 +82,10 @@ def measured(work):
 def buckets():
     head("membership in one bucket", "target", "measured", "of what")
     table, random = adult(), np.random.default_rng(0)
-    for limit in (MOST_STATES, 0):  # Compiles.
-        membership(*question(table.codes[:30], np.arange(15)), limit=limit, random=None, seconds=0.1)
+    # Kernels and solvers are compiled, or loaded, at their first use: a few people, many, and a long column.
+    membership(*question(table.codes[:30], np.arange(15)))
+    for people in (100, 500):
+        membership(*question(table.codes[:people, :8], np.arange(people // 2)), limit=0, seconds=2.0)
     membership(*question(np.random.default_rng(0).integers(0, (14, 3, 3), (140, 3)), np.arange(70)))
     for label, people, private, columns, limit, target in CASES:
         places = boxes(table, people)
