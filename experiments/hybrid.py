@@ -15,6 +15,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.data import adult, census
+from experiments.drawing import panels, saved
 from shoal.attacks.statistical import Statistical
 from shoal.kernels.grouping import distinct
 from shoal.measures.cells import Lm
@@ -239,20 +240,11 @@ def findings(tables):
 
 def plot(found, label):
     """One picture per table: LM and query error against k and against p."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("matplotlib is not installed, so nothing is plotted")
-        return []
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "shoal"
-    import matplotlib.pyplot as plt
-
     made = []
     for family, (baseline, hybrid) in FAMILIES.items():
-        figure, axes = plt.subplots(1, 4, figsize=(16, 3.6), constrained_layout=True)
-        panels = [("lm", "k"), ("query", "k"), ("lm", "p"), ("query", "p")]
-        for axis, (name, against) in zip(axes, panels, strict=True):
+        figure, axes = panels(1, 4, figsize=(16, 3.6), constrained_layout=True)
+        shown = [("lm", "k"), ("query", "k"), ("lm", "p"), ("query", "p")]
+        for axis, (name, against) in zip(axes, shown, strict=True):
             places, lines = curves(found, family, name, against)
             for variant, style in zip(lines, ("k--", "o-", "s-", "^-", "v-"), strict=True):
                 axis.plot(places, lines[variant], style, label=baseline if variant == "none" else variant)
@@ -265,9 +257,7 @@ def plot(found, label):
         axes[0].legend(fontsize=8)
         figure.suptitle(f"{hybrid} on {label}")
         file = f"hybrid_{label.split(',')[0].lower().replace(' ', '_')}_{family}.svg"
-        figure.savefig(HERE / file, metadata={"Date": None})
-        plt.close(figure)
-        made.append(f"![{hybrid} on {label}]({file})\n")
+        made.append(saved(figure, file, f"{hybrid} on {label}") + "\n")
     return made
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from scipy.stats import chisquare
 
+from experiments.drawing import panels, saved
 from shoal import frames
 from shoal.attacks import ATTACKS
 from shoal.attacks.rerun import rerun, true_classes
@@ -178,16 +179,9 @@ def series(title, label, cases, name):
 
 
 def plot(name, title, label, values, found):
-    try:
-        import matplotlib
-    except ImportError:
-        return ""
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "shoal"
-    from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    figure, axis = pyplot.subplots(figsize=(5.4, 3.4), layout="constrained")
+    figure, axis = panels(figsize=(5.4, 3.4), layout="constrained")
     for method, losses in found.items():
         colour, mark, line = LOOKS[method]
         # The dashed line lies on top, so that both are seen where it coincides with another.
@@ -209,10 +203,7 @@ def plot(name, title, label, values, found):
         axis.xaxis.set_minor_formatter(NullFormatter())
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
-    file = f"non_homogeneous_{name}.svg"
-    figure.savefig(HERE / file, metadata={"Date": None})
-    pyplot.close(figure)
-    return f"![GCP over {label}]({file})"
+    return saved(figure, f"non_homogeneous_{name}.svg", f"GCP over {label}")
 
 
 def loss():

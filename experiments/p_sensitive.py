@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from experiments.drawing import panels, saved
 from shoal.attacks.attribute_disclosure import AttributeDisclosure
 from shoal.encode import encode
 from shoal.errors import InfeasibleError
@@ -193,13 +194,7 @@ STYLES = {
 
 def plot(file, parts, names, sizes=SIZES):
     """AVG, DM and seconds over k, a row per part."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "shoal"
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(len(parts), 3, figsize=(11, 2.7 * len(parts)), squeeze=False)
+    figure, axes = panels(len(parts), 3, figsize=(11, 2.7 * len(parts)), squeeze=False)
     for row, (title, found) in zip(axes, parts.items(), strict=True):
         for axis, (what, label) in zip(
             row, (("avg", "AVG"), ("dm", "DM"), ("seconds", "seconds")), strict=True
@@ -217,9 +212,7 @@ def plot(file, parts, names, sizes=SIZES):
             axis.set_xlabel("k", fontsize=8)
     axes[0][0].legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(HERE / file, metadata={"Date": None})
-    plt.close(figure)
-    return f"![AVG, DM and seconds over k]({file})\n"
+    return saved(figure, file, "AVG, DM and seconds over k") + "\n"
 
 
 def findings(every, names_below):

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
+from experiments.drawing import panels, saved
 from experiments.presence_trials import METHODS_TRIED, PARTITIONERS, SIZES, USUAL
-
-HERE = Path(__file__).parent
 
 
 def plotted(first, alone, people_first, people_alone, second, third, rows):
     """Draw the experiments of the thesis."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("matplotlib is not installed, so nothing is plotted")
-        return []
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "shoal"
-    import matplotlib.pyplot as plt
-
     styles = dict(zip((*METHODS_TRIED, "MPALM"), ("k--", "o-", "s-", "^-", "v:", "x:"), strict=True))
     files = []
 
-    def saved(figure, name, words):
-        figure.savefig(HERE / f"presence_{name}.svg", metadata={"Date": None})
-        plt.close(figure)
-        files.append(f"![{words}](presence_{name}.svg)\n")
+    def keep(figure, name, words):
+        files.append(saved(figure, f"presence_{name}.svg", words) + "\n")
 
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7.2), constrained_layout=True, sharey=True, sharex=True)
-    panels = (
+    figure, axes = panels(2, 2, figsize=(11, 7.2), constrained_layout=True, sharey=True, sharex=True)
+    readings = (
         (first, "k rows in a bucket"),
         (alone, "k rows; people with equal values as one"),
         (people_first, "k people of the population in a bucket"),
         (people_alone, "k people; people with equal values as one"),
     )
-    for axis, (found, title) in zip(axes.ravel(), panels, strict=True):
+    for axis, (found, title) in zip(axes.ravel(), readings, strict=True):
         for label, style in styles.items():
             there = [k for k in SIZES if found.get((label, k)) is not None]
             if there:
@@ -57,9 +43,9 @@ def plotted(first, alone, people_first, people_alone, second, third, rows):
     axes[1, 0].legend(
         *axes[0, 0].get_legend_handles_labels(), fontsize=8, loc="center left", bbox_to_anchor=(0, 0.3)
     )
-    saved(figure, "found", "re-identified people by k")
+    keep(figure, "found", "re-identified people by k")
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), constrained_layout=True)
+    figure, axes = panels(1, 2, figsize=(11, 3.6), constrained_layout=True)
     places = np.arange(len(second))
     words = {"mpalm": "MPALM", **{name: f"CombinedAlg, {word}" for name, word in PARTITIONERS.items()}}
     for axis, figure_name in zip(axes, ("dm", "ag"), strict=True):
@@ -70,9 +56,9 @@ def plotted(first, alone, people_first, people_alone, second, third, rows):
         axis.set_ylabel(figure_name.upper())
     axes[0].set_yscale("log")
     axes[1].legend(fontsize=8)
-    saved(figure, "costs", "DM and AG of CombinedAlg and MPALM")
+    keep(figure, "costs", "DM and AG of CombinedAlg and MPALM")
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), constrained_layout=True)
+    figure, axes = panels(1, 2, figsize=(11, 3.6), constrained_layout=True)
     sizes = sorted({k for _, k in third})
     for axis, figure_name, word in ((axes[0], "ag", "AG"), (axes[1], "seconds", "seconds")):
         for name, style in zip(PARTITIONERS, ("o-", "s-"), strict=True):
@@ -86,5 +72,5 @@ def plotted(first, alone, people_first, people_alone, second, third, rows):
         axis.set_ylim(bottom=0)
     axes[0].axhline(second[USUAL]["mpalm"]["ag"], color="grey", linewidth=0.8, label="MPALM")
     axes[0].legend(fontsize=8)
-    saved(figure, "growing", "AG and seconds of CombinedAlg by k")
+    keep(figure, "growing", "AG and seconds of CombinedAlg by k")
     return files

@@ -20,14 +20,13 @@ def lower_bound(table: CodedTable, k: int, measure: str = "lm") -> float:
     k - 1 others. Mostly exact; where too many ranges would have to be tried, the loss of the row with its
     (k-1)-th nearest neighbour alone. Expected O(rows log rows) looks at neighbours. It bounds (k,1) as well.
     """
-    from shoal.kernels.agglomerative import plant
     from shoal.kernels.cheapest import cheapest_closures
     from shoal.kernels.improve import nearest_items
 
     items = collapse(table, measure)
     losses = items.losses
-    order, tree = plant(items.codes, *losses.arrays, 16)
-    codes, count = np.ascontiguousarray(items.codes[order]), items.count[order]
+    codes, order, _, tree = items.planted()
+    count = items.count[order]
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
     # By the least loss of any wider range: what a closure with the neighbour loses at least.
     near, loss = nearest_items(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,12 +33,18 @@ def _console() -> Console:
     return Console(highlight=False)
 
 
+def _compiled() -> bool:
+    """Whether kernels were compiled on this machine before; if not, the first run takes some seconds longer."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    beside = Path(__file__).parent / "kernels" / "__pycache__"
+    folders = [Path(chosen)] if chosen else [beside, Path.home() / ".cache" / "numba"]
+    return any(next(folder.rglob("*.nbi"), None) for folder in folders if folder.is_dir())
+
+
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
     """Show the stages of long work on the terminal; silent in pipes and with ``--json``."""
-    from shoal.kernels import compiled
-
-    if not quiet and not compiled():
+    if not quiet and not _compiled():
         print("first run on this machine: compiling, some seconds, once", file=sys.stderr)
     if quiet or not sys.stderr.isatty():
         yield lambda _stage, _share: None

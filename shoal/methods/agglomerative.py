@@ -23,8 +23,6 @@ DISTANCES = ("growth", "difference", "logarithm", "ratio", "nergiz-clifton")
 """The paper's distances (8), (9), (10) and (11), and that of Nergiz and Clifton; kernels know them by place."""
 PATIENCE = 20_000
 """Searches between two looks at progress and interrupts."""
-LEAF = 16
-"""Items in a leaf of the tree of boxes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +120,10 @@ class Agglomerative(Method):
 
 def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector, run: Run) -> IntVector:
     """Return the cluster of each row by agglomeration, -1 for rows that are not `kept`; numbers have holes."""
-    from shoal.kernels.agglomerative import FINISHED, agglomerate, deal, plant
+    from shoal.kernels.agglomerative import FINISHED, agglomerate, deal
 
     losses = items.losses
-    order, tree = plant(items.codes, *losses.arrays, LEAF)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    codes = np.ascontiguousarray(items.codes[order])
-    row_item = place[items.item_of]
+    codes, _, row_item, tree = items.planted()
     state = _start(codes, row_item, tree, k, modified, kept)
     tables = (losses.shape, losses.table, losses.wide, losses.least, losses.wide_least)
     while state.counters[0] > 0:

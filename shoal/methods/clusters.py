@@ -14,6 +14,8 @@ from shoal.table import Attribute, CodedTable
 
 GRAIN = 2.0**-20
 """Losses are multiples of it, so that sums are exact in any order and ties are ties."""
+LEAF = 16
+"""Items in a leaf of the tree of boxes."""
 LARGEST_TABLE = 512
 """Columns with more distinct codes get no table of all ranges."""
 
@@ -48,10 +50,17 @@ class Items:
     """Rows of each item."""
     losses: Losses
 
-    @property
-    def weights(self) -> LongVector:
-        """Rows of each item."""
-        return self.count
+    def planted(self) -> tuple[NDArray[Any], LongVector, LongVector, Any]:
+        """Return the codes in the order of a tree of boxes, that order, row of the table -> place in it, and the tree.
+
+        O(items x columns x log items).
+        """
+        from shoal.kernels.agglomerative import plant
+
+        order, tree = plant(self.codes, *self.losses.arrays, LEAF)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return np.ascontiguousarray(self.codes[order]), order, place[self.item_of], tree
 
     def of(self, rows: LongVector) -> Items:
         """Return the items of some rows; these are numbered by their places in `rows`. O(rows log rows)."""

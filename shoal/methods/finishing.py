@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.errors import InfeasibleError
 from shoal.groups import Groups, group
 from shoal.methods.clusters import Items
@@ -140,9 +140,3 @@ def _unions_satisfied(
     good: BoolVector = np.zeros(near.shape, np.bool_)
     good[pair_at, choice] = requirements.satisfied(unions)
     return good
-
-
-def mean_loss(items: Items, cluster_of: IntVector) -> float:
-    """Return the mean over rows of the loss of their cluster."""
-    rows: FloatVector = np.asarray(cluster_of >= 0, np.float64)
-    return total_loss(items, cluster_of) / max(float(rows.sum()), 1.0)

@@ -52,15 +52,10 @@ class Forest(Method):
 
 def trees(items: Items, k: int, kept: IntVector) -> IntVector:
     """Return the tree of each row, -1 for rows that are not `kept`; numbers have holes."""
-    from shoal.kernels.agglomerative import plant
     from shoal.kernels.forest import cut_trees, grow_forest
 
     losses = items.losses
-    order, tree = plant(items.codes, *losses.arrays, 16)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    codes = np.ascontiguousarray(items.codes[order])
-    row_item = place[items.item_of]
+    codes, _, row_item, tree = items.planted()
     by_item = kept[np.argsort(row_item[kept], kind="stable")].astype(np.int64)
     count = np.bincount(row_item[kept], minlength=len(codes)).astype(np.int64)
     parent = grow_forest(codes, count, tree, *losses.arrays, losses.least, losses.wide_least, k)

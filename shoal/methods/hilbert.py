@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from shoal.methods.base import Method
 from shoal.methods.diverse import merged_until_satisfied, spread_asked, spread_out
-from shoal.methods.lexicographic import homogeneous
 from shoal.methods.partition import blocks_first, hilbert_order, hilbert_partition
-from shoal.methods.windows import check_shown
+from shoal.methods.windows import check_shown, homogeneous
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run

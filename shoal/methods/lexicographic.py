@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.methods.base import Method
 from shoal.methods.diverse import merged_until_satisfied, spread_asked, spread_out
-from shoal.methods.partition import Partition, blocks_first, lexicographic_order, lexicographic_partition
-from shoal.methods.windows import check_shown, windows
+from shoal.methods.partition import blocks_first, lexicographic_order, lexicographic_partition
+from shoal.methods.windows import check_shown, homogeneous
 from shoal.release import Release
 from shoal.requirements import Requirements
 from shoal.run import Run
@@ -46,12 +44,3 @@ class Lexicographic(Method):
             parts = lexicographic_partition(table, requirements.k, requirements)
             parts = merged_until_satisfied(table, parts, requirements)
         return homogeneous(table, parts, self.show)
-
-
-def homogeneous(table: CodedTable, parts: Partition, show: str) -> Release:
-    """Let all rows of a part show the same."""
-    shown = windows(table, parts, parts.sizes, show)
-    region_of = np.full(table.rows, -1, np.int32)
-    region_of[parts.order] = shown.region
-    facts = {"parts": len(parts.sizes), "suppressed": parts.dropped}
-    return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)

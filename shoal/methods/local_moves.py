@@ -33,18 +33,13 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
     neighbours; two clusters are joined and parted anew; rows that clusters can spare found new ones. Every visit of a
     cluster costs O(partners x k^2 x columns) at most, times the rows from which a part is grown, which are capped.
     """
-    from shoal.kernels.agglomerative import plant
     from shoal.kernels.improve import nearest_items
 
     numbers, count = numbered(cluster_of)
     if count < 2:
         return numbers
     losses = items.losses
-    order, tree = plant(items.codes, *losses.arrays, 16)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    codes = np.ascontiguousarray(items.codes[order])
-    row_item = place[items.item_of]
+    codes, _, row_item, tree = items.planted()
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
     near, _ = nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, many)
     around = codes, row_item, near

@@ -74,6 +74,15 @@ def windows(table: CodedTable, parts: Partition, widths: LongVector, show: str) 
     return Windows(region, low, high, sets, varied)
 
 
+def homogeneous(table: CodedTable, parts: Partition, show: str) -> Release:
+    """Let all rows of a part show the same."""
+    shown = windows(table, parts, parts.sizes, show)
+    region_of = np.full(table.rows, -1, np.int32)
+    region_of[parts.order] = shown.region
+    facts = {"parts": len(parts.sizes), "suppressed": parts.dropped}
+    return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
+
+
 def listed(table: CodedTable, release: Release) -> Release:
     """Let the classes of a release list the values that occur, instead of nodes and ranges. O(rows x columns)."""
     from shoal.kernels.ring import sort_by
@@ -82,10 +91,7 @@ def listed(table: CodedTable, release: Release) -> Release:
     order = sort_by(release.region_of, len(release.low), inside)
     sizes = np.bincount(release.region_of[inside], minlength=len(release.low))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    shown = windows(table, Partition(order, starts, starts), sizes, "sets")
-    region_of = np.full(table.rows, -1, np.int32)
-    region_of[order] = shown.region
-    return replace(release, region_of=region_of, low=shown.low, high=shown.high, sets=shown.sets)
+    return replace(homogeneous(table, Partition(order, starts, starts), "sets"), facts=release.facts)
 
 
 _Lists = list[tuple[LongVector, LongVector, IntVector]]
