@@ -18,6 +18,11 @@ from shoal.plan import ColumnPlan
 from shoal.policy import Policy
 from shoal.table import CodedTable
 
+HOW = (
+    '[population] with file = ".." or column = ".." in the policy; `shoal attack` also takes --population, and Python '
+    "population="
+)
+
 
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
     """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any.
@@ -29,8 +34,7 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
     wanted = policy.population
     if given is None and wanted is None:
         if policy.privacy.presence is not None:
-            hint = '[population] with file = ".." or column = "..", or population= in Python'
-            raise PolicyError([Problem("privacy.presence", "needs to know the population", hint)])
+            raise PolicyError([Problem("privacy.presence", "needs to know the population", HOW)])
         return encode(frame, plans)
     if given is None and wanted is not None and wanted.column is not None:
         member = _members(frame, wanted.column)
@@ -99,10 +103,7 @@ def _both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan])
 def population_of(table: CodedTable) -> IntMatrix:
     """Return the people of the population, or say that it is missing."""
     if table.population is None:
-        hint = '[population] with file = ".." or column = "..", or population= in Python'
-        raise PolicyError(
-            [Problem("population", "is missing: who could be in the table must be known", hint)]
-        )
+        raise PolicyError([Problem("population", "is missing: who could be in the table must be known", HOW)])
     return table.population
 
 

@@ -142,6 +142,19 @@ def test_regions_of_people(table):
         assert one.tolist() == other.tolist()
 
 
+def test_bounds_that_are_proposed_are_feasible():
+    """One of three people: 0.3333.. may not be rounded down where it is a highest chance."""
+    people = pl.DataFrame({"age": [1, 2, 3], "s": ["x", "y", "z"]})
+    wanted = {"population": people, "quasi": ["age"], "sensitive": ["s"], "method": "mpalm"}
+    for asked, proposed, feasible in (
+        ([0.0, 0.2], "0.3334 or more", [0.0, 0.3334]),
+        ([0.5, 1.0], "0.3333 or less", [0.3333, 1.0]),
+    ):
+        with pytest.raises(InfeasibleError, match=proposed):
+            shoal.anonymize(people[:1], presence=asked, **wanted)
+        assert shoal.anonymize(people[:1], presence=feasible, **wanted).holds
+
+
 def test_bounds_are_checked():
     with pytest.raises(PolicyError, match="presence"):
         DeltaPresence(low=0.6, high=0.5)

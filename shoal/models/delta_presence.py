@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -95,15 +96,19 @@ class DeltaPresence(Model):
         if table.population is None or not len(table.population):
             return None
         share = table.rows / len(table.population)
+        # Rounded so that what is proposed holds.
         if share > self.high + SLACK:
-            side = f"more than {number(self.high)}"
+            side, proposed = f"more than {number(self.high)}", math.ceil(share * 10_000) / 10_000
+            remedy = f"permit a chance of {proposed:g} or more, or name a population of more people"
         elif share < self.low - SLACK:
-            side = f"less than {number(self.low)}"
+            side, proposed = f"less than {number(self.low)}", math.floor(share * 10_000) / 10_000
+            remedy = f"ask for a chance of {proposed:g} or less, or name a population of fewer people"
         else:
             return None
         return (
             f"no release can satisfy {self.title}: the table has {table.rows:,} of the {len(table.population):,} "
-            f"people of the population, a share of {share:.4g}, {side}; on average everybody has this chance"
+            f"people of the population, a share of {share:.4g}, {side}; on average everybody has this chance "
+            f"({remedy})"
         )
 
 
