@@ -24,7 +24,7 @@ $(VENV)-bench/bench: pyproject.toml
 	$(call install,$(VENV)-bench,bench)
 
 demo: $(VENV)/user
-	@$(BIN)/python -m shoal.demo
+	@$(BIN)/python -m shoal.cli.demo
 
 test: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from shoal import frames
-from shoal.encode import encode
-from shoal.plan import ColumnPlan
 from shoal.samples import sample
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 DATA = Path(os.environ.get("SHOAL_DATA", "../shared/data"))
 SHIPPED = Path(sys.modules["shoal"].__file__).parent / "samples" / "data"

@@ -19,14 +19,14 @@ from benchmarks import peers
 from benchmarks.data import ADULT_COLUMNS, CENSUS_COLUMNS, adult, adult_file, census
 from benchmarks.timing import best, head, row, seconds
 from shoal import frames
-from shoal.encode import encode
-from shoal.methods.full_domain import FullDomain
-from shoal.methods.mondrian import Mondrian
+from shoal.methods.full_domain.full_domain import FullDomain
+from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models import MODELS
-from shoal.plan import ColumnPlan
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.samples import sample
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 OWN = {"column": 0, "column_name": "occupation"}
 EXTRA = {

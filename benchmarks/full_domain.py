@@ -11,10 +11,10 @@ import time
 import polars as pl
 
 from benchmarks.data import adult, census
-from shoal.methods.full_domain import FullDomain
-from shoal.methods.incognito import Incognito
+from shoal.methods.full_domain.full_domain import FullDomain
+from shoal.methods.full_domain.incognito import Incognito
 from shoal.models import MODELS
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 
 
@@ -35,7 +35,7 @@ def measure(label, table, requirements, method=FullDomain, times=7):
 
 
 def _published(table, release):
-    from shoal.published import Published
+    from shoal.release.published import Published
 
     kept = release.region_of >= 0
     return Published(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from benchmarks.data import adult, census
 from benchmarks.timing import best, head, row, seconds
 from shoal.methods import METHODS
-from shoal.methods.relocation import VARIANTS
+from shoal.methods.relocating.relocation import VARIANTS
 from shoal.models import MODELS
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 
 K, BUDGET = 10, 0.01

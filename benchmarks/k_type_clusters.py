@@ -12,14 +12,14 @@ from benchmarks.data import ADULT_COLUMNS, adult, adult_file, census
 from benchmarks.k_type_notions import best
 from benchmarks.timing import head, row, seconds
 from shoal import frames
-from shoal.encode import encode
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.k_anonymity import KAnonymity
-from shoal.plan import ColumnPlan
-from shoal.publish import read_back, render
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.render import read_back, render
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 TIMED = (
     ("lm", 5, "0.6 s"),

@@ -16,8 +16,8 @@ from benchmarks.timing import head, row, seconds
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.k_type import KK, GlobalOneK, KOne
-from shoal.published import Published
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.published import Published
 from shoal.run import Run
 
 GIVES = {"nearest": KOne, "expansion": KOne, "k-k": KK, "global-1-k": GlobalOneK}

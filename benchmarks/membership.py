@@ -14,12 +14,12 @@ import numpy as np
 from benchmarks.data import adult
 from benchmarks.timing import head, row, seconds
 from shoal.attacks.membership import Membership
-from shoal.membership import MOST_STATES, membership
+from shoal.membership.chances import MOST_STATES, membership
 from shoal.methods import METHODS
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
-from shoal.publish import read_published, render
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
 
 TRIED = 20

@@ -12,10 +12,10 @@ from benchmarks.data import adult, census
 from benchmarks.timing import best, head, row, seconds
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
-from shoal.methods.mondrian import Mondrian
+from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 
 

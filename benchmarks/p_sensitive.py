@@ -11,14 +11,14 @@ import polars as pl
 
 from benchmarks.data import ADULT_COLUMNS, SHIPPED, adult_file, census
 from benchmarks.timing import best, head, row, seconds
-from shoal.encode import encode
 from shoal.methods import METHODS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
-from shoal.plan import ColumnPlan
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.samples import sample
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 SECRETS = ("education", "education-num", "occupation")
 

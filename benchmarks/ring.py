@@ -15,11 +15,10 @@ import numpy as np
 from benchmarks.data import CENSUS_COLUMNS, census
 from benchmarks.timing import best, head, row, seconds
 from shoal.kernels.assignment import draw_assignments
-from shoal.methods.hilbert import Hilbert
-from shoal.methods.lexicographic import Lexicographic
-from shoal.methods.ring import Ring, stream
+from shoal.methods.cells.ring import Ring, stream
+from shoal.methods.partitioning.ordered import Hilbert, Lexicographic
 from shoal.models import MODELS
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.samples import sample
 

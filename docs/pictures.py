@@ -12,8 +12,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from shoal import show
-from shoal.cli import main
+from shoal.cli import main, show
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -21,10 +21,10 @@ from shoal.kernels.grouping import distinct
 from shoal.measures.cells import Lm
 from shoal.measures.queries import QueryError
 from shoal.methods import METHODS
-from shoal.methods.relocation import VARIANTS
+from shoal.methods.relocating.relocation import VARIANTS
 from shoal.models.k_anonymity import KAnonymity
-from shoal.published import Published
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.published import Published
 from shoal.run import Run
 
 HERE = Path(__file__).parent

@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.encode import encode
-from shoal.lower_bound import lower_bound
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.methods.agglomerative import DISTANCES
+from shoal.methods.clustering.agglomerative import DISTANCES
+from shoal.methods.clustering.lower_bound import lower_bound
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
-from shoal.plan import ColumnPlan
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 KS = (5, 10, 15, 20)

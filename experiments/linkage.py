@@ -17,7 +17,7 @@ from shoal.attacks.linkage import Linkage
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.k_type import KK, GlobalOneK, KOne
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 
 RELEASES = (

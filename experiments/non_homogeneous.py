@@ -20,21 +20,20 @@ from experiments.drawing import panels, saved
 from shoal import frames
 from shoal.attacks import ATTACKS
 from shoal.attacks.rerun import rerun, true_classes
-from shoal.encode import encode
 from shoal.errors import InfeasibleError
 from shoal.kernels.assignment import draw_assignments
-from shoal.methods import ring
-from shoal.methods.hilbert import Hilbert
-from shoal.methods.lexicographic import Lexicographic
-from shoal.methods.partition import Partition
-from shoal.methods.ring import Ring, stream
-from shoal.methods.windows import part_losses
+from shoal.methods.cells import ring
+from shoal.methods.cells.ring import Ring, stream
+from shoal.methods.partitioning.ordered import Hilbert, Lexicographic
+from shoal.methods.partitioning.partition import Partition
+from shoal.methods.partitioning.windows import part_losses
 from shoal.models import MODELS
-from shoal.plan import ColumnPlan
-from shoal.publish import read_published, render
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.samples import sample
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("SHOAL_DATA", HERE.parent.parent / "shared" / "data"))

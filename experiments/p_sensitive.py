@@ -16,21 +16,21 @@ import polars as pl
 
 from experiments.drawing import panels, saved
 from shoal.attacks.attribute_disclosure import AttributeDisclosure
-from shoal.encode import encode
 from shoal.errors import InfeasibleError
-from shoal.feasibility import explain, left_out, unserved
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.alpha_k import AlphaK
+from shoal.models.demands import outlook
 from shoal.models.extended_p import ExtendedPSensitive
+from shoal.models.feasibility import explain, left_out, unserved
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity
 from shoal.models.p_sensitive import PSensitive
-from shoal.plan import ColumnPlan
-from shoal.publish import read_published, render
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
-from shoal.sensitivity import outlook
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("SHOAL_DATA", HERE.parent.parent / "shared" / "data"))

@@ -22,7 +22,7 @@ from experiments.presence_trials import (
     attacked_by_definition,
 )
 from experiments.presence_words import against_k_words, words
-from shoal.methods.permute_generalize import MOST_STATES
+from shoal.methods.permuting.permute_generalize import MOST_STATES
 from shoal.table import CodedTable
 
 

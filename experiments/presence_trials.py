@@ -10,14 +10,14 @@ import numpy as np
 from shoal.errors import InfeasibleError
 from shoal.kernels.grouping import distinct
 from shoal.measures import MEASURES
+from shoal.membership.presence import presence
 from shoal.methods import METHODS
-from shoal.methods.mpalm import MPALM
+from shoal.methods.presence.mpalm import MPALM
 from shoal.models.delta_presence import SLACK, DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
-from shoal.presence import presence
-from shoal.publish import read_back, render
+from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.requirements import Requirements
+from shoal.release.render import read_back, render
 from shoal.run import Run
 
 SIZES = (2, 4, 8, 16, 32)

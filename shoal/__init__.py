@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from shoal.anonymizing import anonymize
     from shoal.attacking import attack
     from shoal.attacks import Exposure
     from shoal.auditing import audit
@@ -26,15 +27,14 @@ if TYPE_CHECKING:
     from shoal.explaining.explain import explain
     from shoal.network.anonymize import NetworkResult, anonymize_network
     from shoal.network.judging import audit_network
-    from shoal.pipeline import anonymize
     from shoal.policy import Policy
     from shoal.release import Release
+    from shoal.release.results import Audit, Result
     from shoal.reporting.report import Report, report
-    from shoal.results import Audit, Result
 
 # Imported when first asked for, so that `import shoal` and `shoal --help` cost nothing.
 _PLACES = {
-    "Audit": "shoal.results",
+    "Audit": "shoal.release.results",
     "Comparison": "shoal.comparing",
     "DataError": "shoal.errors",
     "Explanation": "shoal.explaining",
@@ -47,10 +47,10 @@ _PLACES = {
     "PolicyError": "shoal.errors",
     "Release": "shoal.release",
     "Report": "shoal.reporting.report",
-    "Result": "shoal.results",
+    "Result": "shoal.release.results",
     "ShoalError": "shoal.errors",
     "ViolationError": "shoal.errors",
-    "anonymize": "shoal.pipeline",
+    "anonymize": "shoal.anonymizing",
     "anonymize_network": "shoal.network.anonymize",
     "attack": "shoal.attacking",
     "audit": "shoal.auditing",

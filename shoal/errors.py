@@ -98,22 +98,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return ""
     shown = ", ".join(names[:12])
     return f"there is: {shown}, .." if len(names) > 12 else f"there is: {shown}"
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """Write a number with its noun: ``1 class``, ``2,000 classes``."""
-    return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
-
-
-def counted_parts(classes: int, buckets: int | None, *, explained: bool = False) -> str:
-    """Count the buckets of a release where there are any: rows do not read alike in them, and classes say nothing."""
-    if buckets is None:
-        return counted(classes, "class", "classes") + " of rows that read alike" * explained
-    return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
-
-
-def some_values(values: Sequence[object], most: int = 8) -> str:
-    """List a few values for a message: ``'a', 'b' and 3 more``."""
-    shown = ", ".join(repr(value) for value in values[:most])
-    rest = len(values) - most
-    return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.groups import group
 from shoal.measures import MEASURES, CellMeasure
 from shoal.models.base import GroupModel
-from shoal.published import Published
+from shoal.release.groups import group
+from shoal.release.published import Published
 
 
 @dataclass(frozen=True, kw_only=True)

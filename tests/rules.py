@@ -11,7 +11,6 @@ import polars as pl
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from shoal.groups import Groups, Histograms
 from shoal.hierarchy import Hierarchy, Level
 from shoal.models.alpha_k import AlphaK
 from shoal.models.extended_p import ExtendedPSensitive
@@ -24,7 +23,8 @@ from shoal.models.l_diversity import (
 )
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
-from shoal.published import Published
+from shoal.release.groups import Groups, Histograms
+from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
 
 PLACE = {"column": 0, "column_name": "disease"}

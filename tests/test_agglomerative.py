@@ -9,22 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
-from shoal.groups import group
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import agglomerative as kernels
 from shoal.kernels import founding
 from shoal.kernels import improve as improving
 from shoal.measures import MEASURES
-from shoal.methods import METHODS, agglomerative, clusters
-from shoal.methods.agglomerative import DISTANCES, Agglomerative
-from shoal.methods.clusters import collapse
-from shoal.methods.finishing import boxes, numbered, total_loss
-from shoal.methods.improvement import improved, rebuilt
-from shoal.methods.local_moves import _linked
+from shoal.methods import METHODS
+from shoal.methods.clustering import agglomerative, clusters
+from shoal.methods.clustering.agglomerative import DISTANCES, Agglomerative
+from shoal.methods.clustering.clusters import collapse
+from shoal.methods.clustering.finishing import boxes, numbered, total_loss
+from shoal.methods.clustering.improvement import improved, rebuilt
+from shoal.methods.clustering.local_moves import _linked
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from tests import naive
@@ -264,7 +265,7 @@ def test_models_hold_or_it_is_refused(data, table):
             Agglomerative().anonymize(table, requirements, RUN)
         return
     release = Agglomerative().anonymize(table, requirements, RUN)
-    from shoal.groups import group
+    from shoal.release.groups import group
 
     groups = group(
         release.region_of, len(release.low), table.sensitive_codes, table.sensitive, table.sensitive_counts

@@ -16,10 +16,10 @@ import shoal
 from shoal.errors import DataError, InfeasibleError, PolicyError
 from shoal.methods import METHODS
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
-from shoal.publish import read_back, render
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.render import read_back, render
+from shoal.release.two_tables import joined, second_path, split
 from shoal.run import Run
-from shoal.two_tables import joined, second_path, split
 from tests.strategies import tables
 from tests.test_bad_input import refused, run
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from shoal.kernels.assignment import draw_assignments
-from shoal.methods import ring
-from shoal.methods.partition import Partition
-from shoal.methods.ring import CONSTANTS, stream
+from shoal.methods.cells import ring
+from shoal.methods.cells.ring import CONSTANTS, stream
+from shoal.methods.partitioning.partition import Partition
 from shoal.run import Run
 from tests import naive
 

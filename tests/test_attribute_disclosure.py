@@ -17,9 +17,9 @@ from shoal.methods import METHODS
 from shoal.models.alpha_k import AlphaK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
-from shoal.publish import read_published, render
+from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.table import Attribute
 from tests import naive

@@ -322,7 +322,7 @@ def test_odd_values_make_a_release_that_its_audit_confirms(tmp_path, kind, role,
     names = {"quasi": ["group"], "sensitive": [], "plain": []}
     names[role] = [*names[role], "odd"]
     policy = shoal.Policy.from_keywords(**names, k=3)
-    from shoal.pipeline import anonymize_file
+    from shoal.anonymizing import anonymize_file
 
     result = anonymize_file(tmp_path / "in.parquet", policy, tmp_path / output)
     assert result.holds

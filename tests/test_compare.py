@@ -27,7 +27,7 @@ from shoal.errors import DataError, InfeasibleError, OutputError, PolicyError
 from shoal.methods import METHODS
 from shoal.models.base import Verdict
 from shoal.policy import Policy
-from shoal.population import encode_with_population
+from shoal.table.population import encode_with_population
 
 # --- numbers side by side ---------------------------------------------------------------------------------------
 

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.encode import encode
 from shoal.errors import InfeasibleError, PolicyError
-from shoal.feasibility import explain, unserved
 from shoal.methods import METHODS
 from shoal.models.base import GroupModel
+from shoal.models.feasibility import explain, unserved
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
+from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.publish import read_published, render
-from shoal.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
+from shoal.table.encode import encode
 from tests.strategies import tables
 
 CLASSES = [

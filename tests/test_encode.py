@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.encode import encode, renumber
 from shoal.errors import DataError, HierarchyError
-from shoal.plan import ColumnPlan
+from shoal.table.encode import encode, renumber
+from shoal.table.plan import ColumnPlan
 
 COLUMNS = {
     "text": (

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.feasibility import SensitivityBound, explain, most_sensitive_classes
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.models import GroupModel
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import one_class
+from shoal.models.demands import Outlook, outlook
+from shoal.models.feasibility import SensitivityBound, explain, most_sensitive_classes
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import (
     DistinctDiversity,
@@ -24,9 +25,8 @@ from shoal.models.l_diversity import (
     RecursiveDiversity,
 )
 from shoal.models.p_sensitive import PSensitive
+from shoal.models.requirements import Requirements
 from shoal.models.t_closeness import EqualCloseness
-from shoal.requirements import Requirements
-from shoal.sensitivity import Outlook, outlook
 from shoal.table import Attribute
 from tests.rules import OPTIONS, PLACE, models, satisfies, simple_table
 from tests.strategies import tables

@@ -11,13 +11,14 @@ from shoal.kernels import agglomerative as kernels
 from shoal.kernels import cheapest
 from shoal.kernels import forest as growing
 from shoal.kernels.improve import nearest_items
-from shoal.lower_bound import lower_bound
-from shoal.methods import METHODS, clusters
-from shoal.methods.clusters import collapse
-from shoal.methods.finishing import total_loss
-from shoal.methods.forest import Forest, trees
+from shoal.methods import METHODS
+from shoal.methods.clustering import clusters
+from shoal.methods.clustering.clusters import collapse
+from shoal.methods.clustering.finishing import total_loss
+from shoal.methods.clustering.forest import Forest, trees
+from shoal.methods.clustering.lower_bound import lower_bound
 from shoal.models.k_anonymity import KAnonymity
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from tests import naive
 from tests.strategies import tables

@@ -13,11 +13,11 @@ from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import lattice as kernels
 from shoal.methods import METHODS
-from shoal.methods import lattice as lattice_module
-from shoal.methods.full_domain import FullDomain
-from shoal.methods.lattice import Judge, Lattice
+from shoal.methods.full_domain import lattice as lattice_module
+from shoal.methods.full_domain.full_domain import FullDomain
+from shoal.methods.full_domain.lattice import Judge, Lattice
 from shoal.models.k_anonymity import KAnonymity
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from tests import naive
@@ -176,8 +176,8 @@ def test_kernels_agree_with_their_twins(table, data):
 @settings(max_examples=200)
 @given(st.data())
 def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data):
-    from shoal.groups import group
     from shoal.models import MODELS
+    from shoal.release.groups import group
 
     table = data.draw(tables())
     own = {"column": 0, "column_name": "s0"}
@@ -216,8 +216,8 @@ def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data)
 
 @given(tables(), st.sampled_from([0.0, 0.15, 0.3, 0.6]), st.data())
 def test_level_keepable_agrees_with_its_twin(table, most, data):
-    from shoal.groups import group
     from shoal.kernels.closeness import level_keepable
+    from shoal.release.groups import group
 
     numbers = np.array(
         data.draw(st.lists(st.integers(0, 2), min_size=table.rows, max_size=table.rows)), np.int32
@@ -320,7 +320,7 @@ def test_facts_say_when_pruning_is_given_up():
 
 def test_an_interrupt_from_progress_comes_through(monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr("shoal.methods.full_domain.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("shoal.methods.full_domain.full_domain.time.perf_counter", lambda: float(next(clock)))
 
     def stop(stage, share):
         assert stage == "search"
@@ -339,8 +339,8 @@ QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", 
 
 
 def adult_table(folder, sensitive=()):
-    from shoal.encode import encode
-    from shoal.plan import ColumnPlan
+    from shoal.table.encode import encode
+    from shoal.table.plan import ColumnPlan
 
     data = pl.read_csv(folder / "adult.csv", separator=";", infer_schema=False)
     plans = [

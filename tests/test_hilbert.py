@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.kernels.hilbert import best_groups, hilbert_keys
-from shoal.methods.hilbert import Hilbert
-from shoal.methods.partition import _losses, hilbert_order, sorted_codes
+from shoal.methods.partitioning.ordered import Hilbert
+from shoal.methods.partitioning.partition import _losses, hilbert_order, sorted_codes
 from shoal.models import MODELS
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from tests import naive
 from tests.strategies import tables

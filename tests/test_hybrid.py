@@ -12,23 +12,23 @@ from scipy.stats import chi2
 
 from shoal.attacks import ATTACKS
 from shoal.attacks.statistical import accusations
-from shoal.encode import encode
 from shoal.errors import InfeasibleError, PolicyError, ViolationError
 from shoal.kernels import hybrid as kernels
 from shoal.measures import MEASURES, CellMeasure, measure_all
 from shoal.methods import METHODS
-from shoal.methods.full_domain import FullDomain
-from shoal.methods.hybrid import Hybrid, moved_rows
-from shoal.methods.relocation import VARIANTS, Allowance, critical, tail
+from shoal.methods.full_domain.full_domain import FullDomain
+from shoal.methods.relocating.hybrid import Hybrid, moved_rows
+from shoal.methods.relocating.relocation import VARIANTS, Allowance, critical, tail
 from shoal.models import MODELS
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, untrue_cells
 from shoal.models.k_anonymity import KAnonymity
-from shoal.plan import ColumnPlan
-from shoal.publish import read_published, render
-from shoal.record import card_markdown
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.record import card_markdown
+from shoal.release.render import read_published, render
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests import naive
 from tests.lattice_reference import NotAMultiple, ShareOfFirst
 from tests.strategies import tables

@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.encode import encode
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.kernels.relocation import Desk, relocate_cells
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.methods import hybrid_mondrian as module
-from shoal.methods.hybrid_mondrian import HybridMondrian, Relocate, relocate_within
-from shoal.methods.mondrian import Mondrian
-from shoal.methods.relocation import VARIANTS, Allowance
+from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.methods.relocating import hybrid_mondrian as module
+from shoal.methods.relocating.hybrid_mondrian import HybridMondrian, Relocate, relocate_within
+from shoal.methods.relocating.relocation import VARIANTS, Allowance
 from shoal.models import MODELS
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity
-from shoal.plan import ColumnPlan
+from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.requirements import Requirements
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests import naive
 from tests.strategies import tables
 from tests.test_hybrid import plain, published_by, untrue

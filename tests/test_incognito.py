@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError
 from shoal.methods import METHODS
-from shoal.methods.full_domain import FullDomain
-from shoal.methods.incognito import Incognito
+from shoal.methods.full_domain.full_domain import FullDomain
+from shoal.methods.full_domain.incognito import Incognito
 from shoal.models.k_anonymity import KAnonymity
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 from tests.lattice_reference import minimal, satisfying
 from tests.strategies import tables

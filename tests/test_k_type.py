@@ -12,24 +12,24 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.consistency import People, consistency
 from shoal.errors import DataError, InfeasibleError, PolicyError
 from shoal.hierarchy import Hierarchy, Level
 from shoal.kernels import consistency as graph_kernels
 from shoal.kernels import covering, expansion, refining
+from shoal.linking.consistency import People, consistency
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.methods.cells import Cells
-from shoal.methods.global_one_k import GlobalOneK as GlobalMethod
-from shoal.methods.k_k import KK as KKMethod
-from shoal.methods.prices import price_list
+from shoal.methods.cells.cells import Cells
+from shoal.methods.cells.global_one_k import GlobalOneK as GlobalMethod
+from shoal.methods.cells.k_k import KK as KKMethod
+from shoal.methods.cells.prices import price_list
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KK, GlobalOneK, KOne, OneK
+from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.published import Published
 from shoal.release import ValueSets, closures
-from shoal.requirements import Requirements
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from tests import naive

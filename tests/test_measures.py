@@ -21,8 +21,8 @@ from shoal.measures import MEASURES, CellMeasure, ClassMeasure, measure_all, per
 from shoal.measures.learning import Classification
 from shoal.measures.queries import QueryError, count_rows
 from shoal.measures.risk import assess, population_sizes
-from shoal.published import Published
 from shoal.release import ValueSets, closures
+from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
 from tests.strategies import tables
 

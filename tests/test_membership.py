@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import membership_count
 from shoal.errors import DataError
-from shoal.membership import Bucket, membership, propagated
-from shoal.membership_count import _next_prime, _together
+from shoal.membership import counting as membership_count
+from shoal.membership.chances import Bucket, membership, propagated
+from shoal.membership.counting import _next_prime, _together
 from tests import naive
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cli import main
+from shoal.membership.presence import presence
 from shoal.methods import METHODS
-from shoal.presence import presence
+from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.requirements import Requirements
 from shoal.run import Run
 from tests.test_membership import P1, P2
 from tests.test_presence import SALARIES, published, with_population

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
-from shoal.membership import Bucket, Part, _bucket, _parts, membership, part_of, propagated
-from shoal.membership_certain import Certain, _Search
-from shoal.membership_estimate import walked
-from shoal.membership_walk import Walks, any_set, neighbours
+from shoal.membership.certain import Certain, _Search
+from shoal.membership.chances import Bucket, Part, _bucket, _parts, membership, part_of, propagated
+from shoal.membership.estimate import walked
+from shoal.membership.walk import Walks, any_set, neighbours
 from tests import naive
 from tests.test_membership import ask, buckets, counts_of, enumerated, grouped
 
@@ -205,7 +205,7 @@ def test_neighbours_are_mutual(bucket, few):
     from unittest import mock
 
     for part in parts(*bucket):
-        with mock.patch("shoal.membership_walk.MOST_COMPARED", 1 if few else 4000):
+        with mock.patch("shoal.membership.walk.MOST_COMPARED", 1 if few else 4000):
             start, near = neighbours(part)
         pairs = {(t, int(n)) for t in range(len(part.people)) for n in near[start[t] : start[t + 1]]}
         assert len(pairs) == len(near) == start[-1]

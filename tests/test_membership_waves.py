@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal import membership_count, membership_waves
-from shoal.membership import membership
-from shoal.membership_waves import PRECISION, waved
+from shoal.membership import counting as membership_count
+from shoal.membership import waves as membership_waves
+from shoal.membership.chances import membership
+from shoal.membership.waves import PRECISION, waved
 from tests import naive
 from tests.test_membership import buckets, counts_of, enumerated, grouped
 

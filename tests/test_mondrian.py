@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
-from shoal.groups import group
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import mondrian as kernels
 from shoal.methods import METHODS
-from shoal.methods import mondrian as module
-from shoal.methods.mondrian import Mondrian
+from shoal.methods.partitioning import mondrian as module
+from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models import MODELS
 from shoal.models.base import GroupModel
 from shoal.models.k_anonymity import KAnonymity
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from tests import naive

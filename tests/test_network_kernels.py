@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from shoal.kernels import network as kernels
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
+from shoal.models.requirements import Requirements
 from shoal.network import clustering
 from shoal.network.graph import network_from_pairs
-from shoal.requirements import Requirements
 from shoal.run import Run
 from tests import naive
 from tests.strategies import tables

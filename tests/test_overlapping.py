@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.membership.presence import presence
 from shoal.models.delta_presence import DeltaPresence
 from shoal.policy import Policy
-from shoal.presence import presence
-from shoal.published import Published
+from shoal.release.published import Published
 from tests.test_presence import with_population
 
 

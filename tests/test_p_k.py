@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError, PolicyError
-from shoal.feasibility import explain, most_sensitive_classes
 from shoal.kernels import p_k as kernels
 from shoal.methods import METHODS
 from shoal.methods.range_losses import range_losses
-from shoal.methods.sensitive_classes import _desk, _pool, _Problem, cluster, limited_by_values
+from shoal.methods.sensitive.classes import _desk, _pool, _Problem, cluster, limited_by_values
 from shoal.models.alpha_k import AlphaK
+from shoal.models.demands import demands_of
 from shoal.models.extended_p import ExtendedPSensitive, strong_values
+from shoal.models.feasibility import explain, most_sensitive_classes
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity
 from shoal.models.p_sensitive import PSensitive
+from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.requirements import Requirements
 from shoal.run import Run
-from shoal.sensitivity import demands_of
 from tests import naive
 from tests.rules import PLACE, TREE, of_counts, simple_table
 from tests.strategies import tables

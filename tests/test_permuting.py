@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 import shoal
 from shoal.attacks.membership import Membership
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.membership.presence import presence
 from shoal.methods import METHODS
-from shoal.methods.bucket_mappings import BucketMappings
-from shoal.methods.permuting import shuffled_within
+from shoal.methods.permuting.permuting import shuffled_within
+from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.models.delta_presence import DeltaPresence
-from shoal.presence import presence
-from shoal.publish import render
-from shoal.record import card_markdown
+from shoal.models.requirements import Requirements
 from shoal.release import closures
-from shoal.requirements import Requirements
+from shoal.release.record import card_markdown
+from shoal.release.render import render
 from shoal.run import Run
 from tests.test_membership import P1, P2, enumerated
 from tests.test_presence import SALARIES, example, published, with_population

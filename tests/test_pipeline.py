@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.methods import METHODS
-from shoal.record import card_markdown, public_reached
+from shoal.release.record import card_markdown, public_reached
 
 PEOPLE = pl.DataFrame(
     {
@@ -129,7 +129,7 @@ def test_infeasible_requirements_are_explained_before_the_work():
 
 
 def test_a_release_that_fails_is_refused(monkeypatch):
-    from shoal.methods.mondrian import Mondrian
+    from shoal.methods.partitioning.mondrian import Mondrian
     from shoal.release import Release
 
     def careless(self, table, requirements, run):

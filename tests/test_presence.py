@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DataError, InfeasibleError, PolicyError, ViolationError
 from shoal.kernels.presence import class_totals, regions_of_people
-from shoal.membership import membership
+from shoal.membership.chances import membership
+from shoal.membership.presence import presence
 from shoal.methods import METHODS
-from shoal.methods.mpalm import _Cutting
-from shoal.methods.spalm import _Search
+from shoal.methods.presence.mpalm import _Cutting
+from shoal.methods.presence.spalm import _Search
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.presence import presence
-from shoal.publish import read_published, render
-from shoal.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
 from tests import naive
 from tests.strategies import tables

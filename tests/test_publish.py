@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.publish import read_published, render, shuffled
 from shoal.release import Release, closures
+from shoal.release.render import read_published, render, shuffled
 from tests.strategies import tables
 
 

@@ -21,7 +21,7 @@ import shoal
 from shoal.cli import main
 from shoal.comparing import Comparison, Outcome, Trial
 from shoal.measures import MEASURES
-from shoal.record import NOT_FOR_PUBLICATION
+from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.samples import write_sample
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

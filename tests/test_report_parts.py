@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from scipy.stats.contingency import association
 
-from shoal.encode import encode
-from shoal.methods.mondrian import Mondrian
+from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models.k_anonymity import KAnonymity
-from shoal.plan import ColumnPlan
-from shoal.publish import read_published, render
-from shoal.published import Published
+from shoal.models.requirements import Requirements
+from shoal.release.published import Published
+from shoal.release.render import read_published, render
 from shoal.reporting.bins import EVERYTHING, MISSING, OTHER, Bins, bins_of, label
 from shoal.reporting.gate import USUAL_K, Gate
 from shoal.reporting.risks import Risks, as_it_is, size_bins
 from shoal.reporting.spread import Spread, correlations, cramers_v, spearman
-from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests.strategies import tables
 
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(lambda held: np.array(held, np.int64))

@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import frames
-from shoal.encode import encode
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.frames.sets import elements_of, sets_as_text
 from shoal.kernels import ring as kernels
 from shoal.kernels.nearest import nearest_order
 from shoal.methods import METHODS
-from shoal.methods.diverse import Spread
-from shoal.methods.lexicographic import Lexicographic
-from shoal.methods.partition import Partition, by_domain, lexicographic_order, sorted_codes
-from shoal.methods.ring import ORDERS, Ring
-from shoal.methods.windows import part_losses, windows
+from shoal.methods.cells.ring import ORDERS, Ring
+from shoal.methods.partitioning.diverse import Spread
+from shoal.methods.partitioning.ordered import Lexicographic
+from shoal.methods.partitioning.partition import Partition, by_domain, lexicographic_order, sorted_codes
+from shoal.methods.partitioning.windows import part_losses, windows
 from shoal.models import MODELS
 from shoal.models.probabilistic_k import disjoint_assignments, largest_share, pair_shares
-from shoal.plan import ColumnPlan
-from shoal.publish import read_published, render
+from shoal.models.requirements import Requirements
 from shoal.release import Release, ValueSets
-from shoal.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests import naive
 from tests.strategies import tables
 
@@ -352,7 +352,7 @@ def test_enough_effective_matches_may_not_be_enough():
     """Figure 4 in spirit: two groups of three people whose members reach each other's rows through single links
     have three effective matches each, but no three assignments without a common pair.
     """
-    from shoal.consistency import consistency
+    from shoal.linking.consistency import consistency
 
     # People 1 and 2, 3, 4; person 1 fits everything on the left but must use the bridge to leave it.
     shown = [
@@ -396,7 +396,7 @@ def test_uniform_belief_over_a_ring_of_five():
     fits = [[(person - position) % 5 < 3 for position in range(5)] for person in range(5)]
     shares = pair_shares(fits)
     assert sorted({str(share) for row in shares for share in row}) == ["0", "4/13", "5/13"]
-    from shoal.consistency import consistency
+    from shoal.linking.consistency import consistency
 
     table, release = given_sets(
         [1, 2, 3, 4, 5], [{i + 1, (i + 1) % 5 + 1, (i + 2) % 5 + 1} for i in range(5)]

@@ -7,15 +7,15 @@ import polars as pl
 import pytest
 
 from shoal.attacks import ATTACKS
-from shoal.encode import encode
 from shoal.errors import DataError
-from shoal.methods import ring
-from shoal.methods.ring import Ring
+from shoal.methods.cells import ring
+from shoal.methods.cells.ring import Ring
 from shoal.models import MODELS
-from shoal.plan import ColumnPlan
-from shoal.publish import read_published, render
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.render import read_published, render
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 
 K = 6
 

@@ -213,8 +213,8 @@ def test_bad_requests_are_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_policies_hold_and_fit_their_tables(name: str, tmp_path: Path) -> None:
     from shoal import frames
-    from shoal.encode import encode
     from shoal.policy import Policy
+    from shoal.table.encode import encode
 
     path = write_sample(name, 3_000, tmp_path)[0]
     policy = Policy.read(tmp_path / SAMPLES[name].policy)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.methods import METHODS
-from shoal.methods.column_groups import clustered, contingency, correlations
+from shoal.methods.permuting.column_groups import clustered, contingency, correlations
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
+from shoal.models.requirements import Requirements
 from shoal.models.slicing_l import SlicingDiversity, beliefs, likeliest
-from shoal.publish import read_back, render
-from shoal.record import card_markdown
-from shoal.requirements import Requirements
+from shoal.release.record import card_markdown
+from shoal.release.render import read_back, render
 from shoal.run import Run
 from tests.rules import plain_rule
 from tests.strategies import tables

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.encode import encode
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import build
 from shoal.hierarchy.date_text import dates_in
@@ -22,6 +21,7 @@ from shoal.suggest import suggest, to_toml
 from shoal.suggest.guess import suggested_hierarchy
 from shoal.suggest.uniqueness import identifying_sets
 from shoal.suggest.vocabulary import role_by_name
+from shoal.table.encode import encode
 
 
 def roles(found):

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.attacks.base import Attack, Exposure
 from shoal.attacks.rerun import rerun, true_classes
-from shoal.methods.ring import Ring
-from shoal.published import Published
+from shoal.methods.cells.ring import Ring
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 

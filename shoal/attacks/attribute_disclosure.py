@@ -11,7 +11,7 @@ from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.models.extended_p import strong_values
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 

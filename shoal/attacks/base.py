@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector
-from shoal.published import Published
-from shoal.results import plain
+from shoal.release.published import Published
+from shoal.release.results import plain
 from shoal.run import Run
 from shoal.table import CodedTable
 

@@ -10,9 +10,9 @@ import numpy as np
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.attacks.rerun import Rerun, rerun, true_classes
-from shoal.consistency import Consistency, consistency
-from shoal.methods.ring import Ring
-from shoal.published import Published
+from shoal.linking.consistency import Consistency, consistency
+from shoal.methods.cells.ring import Ring
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 

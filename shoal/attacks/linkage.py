@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.attacks.base import Attack, Exposure
-from shoal.consistency import consistency
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.published import Published
+from shoal.linking.consistency import consistency
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 

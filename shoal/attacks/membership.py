@@ -10,12 +10,12 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.membership import MOST_STATES, SECONDS
-from shoal.population import population_of
-from shoal.presence import Presence, presence
-from shoal.published import Published
+from shoal.membership.chances import MOST_STATES, SECONDS
+from shoal.membership.presence import Presence, presence
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.population import population_of
 
 ADVERSARIES = {
     "columns": "knows everybody in the population, and that columns were shuffled each by itself within buckets",

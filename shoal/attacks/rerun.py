@@ -8,12 +8,12 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.errors import DataError
-from shoal.methods.partition import Partition
-from shoal.methods.ring import Ring
-from shoal.methods.windows import Windows, windows
+from shoal.methods.cells.ring import Ring
+from shoal.methods.partitioning.partition import Partition
+from shoal.methods.partitioning.windows import Windows, windows
 from shoal.models.probabilistic_k import ProbabilisticK
-from shoal.published import Published
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 

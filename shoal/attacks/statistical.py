@@ -11,7 +11,7 @@ from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.models.hybrid import chi_squared, expected, untrue_rows
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import InfeasibleError, PolicyError, Problem, ShoalBug
 from shoal.methods.base import Method
+from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
 

@@ -26,14 +26,14 @@ from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.comparing.workers import run_all
 from shoal.errors import PolicyError, Problem
-from shoal.feasibility import explain
 from shoal.measures import MEASURES
+from shoal.models.feasibility import explain
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
-from shoal.population import encode_with_population
 from shoal.release import Release
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
+from shoal.table.population import encode_with_population
 
 SECONDS = 120.0
 """The usual limit of a trial."""

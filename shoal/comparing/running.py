@@ -12,9 +12,9 @@ from shoal.comparing.trial import Outcome, Trial
 from shoal.errors import PolicyError, ShoalError
 from shoal.models.base import Verdict
 from shoal.policy import Policy
-from shoal.published import Published
 from shoal.release import Release
-from shoal.results import plain
+from shoal.release.published import Published
+from shoal.release.results import plain
 from shoal.run import Run
 from shoal.table import CodedTable
 
@@ -57,7 +57,7 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
 
 def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:
     from shoal.auditing import measure, verify
-    from shoal.publish import read_back, render
+    from shoal.release.render import read_back, render
 
     policy = task.policy
     requirements = policy.requirements([attribute.name for attribute in table.sensitive])

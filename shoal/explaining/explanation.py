@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shoal.errors import counted, counted_parts
 from shoal.explaining.relaxing import Kind
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.results import plain
-from shoal.show import number, printable
+from shoal.release.results import plain
+from shoal.wording import counted, counted_parts, number, printable
 
 SHARES = ("lm", "gcp", "precision")
 """Measures that are shares of all information."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shoal.errors import PolicyError, counted
+from shoal.errors import PolicyError
 from shoal.policy import Policy
-from shoal.show import number
+from shoal.wording import counted, number
 
 Kind = Literal["requirement", "column", "method"]
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from shoal.auditing import verify
 from shoal.errors import InfeasibleError, ShoalError
-from shoal.feasibility import explain as reasons_against
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure, per_column
+from shoal.models.feasibility import explain as reasons_against
 from shoal.policy import Policy
-from shoal.publish import read_back, render
+from shoal.release.render import read_back, render
 from shoal.run import Progress, Run
 from shoal.table import CodedTable
 

@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, counted, some_values
+from shoal.errors import DataError
 from shoal.frames.inference import guess_numbers_and_dates
 from shoal.frames.options import ReadOptions
+from shoal.wording import counted, some_values
 
 DELIMITERS = (";", "\t", "|", ",")
 """In the order of preference: commas occur in text and numbers, the others hardly ever do."""

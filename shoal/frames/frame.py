@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 from polars import selectors
 
-from shoal.errors import DataError, did_you_mean, some_values
+from shoal.errors import DataError, did_you_mean
 from shoal.frames.delimited import read_delimited, refuse_duplicates, refuse_patterns
 from shoal.frames.inference import guess_dates
 from shoal.frames.options import ReadOptions
+from shoal.wording import some_values
 
 KIND_OF_EXTENSION = {
     ".csv": "csv",

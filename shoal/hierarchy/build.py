@@ -21,7 +21,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
 
 
 def build(values: pl.Series, spec: str | PathLike[str] | Mapping[str, Any] | None = None) -> Hierarchy:
-    """Make the hierarchy of a column from its distinct values and a specification (see `shoal.plan`).
+    """Make the hierarchy of a column from its distinct values and a specification (see `shoal.table.plan`).
 
     `values` may come in any order, with null and NaN. Raises HierarchyError where the two do not fit.
     """

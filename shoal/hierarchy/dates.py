@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import polars as pl
 
-from shoal.errors import HierarchyError, counted, did_you_mean, some_values
+from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Domain, distinct, numbers_of, runs
+from shoal.wording import counted, some_values
 
 _ABOVE = {
     "day": ("week", "month", "quarter", "year", "decade"),

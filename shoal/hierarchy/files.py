@@ -9,10 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import HierarchyError, counted, did_you_mean
+from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.rows import from_rows
 from shoal.hierarchy.tree import ROOT, Hierarchy
 from shoal.hierarchy.values import text_of
+from shoal.wording import counted
 
 DELIMITERS = (";", "\t", ",", "|")
 

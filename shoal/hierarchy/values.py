@@ -9,8 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntVector
-from shoal.errors import HierarchyError, counted, some_values
+from shoal.errors import HierarchyError
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
+from shoal.wording import counted, some_values
 
 Numbers = NDArray[np.int64] | NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 Rows are distinct and stand in the order of their tree (see consistency.py); row u owns the cells
 ``slots[u]:slots[u + 1]``, one for each of the equal rows it stands for. The first ``changed[u]`` of them have
 ranges of their own, the others are still alike. `prices` is a tuple of arrays, described at
-`shoal.methods.prices.Prices`.
+`shoal.methods.cells.prices.Prices`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Closures of each row with others that cost least: grown one row at a time, or with the nearest rows.
 
 Rows are distinct, weighted, and stand in the order of their tree (see consistency.py). `prices` is a tuple of
-arrays, described at `shoal.methods.prices.Prices`.
+arrays, described at `shoal.methods.cells.prices.Prices`.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.published import Published
+from shoal.release.published import Published
+from shoal.release.value_sets import column_sets
 from shoal.table import Attribute, CodedTable
-from shoal.value_sets import column_sets
 
 
 class Measure(ABC):

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.measures.base import ClassMeasure, Measure
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.measures.base import CellMeasure, Measure
-from shoal.published import Published
+from shoal.release.published import Published
+from shoal.release.value_sets import column_sets
 from shoal.table import Attribute, CodedTable
-from shoal.value_sets import column_sets
 
 
 def _weighted_logs(counts: LongVector) -> FloatVector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shoal.measures.base import CellMeasure, Measure
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 

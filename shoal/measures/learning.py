@@ -17,7 +17,7 @@ import numpy as np
 from shoal.arrays import FloatMatrix, IntMatrix, LongVector
 from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
 from shoal.measures.base import Measure
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
 
 MANY_VALUES = 100

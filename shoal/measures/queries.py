@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.measures.base import Measure
-from shoal.published import Published
+from shoal.release.published import Published
+from shoal.release.value_sets import column_sets
 from shoal.table import CodedTable
-from shoal.value_sets import column_sets
 
 Query = tuple[IntVector, IntVector, IntVector]
 """The columns of a query, and the first and the last code in each."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.measures.base import Measure
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 THRESHOLD = 0.2

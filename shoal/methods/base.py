@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.requirements import Requirements
 from shoal.run import Run
 from shoal.table import CodedTable
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.groups import Groups
 from shoal.hierarchy import Hierarchy
 from shoal.models.base import SensitiveModel, evened, number, one_class
+from shoal.release.groups import Groups
 from shoal.table import CodedTable
 
 

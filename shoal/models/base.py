@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, LongVector
-from shoal.groups import Groups, Histograms
-from shoal.published import Published
+from shoal.release.groups import Groups, Histograms
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 

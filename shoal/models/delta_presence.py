@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.base import Model, Verdict, number
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 SLACK = 1e-9
@@ -56,7 +56,7 @@ class DeltaPresence(Model):
 
     def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
         """Judge the least and the most certain person. A chance that is only estimated never passes for proven."""
-        from shoal.presence import presence
+        from shoal.membership.presence import presence
 
         asked = [self.low, self.high]
         if original is None or original.population is None:

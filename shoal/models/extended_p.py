@@ -11,10 +11,10 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
 from shoal.errors import HierarchyError, PolicyError, Problem
-from shoal.groups import Groups
 from shoal.hierarchy import Hierarchy
 from shoal.models.base import Model, SensitiveModel
 from shoal.models.p_sensitive import PSensitive
+from shoal.release.groups import Groups
 from shoal.table import CodedTable
 
 

@@ -14,7 +14,7 @@ from shoal.arrays import BoolVector, LongVector
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.models.base import Model, Verdict
 from shoal.models.k_anonymity import KAnonymity
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 CELLS_AT_ONCE = 1 << 22

@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem
-from shoal.groups import Groups
 from shoal.models.base import GroupModel, Verdict
-from shoal.published import Published
+from shoal.release.groups import Groups
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.consistency import Consistency, consistency
 from shoal.errors import DataError, PolicyError, Problem
+from shoal.linking.consistency import Consistency, consistency
 from shoal.models.base import GroupModel, Model, Verdict
 from shoal.models.k_anonymity import KAnonymity
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"

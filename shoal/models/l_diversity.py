@@ -13,8 +13,8 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem
-from shoal.groups import Groups
 from shoal.models.base import SensitiveModel, evened, number, one_class
+from shoal.release.groups import Groups
 from shoal.table import CodedTable
 
 

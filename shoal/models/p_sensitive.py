@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem
-from shoal.groups import Groups
 from shoal.models.base import GroupModel
+from shoal.release.groups import Groups
 from shoal.table import CodedTable
 
 

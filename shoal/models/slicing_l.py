@@ -12,7 +12,7 @@ from shoal.arrays import FloatVector, IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.base import GroupModel, Model, Verdict, number, plain
 from shoal.models.l_diversity import ProbabilisticDiversity
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 PIECE = 20_000

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import PolicyError, Problem
-from shoal.groups import Groups
 from shoal.models.base import SensitiveModel, number
+from shoal.release.groups import Groups
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,8 @@ from shoal import frames
 from shoal.arrays import BoolVector, IntVector
 from shoal.auditing import as_policy
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
-from shoal.feasibility import explain, refusal, unserved
+from shoal.models.feasibility import explain, refusal, unserved
+from shoal.models.requirements import Requirements
 from shoal.network.card import network_card
 from shoal.network.clustering import cluster_network
 from shoal.network.graph import Network, read_network
@@ -24,9 +25,8 @@ from shoal.network.judging import NetworkAudit, encode_nodes, judge_network
 from shoal.network.masked import FORMATS, MaskedNetwork, make_folder, mask
 from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
-from shoal.record import NOT_FOR_PUBLICATION, card_text, make_record
-from shoal.requirements import Requirements
-from shoal.results import Clock
+from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
+from shoal.release.results import Clock
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 EFFORT = 300_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shoal.anonymizing import SUPPRESSION_MEANING
 from shoal.models.base import Model
 from shoal.network.judging import NetworkAudit
-from shoal.pipeline import SUPPRESSION_MEANING
-from shoal.record import make_card
+from shoal.release.record import make_card
 
 MEANINGS = {
     "suppression": SUPPRESSION_MEANING,

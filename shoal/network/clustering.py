@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
-from shoal.groups import group
 from shoal.methods.range_losses import RangeLosses, range_losses
+from shoal.models.demands import Demands, demands_of
+from shoal.models.requirements import Requirements
 from shoal.network.graph import Network
-from shoal.requirements import Requirements
+from shoal.release.groups import group
 from shoal.run import Run
-from shoal.sensitivity import Demands, demands_of
 from shoal.table import CodedTable
 
 PATIENCE = 50_000_000

@@ -13,8 +13,9 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.errors import DataError, did_you_mean, some_values
+from shoal.errors import DataError, did_you_mean
 from shoal.frames import ReadOptions
+from shoal.wording import some_values
 
 ID = "id"
 USUAL_IDS = ("id", "node", "node_id", "name")

@@ -12,8 +12,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, some_values
+from shoal.errors import DataError
 from shoal.network.graph import Network, network_from_pairs
+from shoal.wording import some_values
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES: dict[str, Any] = {

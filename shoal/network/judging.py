@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing import as_policy, as_published, verify
-from shoal.encode import encode
 from shoal.errors import DataError
 from shoal.measures import measure_all, per_column
 from shoal.models.base import Verdict
+from shoal.models.requirements import Requirements
 from shoal.network.attacks import NetworkExposure, attack_network
 from shoal.network.graph import Network, read_network
 from shoal.network.losses import ngil, nsil
@@ -21,11 +21,11 @@ from shoal.network.masked import MaskedNetwork, checked, read_masked
 from shoal.network.sampling import sample_network
 from shoal.network.structure import Structure, differences, structure_of
 from shoal.policy import Policy
-from shoal.published import Published
-from shoal.requirements import Requirements
-from shoal.results import Audit, Clock
+from shoal.release.published import Published
+from shoal.release.results import Audit, Clock
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
+from shoal.table.encode import encode
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

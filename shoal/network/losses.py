@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.measures.cells import Il
 from shoal.network.masked import MaskedNetwork
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.table import CodedTable
 
 

@@ -11,12 +11,13 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import IntVector, LongVector
-from shoal.errors import DataError, OutputError, did_you_mean, some_values
+from shoal.errors import DataError, OutputError, did_you_mean
 from shoal.network.graph import Network, read_maybe_empty
 from shoal.network.graphml import graphml
-from shoal.publish import render
 from shoal.release import Release, closures
+from shoal.release.render import render
 from shoal.table import CodedTable
+from shoal.wording import some_values
 
 CLUSTER, NODES, INSIDE = "cluster", "nodes", "edges_inside"
 ENDS, BETWEEN = ("cluster_a", "cluster_b"), "edges"

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from shoal.network.attacks import KNOWLEDGE
-from shoal.show import number
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.network.anonymize import NetworkResult

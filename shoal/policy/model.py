@@ -18,19 +18,19 @@ from pydantic import (
 )
 
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.plan import ColumnPlan, Role
 from shoal.policy import toml
 from shoal.policy.checks import AUTO, WORDS, built, problems_of
 from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
+from shoal.table.plan import ColumnPlan, Role
 
 if TYPE_CHECKING:
     from shoal.frames import ReadOptions
     from shoal.methods import Method
     from shoal.models import Model
-    from shoal.requirements import Requirements
+    from shoal.models.requirements import Requirements
 
 
 class Policy(BaseModel):
@@ -297,7 +297,7 @@ class Policy(BaseModel):
 
     def requirements(self, sensitive: Sequence[str] | None = None) -> Requirements:
         """Return what a release must satisfy and optimize."""
-        from shoal.requirements import Requirements
+        from shoal.models.requirements import Requirements
 
         return Requirements(
             models=self.models(sensitive), suppression=self.utility.suppression, measure=self.utility.measure

@@ -15,9 +15,9 @@ from pydantic import (
 )
 
 from shoal.errors import did_you_mean
-from shoal.plan import Role
 from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.part import Number, Part, Text, shown, wrong
+from shoal.table.plan import Role
 
 # --- reading options --------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ import polars as pl
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.hierarchy import Hierarchy
 from shoal.reporting.gate import Gate
-from shoal.show import printable
 from shoal.table import Attribute
+from shoal.wording import printable
 
 MOST = 12
 """Bins in one chart."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.requirements import Requirements
+from shoal.models.requirements import Requirements
 
 USUAL_K = 5
 """The smallest crowd of a public report, where the policy asks for no k."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from shoal.arrays import FloatVector
-from shoal.encode import encode_column
 from shoal.errors import ShoalError
 from shoal.frames import factorize
-from shoal.plan import ColumnPlan
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.subject import Subject
 from shoal.table import Attribute
+from shoal.table.encode import encode_column
+from shoal.table.plan import ColumnPlan
 
 
 def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, FloatVector]]:

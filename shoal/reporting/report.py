@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
 from shoal.auditing import as_policy
-from shoal.errors import PolicyError, Problem, counted, counted_parts, did_you_mean
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
-from shoal.record import NOT_FOR_PUBLICATION
+from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
 from shoal.reporting.attempts import try_all
 from shoal.reporting.page import page
@@ -18,6 +18,7 @@ from shoal.reporting.parts import Section
 from shoal.reporting.risks import risks_of
 from shoal.reporting.subject import Subject, read_subject
 from shoal.run import Progress, silent
+from shoal.wording import counted, counted_parts
 
 if TYPE_CHECKING:
     from shoal.comparing import Comparison

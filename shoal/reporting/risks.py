@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.errors import counted
 from shoal.measures.risk import Risk, assess, population_sizes
-from shoal.population import counted_together
-from shoal.published import Published
+from shoal.release.published import Published
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.gate import Gate
 from shoal.reporting.subject import Subject
 from shoal.table import CodedTable
+from shoal.table.population import counted_together
+from shoal.wording import counted
 
 STEPS = (1, 2, 4, 10, 20, 100)
 """Limits of class sizes in the chart, as multiples of k."""

@@ -8,16 +8,16 @@ from typing import Any
 
 from shoal.methods import METHODS
 from shoal.models.base import Verdict
-from shoal.plan import ColumnPlan
 from shoal.policy.adversaries import derivation
-from shoal.record import PUBLISHED_AS, public_reached
+from shoal.release.record import PUBLISHED_AS, public_reached
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.charts import before_and_after
 from shoal.reporting.gate import FEW_LEFT_OUT, Gate
 from shoal.reporting.parts import Part, Section, Table, Words
 from shoal.reporting.risks import Risks, size_bins
 from shoal.reporting.subject import Subject
-from shoal.show import number, printable
+from shoal.table.plan import ColumnPlan
+from shoal.wording import number, printable
 
 MEANINGS = {
     "k": "every person looks like at least {0} others",

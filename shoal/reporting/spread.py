@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.arrays import FloatMatrix, FloatVector
-from shoal.published import Published
+from shoal.release.published import Published
+from shoal.release.value_sets import column_sets
 from shoal.reporting.bins import Bins
 from shoal.table import CodedTable
-from shoal.value_sets import column_sets
 
 CHUNK = 1 << 16
 """Classes that are spread at a time."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.measures import MEASURES
 from shoal.measures.queries import QueryError
-from shoal.record import PUBLIC_MEASURES, public_measures
+from shoal.release.record import PUBLIC_MEASURES, public_measures
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.charts import bars, before_and_after, frontier, matrices, titled
 from shoal.reporting.gate import FEW_LEFT_OUT
@@ -18,7 +18,7 @@ from shoal.reporting.parts import Part, Section, Table, Words
 from shoal.reporting.plain import plain_distributions, release_distributions
 from shoal.reporting.spread import Spread, correlations
 from shoal.reporting.subject import Subject
-from shoal.show import number
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.comparing import Comparison

@@ -1,0 +1,211 @@
+"""The whole story in one place: read, encode, anonymize, render, read back, verify, measure, write."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal import frames
+from shoal.auditing import as_policy, measure, verify
+from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
+from shoal.frames import Frame
+from shoal.models.base import Verdict
+from shoal.models.feasibility import explain, left_out, unprotected
+from shoal.models.requirements import Requirements
+from shoal.policy import Policy
+from shoal.release import Release
+from shoal.release.published import Published
+from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
+from shoal.release.render import read_back, render, shuffled
+from shoal.release.results import Clock, Result
+from shoal.release.two_tables import second_path
+from shoal.run import Progress, Run, silent
+from shoal.table import CodedTable
+from shoal.table.population import encode_with_population
+
+SUPPRESSION_MEANING = "rows that could not be made safe without spoiling the rest were left out"
+
+
+def anonymize(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    population: Any = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Result:
+    """Turn a table into a verified release.
+
+    `source` is a path or a polars, pandas or pyarrow frame; `table` of the result is of the same kind. `policy` is a
+    `Policy`, the path of one, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
+    `population`, a path or a frame too, is everybody who could be in the table, for guarantees about who is in it.
+    Raises InfeasibleError, before the work starts, where no release can satisfy the policy, and ViolationError where
+    the release that was made does not.
+    """
+    clock = Clock()
+    chosen = as_policy(policy, keywords)
+    made = _make(source, chosen, seed, progress, clock, population)
+    kind = made.frame.kind
+    second = None if made.second is None else frames.give_back(made.second, kind)
+    return _result(made, chosen, frames.give_back(made.rows, kind), second, seed, clock)
+
+
+def anonymize_file(
+    source: str | Path,
+    policy: Policy,
+    output: Path,
+    *,
+    record: Path | None = None,
+    cards: Sequence[Path] = (),
+    spare: Sequence[Path] = (),
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Result:
+    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds, and
+    never over the data or over files to `spare`, such as the policy's.
+
+    Of methods that publish two tables, the second goes beside `output`: ``out-sensitive.csv`` beside ``out.csv``.
+    """
+    papers = (*cards, *([record] if record else []))
+    outputs = [output, second_path(output)] if policy.build_method().two_tables else [output]
+    for path in outputs:
+        frames.check_writable(path, force=force)
+    for path in papers:
+        frames.check_writable(path, force=force, table=False)
+    _all_different({Path(source): "the data"} | dict.fromkeys(spare, "the policy"), outputs, papers)
+    clock = Clock()
+    made = _make(source, policy, seed, progress, clock)
+    progress("write", 0.95)
+    with frames.Outbox(force=force) as box:
+        with clock("write"):
+            box.write(made.rows, output, options=made.frame.options)
+            if made.second is not None:
+                box.write(made.second, second_path(output), options=made.frame.options)
+        result = _result(made, policy, made.rows, made.second, seed, clock)
+        if record:
+            box.write_text(record, json.dumps(result.record, indent=2) + "\n")
+        for path in cards:
+            box.write_text(path, card_text(result.card, path))
+    progress("done", 1.0)
+    return result
+
+
+def _all_different(sources: Mapping[Path, str], outputs: Sequence[Path], papers: Sequence[Path]) -> None:
+    """Refuse names that would make one file replace another, or the data: --force does not mean that."""
+    taken = {os.path.realpath(path): what for path, what in sources.items()}
+    for path in (*outputs, *papers):
+        place = os.path.realpath(path)
+        if place in taken:
+            which = f"{path}, the second table," if path in outputs[1:] else str(path)
+            raise OutputError(f"{which} would replace {taken[place]}; choose another name")
+        taken[place] = "the release" if path in outputs else "another file of this run"
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A verified release that has not left yet."""
+
+    rows: pl.DataFrame
+    second: pl.DataFrame | None
+    """The sensitive values by bucket, where they are a table of their own."""
+    frame: Frame
+    table: CodedTable
+    release: Release
+    published: Published
+    requirements: Requirements
+    verdicts: tuple[Verdict, ...]
+    measured: dict[str, Any]
+    unserved: str
+    """The blocks that generalization limits leave without a release, in words."""
+
+
+def _make(
+    source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock, population: Any = None
+) -> _Made:
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
+    run = Run.start(seed, progress)
+    method = policy.build_method()
+    progress("read", 0.0)
+    with clock("read"):
+        frame = frames.read(source, policy.read_options())
+    progress("encode", 0.1)
+    with clock("encode"):
+        table = encode_with_population(frame, policy, population)
+        requirements = policy.requirements([attribute.name for attribute in table.sensitive])
+    reasons = explain(table, requirements, limits=method.heeds_limits)
+    if reasons:
+        raise InfeasibleError("\n".join(reasons))
+    unserved = left_out(table, requirements) if method.heeds_limits else ""
+    progress("anonymize", 0.2)
+    with clock("anonymize"):
+        release = method.anonymize(table, requirements, run)
+    progress("verify", 0.8)
+    with clock("verify"):
+        rendered = render(table, release)
+        published = read_back(table, release, rendered)
+        verdicts = verify(published, table, requirements)
+    failing = [verdict for verdict in verdicts if not verdict.holds]
+    if failing:
+        raise ViolationError(_violations(failing))
+    progress("measure", 0.9)
+    with clock("measure"):
+        measured = measure(published, table, requirements)
+    with clock("write"):
+        rows = shuffled(rendered.rows, run.random)
+        second = None if rendered.second is None else shuffled(rendered.second, run.random)
+    return _Made(rows, second, frame, table, release, published, requirements, verdicts, measured, unserved)
+
+
+def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:
+    notes = [] if seed is None else [NOT_FOR_PUBLICATION]
+    notes += [made.unserved] if made.unserved else []
+    notes += unprotected(made.table, made.requirements)
+    facts = made.release.facts
+    if "choice" in facts:
+        # What was chosen is what was applied, and what a rerun should apply.
+        notes.append(facts["choice"])
+        method = {"name": facts["method"], **facts["options"]}
+        policy = Policy.from_dict({**policy.to_dict(), "method": method}, policy.base)
+    parts: dict[str, Any] = {
+        "rows": made.table.rows,
+        "suppressed": made.published.suppressed,
+        "classes": made.published.classes,
+        "buckets": made.published.buckets,
+        "verdicts": made.verdicts,
+        **made.measured,
+        "seconds": clock.seconds,
+        "notes": tuple(notes),
+        "table": table,
+        "second": second,
+        "release": made.release,
+        "method": policy.method.name,
+    }
+    summary = Result(**parts, record={}, card={}).summary()
+    meanings = [model.summary for model in made.requirements.models]
+    meanings += [SUPPRESSION_MEANING] * (len(made.verdicts) - len(meanings))
+    roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
+    record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
+    card = make_card(summary, roles=roles, meanings=meanings, seed=seed)
+    return Result(**parts, record=record, card=card)
+
+
+def _violations(failing: Sequence[Verdict]) -> str:
+    lines = [
+        f"  {verdict.model}: required {verdict.required}, reached {verdict.reached}"
+        + (f" ({verdict.detail})" if verdict.detail else "")
+        for verdict in failing
+    ]
+    if any(verdict.model.endswith("-presence") for verdict in failing):
+        lines.append(
+            "  bounds on presence: spalm, mpalm, hybrid and permute-generalize look for them, others do not"
+        )
+    return "\n".join(["the release does not satisfy its policy, so it was not written", *lines])

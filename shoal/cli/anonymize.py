@@ -1,0 +1,76 @@
+"""The command ``shoal anonymize``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from shoal.cli import options
+from shoal.cli.options import PATH, chosen_policy, listed, names_of
+
+
+@click.command()
+@click.argument("data", type=PATH)
+@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
+@click.option("-o", "--output", type=PATH, required=True, help="Where the release goes.")
+@click.option(
+    "--method",
+    shell_complete=names_of("methods"),
+    help="Use this method instead of the policy's; auto: the best of all.",
+)
+@options.settings
+@click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
+@click.option(
+    "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
+)
+@click.option("--identifier", callback=listed, metavar="A,B,..", help="Without a policy: columns to remove.")
+@click.option(
+    "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
+)
+@click.option("--k", type=int, help="Every person gets at least k-1 lookalikes.")
+@click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
+@click.option("--card", "cards", multiple=True, type=PATH,
+              help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Make the random choices repeatable. Such a release is not for publication.",
+)
+@options.force
+@options.as_json
+def anonymize(
+    data: Path,
+    policy_file: Path | None,
+    output: Path,
+    method: str | None,
+    settings: tuple[str, ...],
+    quasi: list[str],
+    sensitive: list[str],
+    identifier: list[str],
+    plain: list[str],
+    k: int | None,
+    record: Path | None,
+    cards: tuple[Path, ...],
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Turn DATA into a release that satisfies its policy, verify it, and write it.
+
+    Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
+    """
+    from shoal.anonymizing import anonymize_file
+    from shoal.cli import show
+
+    policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain)
+    with show.progress(quiet=as_json) as progress:
+        result = anonymize_file(
+            data, policy, output, record=record, cards=cards, spare=[policy_file] if policy_file else [],
+            seed=seed, force=force, progress=progress,
+        )  # fmt: skip
+    if as_json:
+        click.echo(json.dumps({"output": str(output), **result.summary()}, indent=2))
+    else:
+        show.result(result, output)

@@ -1,0 +1,131 @@
+"""The command ``shoal attack``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.cli import options
+from shoal.cli.options import PATH
+
+if TYPE_CHECKING:
+    from shoal.attacks import Exposure
+
+
+@click.command()
+@click.argument("release", type=PATH)
+@options.original
+@options.policy_file
+@options.second
+@click.option(
+    "--attack",
+    "--name",
+    "name",
+    default="linkage",
+    show_default=True,
+    help="Which attack; `shoal attacks` lists them.",
+)
+@click.option(
+    "--adversary",
+    help="What the adversary knows: for linkage `some` people's quasi-identifiers, or all `members` [members].",
+)
+@click.option(
+    "--population",
+    type=PATH,
+    help="Membership: everybody who could be in the table; otherwise as the policy says.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    help="Membership: states that exact counting may use per bucket; beyond, chances are estimated [4000000].",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Membership: time per bucket for what cannot be counted [1].",
+)
+@options.settings
+@click.option(
+    "--record",
+    type=PATH,
+    help="Write the private record (JSON) here: the most exposed, by row number.",
+)
+@options.force
+@options.as_json
+def attack(
+    release: Path,
+    original: Path,
+    policy_file: Path,
+    second: Path | None,
+    name: str,
+    adversary: str | None,
+    population: Path | None,
+    limit: int | None,
+    seconds: float | None,
+    settings: tuple[str, ...],
+    record: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Let an adversary loose on a RELEASE, made by Shoal or by any other tool.
+
+    Exit code 5 if somebody is exposed more than the policy allows: to linkage, with fewer than k candidates.
+    """
+    from shoal import frames
+    from shoal.attacking import attack as attempt
+    from shoal.cli import show
+    from shoal.policy import Policy
+
+    if record is not None:
+        frames.check_writable(record, force=force, table=False)
+    policy = Policy.read(policy_file)
+    if settings:
+        policy = policy.override(settings)
+    given = {"limit": limit, "seconds": seconds}
+    with show.progress(quiet=as_json) as progress:
+        found = attempt(
+            release,
+            policy,
+            original=original,
+            population=population,
+            second=second,
+            name=name,
+            adversary=adversary,
+            options={option: value for option, value in given.items() if value is not None},
+            progress=progress,
+        )
+    if record is not None:
+        frames.write_text(record, json.dumps(found.record(), indent=2) + "\n", force=force)
+    click.echo(json.dumps(found.summary(), indent=2) if as_json else _words(found))
+    if not found.holds:
+        raise click.exceptions.Exit(5)
+
+
+def _words(found: Exposure) -> str:
+    lines = [f"The adversary {found.adversary}."]
+    for name, value in found.figures.items():
+        label = name.replace("_", " ")
+        lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else _number(value)}")
+    if found.success == found.success:
+        lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")
+    people = len(found.chances)
+    at_risk = f"{found.at_risk:,} of {people:,} people are" if found.at_risk else "nobody is"
+    lines.append(f"{at_risk} exposed more than the policy allows")
+    lines += [f"note: {note}" for note in found.notes]
+    return "\n".join(lines)
+
+
+def _counts(values: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {f'({_counts(value)})' if isinstance(value, dict) else _number(value)}"
+        for name, value in values.items()
+    )
+
+
+def _number(value: Any) -> str:
+    from shoal.wording import number
+
+    return number(value)

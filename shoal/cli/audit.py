@@ -1,0 +1,54 @@
+"""The command ``shoal audit``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from shoal.cli import options
+from shoal.cli.options import PATH, chosen_policy, listed, names_of
+
+
+@click.command()
+@click.argument("release", type=PATH)
+@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to hold it against.")
+@click.option("--original", type=PATH, help="The data that it was made from.")
+@options.second
+@options.settings
+@click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
+@click.option(
+    "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
+)
+@click.option("--k", type=int, help="Every person gets at least k-1 lookalikes.")
+@click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
+              help="Compute this measure too (see `shoal measures`).")  # fmt: skip
+@options.as_json
+def audit(
+    release: Path,
+    policy_file: Path | None,
+    original: Path | None,
+    second: Path | None,
+    settings: tuple[str, ...],
+    quasi: list[str],
+    sensitive: list[str],
+    k: int | None,
+    measures: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Judge a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
+    from shoal.auditing import audit as judge
+    from shoal.cli import show
+
+    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [])
+    with show.progress(quiet=as_json) as progress:
+        report = judge(
+            release, policy, original=original, second=second, measures=measures, progress=progress
+        )
+    if as_json:
+        click.echo(json.dumps(report.summary(), indent=2))
+    else:
+        show.audit(report, release)
+    if not report.holds:
+        raise click.exceptions.Exit(5)

@@ -1,0 +1,195 @@
+"""The command ``shoal compare``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shoal.cli import options
+from shoal.cli.options import PATH
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.comparing import Comparison, Trial
+
+BAR = 20
+"""Width of the longest bar of the frontier."""
+
+
+def _words(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()] if text else []
+
+
+def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[int]:
+    found = []
+    for part in _words(_context, _parameter, text):
+        if not part.isdigit() or int(part) < 2:
+            raise click.BadParameter(f"'{part}' is no whole number from 2 on; write for example 2,5,10")
+        found.append(int(part))
+    return found
+
+
+@click.command()
+@click.argument("data", type=PATH)
+@options.policy_file
+@click.option(
+    "-o", "--output", type=PATH,
+    help="Keep finished trials, the comparison and its plot in this folder; a second run takes up from there.",
+)  # fmt: skip
+@click.option("--methods", callback=_words, metavar="A,B,..", help="Try these methods only.")
+@click.option("--k", "ks", callback=_ks, metavar="2,5,..", help="Try these k instead of the policy's.")
+@click.option("--sets", is_flag=True, help="Try cells that list values, whatever the hierarchies say, too.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time.")
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
+    help="Stop a trial after so long.",
+)  # fmt: skip
+@options.settings
+@options.as_json
+def compare(
+    data: Path,
+    policy_file: Path,
+    output: Path | None,
+    methods: list[str],
+    ks: list[int],
+    sets: bool,
+    jobs: int,
+    seconds: float,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Try every method on DATA, attack and measure each release, and say which is best for the POLICY.
+
+    Nothing is published: take the best with `shoal anonymize --method auto`, or by its name.
+    """
+    from shoal.cli import show
+    from shoal.comparing.compare import compare as tried
+    from shoal.policy import Policy
+
+    policy = Policy.read(policy_file)
+    if settings:
+        policy = policy.override(settings)
+    try:
+        with show.progress(quiet=as_json) as progress:
+            found = tried(
+                data,
+                policy,
+                methods=methods,
+                ks=ks,
+                sets=sets,
+                jobs=jobs,
+                seconds=seconds,
+                folder=output,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        kept = "nothing was kept" if output is None else f"finished trials are in {output}"
+        click.echo(f"interrupted; {kept}", err=True)
+        raise click.exceptions.Exit(130) from None
+    if as_json:
+        click.echo(json.dumps(found.to_json(), indent=2))
+    else:
+        _show(found, output)
+    if not found.candidates():
+        raise click.exceptions.Exit(4)
+
+
+def _show(found: Comparison, output: Path | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False)
+    for line in found.derivation:
+        console.print(f"[dim]{escape(line)}[/]")
+    for k in found.ks:
+        _table(console, found, k)
+    _frontier(console, found)
+    _others(console, found)
+    for k in found.ks or (None,):
+        best, at = found.best(k), "" if k is None else f" at k = {k}"
+        if best is None:
+            console.print(f"[bold red]no release{at} satisfies the policy and withstands its adversaries[/]")
+        else:
+            console.print(f"best{at} by {found.measure}: [bold green]{escape(best.label)}[/]")
+    if output is not None:
+        console.print(f"wrote {escape(str(output / 'comparison.json'))} and frontier.svg beside it")
+    console.print(f"[dim]seconds: {found.seconds:.1f}[/]")
+
+
+def _table(console: Console, found: Comparison, k: int | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from shoal.wording import number
+
+    done = [trial for trial in found.trials if trial.k == k and trial.holds]
+    done.sort(key=lambda trial: (not trial.withstands, found.loss(trial), trial.seconds))
+    if not done:
+        return
+    yes, no = ("✓", "✗") if console.encoding.startswith("utf") else ("yes", "NO")
+    table = Table(box=None, pad_edge=False, title=None if k is None else f"k = {k}", title_justify="left")
+    for name in ("", "method", found.measure, "risk", "at risk", "classes", "suppressed", "seconds"):
+        right = name not in ("", "method")
+        table.add_column(name, justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for trial in done:
+        exposed = sum(outcome.at_risk for outcome in trial.attacks if outcome.decides)
+        table.add_row(
+            f"[green]{yes}[/]" if trial.withstands else f"[red]{no}[/]",
+            escape(trial.label),
+            number(float(trial.measures.get(found.measure, float("nan")))),
+            "-" if trial.risk is None else f"{trial.risk:.2%}",
+            number(exposed),
+            number(trial.classes),
+            number(trial.suppressed),
+            f"{trial.seconds:.2f}",
+        )
+    console.print(table)
+
+
+def _frontier(console: Console, found: Comparison) -> None:
+    """Draw the frontier as bars: who wants less risk pays with more loss."""
+    from rich.markup import escape
+
+    line = found.frontier()
+    if not line:
+        return
+    solid = "█" if console.encoding.startswith("utf") else "#"
+    console.print("\nfrontier: for less risk there is no smaller loss than")
+    values = [abs(trial.measures[found.measure]) for trial in line]
+    width = max(len(_named(trial)) for trial in line)
+    for trial, value in zip(line, values, strict=True):
+        bar = solid * max(1, round(BAR * value / (max(values) or 1)))
+        name = escape(_named(trial).ljust(width))
+        row = f"  {name}  risk {trial.risk:7.2%}  {found.measure} {value:<8.4g} {bar}"
+        console.print(row, soft_wrap=True)
+
+
+def _named(trial: Trial) -> str:
+    return trial.label if trial.k is None else f"k={trial.k} {trial.label}"
+
+
+def _others(console: Console, found: Comparison) -> None:
+    """Say why other methods gave no release, once per reason."""
+    from rich.markup import escape
+    from rich.padding import Padding
+
+    reasons: dict[tuple[str, str], list[Trial]] = {}
+    for trial in found.trials:
+        if trial.status != "done":
+            # Methods that refuse in the same words are told together.
+            brief = f"; {trial.reason}".replace(f"; {trial.method} ", "; ").removeprefix("; ")
+            reasons.setdefault((trial.status, brief), []).append(trial)
+    if reasons:
+        console.print("\nnot to be had:")
+    words = {"refused": "", "failed": "failed, ", "timeout": "took too long, "}
+    for (status, reason), trials in reasons.items():
+        names = ", ".join(dict.fromkeys(trial.method for trial in trials))
+        ks = {trial.k for trial in trials}
+        at = "" if len(ks) == len(found.ks) else f" at k = {', '.join(str(k) for k in sorted(ks, key=str))}"
+        text = f"[bold]{escape(names)}[/]{at}: {words[status]}{escape(reason)}"
+        console.print(Padding(text, (0, 0, 0, 2)))
+    console.print()

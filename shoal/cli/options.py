@@ -1,0 +1,101 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoal.errors import PolicyError, Problem
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
+
+PATH = click.Path(path_type=Path)
+"""Files and folders; whether they are there is looked at where they are used, which says more."""
+
+policy_file = click.option(
+    "-p", "--policy", "policy_file", type=PATH, required=True, help="The policy, a TOML file."
+)
+settings = click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
+)
+original = click.option("--original", type=PATH, required=True, help="The data that it was made from.")
+second = click.option(
+    "--second", type=PATH, help="The second table of a release in two [RELEASE-sensitive.*, if it is there]."
+)
+force = click.option("--force", is_flag=True, help="Replace files that exist.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Complete the names of a registry."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+        names = [*registry(kind), "auto"] if kind == "methods" else registry(kind)
+        return [name for name in names if name.startswith(typed)]
+
+    return complete
+
+
+def registry(kind: str) -> Any:
+    """Return the registry of a kind of thing: methods, models, measures or attacks."""
+    if kind == "methods":
+        from shoal.methods import METHODS
+
+        return METHODS
+    if kind == "models":
+        from shoal.models import MODELS
+
+        return MODELS
+    if kind == "attacks":
+        from shoal.attacks import ATTACKS
+
+        return ATTACKS
+    from shoal.measures import MEASURES
+
+    return MEASURES
+
+
+def listed(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
+    """Split a list of names, ``a,b``."""
+    return [part.strip() for part in text.split(",") if part.strip()] if text else []
+
+
+def chosen_policy(
+    path: Path | None,
+    settings: tuple[str, ...],
+    method: str | None,
+    k: int | None,
+    quasi: list[str],
+    sensitive: list[str],
+    identifier: list[str],
+    plain: list[str],
+) -> Policy:
+    """The policy of a command: from a file or from roles on the command line, with what is set beside it."""
+    from shoal.policy import Policy
+
+    roles = {"--quasi": quasi, "--sensitive": sensitive, "--identifier": identifier, "--plain": plain}
+    if path is not None:
+        given = [name for name, columns in roles.items() if columns]
+        if given:
+            raise PolicyError(
+                [Problem(name, "goes without a policy file", "give one or the other") for name in given]
+            )
+        policy = Policy.read(path)
+    elif not quasi:
+        raise PolicyError(
+            [Problem("policy", "is missing", "give -p POLICY, or --quasi with --k; `shoal init` writes one")]
+        )
+    else:
+        policy = Policy.from_keywords(
+            quasi=quasi, sensitive=sensitive, identifier=identifier, plain=plain, k=5 if k is None else k
+        )
+    changes = list(settings)
+    if method is not None:
+        policy = policy.with_method(method)
+    if k is not None:
+        changes.append(f"privacy.k={k}")
+    return policy.override(changes) if changes else policy

@@ -1,0 +1,145 @@
+"""The commands ``shoal report`` and ``shoal explain``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from shoal.cli import options
+from shoal.cli.options import PATH
+from shoal.errors import OutputError
+
+
+@click.command()
+@click.argument("release", type=PATH)
+@options.original
+@options.policy_file
+@options.second
+@click.option("-o", "--output", type=PATH, required=True, help="Where the page goes (.html).")
+@click.option(
+    "--record",
+    type=PATH,
+    help="The private record of the run that made it: tells method and options.",
+)
+@click.option(
+    "--comparison",
+    type=PATH,
+    help="The folder that `shoal compare` wrote: adds the frontier between risk and loss.",
+)
+@click.option(
+    "--public", "edition", flag_value="public", help="Tell nothing about single people. This is the default."
+)
+@click.option(
+    "--private",
+    "edition",
+    flag_value="private",
+    help="Name the rows that are most exposed, and tell of the run.",
+)
+@options.settings
+@options.force
+@options.as_json
+def report(
+    release: Path,
+    original: Path,
+    policy_file: Path,
+    second: Path | None,
+    output: Path,
+    record: Path | None,
+    comparison: Path | None,
+    edition: str | None,
+    settings: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Report on a RELEASE as one HTML page: guarantees, attacks, risk, use. Exit code 5 if it violates its policy."""
+    from shoal import frames
+    from shoal.cli import show
+    from shoal.policy import Policy
+    from shoal.release.two_tables import second_path
+    from shoal.reporting.report import report as write
+
+    frames.check_writable(output, force=force, table=False)
+    _all_different(output, release, second or second_path(release), original, policy_file, record)
+    policy = Policy.read(policy_file)
+    policy = policy.override(settings) if settings else policy
+    with show.progress(quiet=as_json) as progress:
+        made = write(
+            release,
+            policy,
+            original=original,
+            second=second,
+            record=record,
+            comparison=comparison,
+            edition="private" if edition == "private" else "public",
+            progress=progress,
+        )
+    made.write(output, force=force)
+    found = {
+        "output": str(output),
+        "edition": made.edition,
+        "holds": made.holds,
+        "withstands": made.withstands,
+    }
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        word = "satisfies" if made.holds else "violates"
+        attacks = "withstands" if made.withstands else "does not withstand"
+        click.echo(
+            f"wrote {output}, the {made.edition} edition: the release {word} its policy and {attacks} the attacks "
+            "that were tried"
+        )
+    if not made.holds:
+        raise click.exceptions.Exit(5)
+
+
+def _all_different(output: Path, *others: Path | None) -> None:
+    """--force replaces a page, never what it is about."""
+    import os
+
+    for other in others:
+        if other is not None and os.path.realpath(output) == os.path.realpath(other):
+            raise OutputError(f"{output} would replace {other}; choose another name")
+
+
+@click.command()
+@click.argument("data", type=PATH)
+@options.policy_file
+@options.settings
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Try nothing more after so long.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), help="Make the random choices, and so the answer, repeatable."
+)
+@options.as_json
+def explain(
+    data: Path,
+    policy_file: Path,
+    settings: tuple[str, ...],
+    seconds: float,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Say in words what each requirement of the POLICY costs on DATA, and what would help most.
+
+    Makes one release after another, with one thing relaxed at a time, and publishes none. Exit code 4 if no release
+    satisfies the policy as it is.
+    """
+    from shoal.cli import show
+    from shoal.explaining.explain import explain as find_out
+    from shoal.policy import Policy
+
+    policy = Policy.read(policy_file)
+    policy = policy.override(settings) if settings else policy
+    with show.progress(quiet=as_json) as progress:
+        found = find_out(data, policy, seconds=seconds, seed=seed, progress=progress)
+    click.echo(json.dumps(found.summary(), indent=2) if as_json else str(found))
+    if not found.feasible:
+        raise click.exceptions.Exit(4)

@@ -1,0 +1,30 @@
+"""The command ``shoal sample``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from shoal.cli import options
+from shoal.cli.options import PATH
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["census", "patients"]))
+@click.option("--rows", type=click.IntRange(1), default=1000, show_default=True)
+@click.option("-o", "--output", type=PATH, required=True, help="Where the table goes.")
+@click.option("--seed", type=click.IntRange(0), help="Another seed gives other people.")
+@options.force
+@options.as_json
+def sample(name: str, rows: int, output: Path, seed: int | None, force: bool, as_json: bool) -> None:
+    """Write synthetic data: census (eight public columns and a salary) or patients (a hospital's table)."""
+    from shoal.samples import write_sample
+
+    written = write_sample(name, rows, output, seed=seed, force=force)
+    if as_json:
+        click.echo(json.dumps({"rows": rows, "written": [str(path) for path in written]}, indent=2))
+    else:
+        for path in written:
+            click.echo(f"wrote {path}")

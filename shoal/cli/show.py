@@ -1,0 +1,149 @@
+"""What a person sees in the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from shoal.release.two_tables import second_path
+from shoal.wording import counted, counted_parts, number, printable
+
+if TYPE_CHECKING:
+    from shoal.release.results import Audit, Result
+    from shoal.suggest import Suggestion
+
+SHOWN_MEASURES = ("gcp", "entropy", "dm", "avg")
+
+
+def _console() -> Console:
+    return Console(highlight=False)
+
+
+def _compiled() -> bool:
+    """Whether kernels were compiled on this machine before; if not, the first run takes some seconds longer."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    beside = Path(__file__).parent.parent / "kernels" / "__pycache__"
+    folders = [Path(chosen)] if chosen else [beside, Path.home() / ".cache" / "numba"]
+    return any(next(folder.rglob("*.nbi"), None) for folder in folders if folder.is_dir())
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """Show the stages of long work on the terminal; silent in pipes and with ``--json``."""
+    if not quiet and not _compiled():
+        print("first run on this machine: compiling, some seconds, once", file=sys.stderr)
+    if quiet or not sys.stderr.isatty():
+        yield lambda _stage, _share: None
+        return
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=1.0)
+
+        def step(stage: str, share: float) -> None:
+            bars.update(task, description=stage, completed=share)
+
+        yield step
+
+
+def result(made: Result, output: Path) -> None:
+    """Say what was made, what it withstands and what it cost."""
+    console = _console()
+    kept = made.rows - made.suppressed
+    console.print(
+        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in "
+        f"{counted_parts(made.classes, made.buckets)}, by [bold]{made.method}[/]",
+        soft_wrap=True,
+    )
+    if made.second is not None:
+        second = escape(str(second_path(output)))
+        size = counted(len(made.second), "row")
+        console.print(f"[bold]{second}[/]: {size}, the sensitive values by bucket", soft_wrap=True)
+    if made.release.levels is not None:
+        levels = ", ".join(
+            f"{escape(printable(name))} {level}"
+            for name, level in zip(made.losses, made.release.levels, strict=True)
+        )
+        console.print(f"levels: {levels} ({made.release.facts.get('checked', 0):,} mappings checked)")
+    _body(console, made)
+
+
+def audit(report: Audit, path: Path) -> None:
+    """Say what a release withstands and what it has lost."""
+    console = _console()
+    word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
+    parts = counted_parts(report.classes, report.buckets)
+    console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {parts}")
+    _body(console, report)
+
+
+def _body(console: Console, report: Audit) -> None:
+    yes, no = ("✓", "✗") if console.encoding.startswith("utf") else ("yes", "NO")
+    verdicts = Table(box=None, pad_edge=False)
+    for column in ("", "guarantee", "required", "reached", ""):
+        verdicts.add_column(column)
+    for verdict in report.verdicts:
+        mark = f"[green]{yes}[/]" if verdict.holds else f"[red]{no}[/]"
+        verdicts.add_row(
+            mark,
+            escape(verdict.model),
+            number(verdict.required),
+            number(verdict.reached),
+            escape(verdict.detail),
+        )
+    console.print(verdicts)
+    for line in costs(report):
+        console.print(escape(line))
+    for note in report.notes:
+        console.print(f"[yellow]note:[/] {escape(note)}")
+    seconds = "   ".join(f"{stage} {value:.2f}" for stage, value in report.seconds.items())
+    console.print(f"[dim]seconds: {seconds}[/]")
+
+
+def costs(report: Audit) -> list[str]:
+    """Say in words what was lost and what risk is left."""
+    known = {name: value for name, value in report.measures.items() if value == value}
+    lines = []
+    if "lm" in known:
+        columns = "   ".join(f"{printable(name)} {value:.1%}" for name, value in report.losses.items())
+        lines.append(f"lost   {known['lm']:.1%} of the information (LM):   {columns}")
+    if "risk-prosecutor-max" in known:
+        before = (
+            f"; {known['unique-before']:.1%} of rows were unique before" if "unique-before" in known else ""
+        )
+        lines.append(
+            f"risk   a known person's row is found with at most {known['risk-prosecutor-max']:.1%}, "
+            f"on average {known['risk-prosecutor-mean']:.1%}{before}"
+        )
+    from shoal.measures import MEASURES
+
+    asked = [name for name in known if not MEASURES[name].default]
+    rest = "   ".join(f"{name} {number(known[name])}" for name in (*SHOWN_MEASURES, *asked) if name in known)
+    return [*lines, f"also   {rest}"] if rest else lines
+
+
+def suggestion(found: Suggestion, data: Path, output: Path) -> None:
+    """Say what a table looks like to an adversary, and what to do next."""
+    console = _console()
+    table = Table(box=None, pad_edge=False)
+    for column in ("column", "role", "because"):
+        table.add_column(column)
+    for guess in found.columns:
+        table.add_row(escape(printable(guess.name)), guess.role, escape(guess.reason))
+    console.print(table)
+    for guess in found.columns:
+        if guess.warning:
+            warning = escape(printable(f"{guess.name}: {guess.warning}"))
+            console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
+    for line in found.identifying_lines():
+        console.print(escape(line))
+    console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, mend the roles, then")
+    console.print(escape(f"  shoal anonymize {data} -p {output} -o release{data.suffix}"))

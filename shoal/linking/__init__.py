@@ -1,0 +1,1 @@
+"""Which people could be behind which published rows."""

@@ -1,0 +1,1 @@
+"""How likely it is that a person is in the table at all."""

@@ -1,0 +1,107 @@
+"""Random walks over sets of people (see shoal/membership.py): the sets that fit a bucket are found among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.membership.chances import Part
+
+FAR = 0.05
+"""Share of steps that may go to any tuple, so that every set can be reached."""
+NEIGHBOURS = 8
+"""Tuples are near within the smallest number of differing columns that gives so many of them on average."""
+MOST_COMPARED = 4000
+"""More tuples are not compared in pairs: neighbours in their order are near."""
+STEPS = 1000
+"""Steps of a walk at a time."""
+
+
+class Walks:
+    """Several walks over the sets of people of one part, of the right size, each with its own preference for fitting.
+
+    Given that a set fits, each is equally likely, whatever the preference. O(walks x steps x columns).
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        random: np.random.Generator,
+        starts: Sequence[LongVector],
+        penalty: FloatVector,
+        near: tuple[LongVector, IntVector] | None = None,
+    ) -> None:
+        """Begin with sets, given as people in by tuple. `penalty` is how much less likely a set is, as a logarithm,
+        for each count that is off by one."""
+        self.part, self.random, self.penalty = part, random, penalty
+        self.near = neighbours(part) if near is None else near
+        tuples = np.arange(len(part.people), dtype=np.int32)
+        self.inside = np.stack(starts).astype(np.int64)
+        self.chosen = np.stack([np.repeat(tuples, own) for own in self.inside])
+        self.left = np.stack([part.lacking(own) for own in self.inside])
+        self.least = np.tile(part.least, (len(starts), 1))
+        self.most = np.tile(part.most, (len(starts), 1))
+
+    def go(self) -> tuple[NDArray[np.int64], LongVector]:
+        """Walk on; return by walk the people of each tuple over all sets seen that fit, and how many these were."""
+        from shoal.kernels.membership import walk_sets
+
+        start, near = self.near
+        seen, fits = walk_sets(
+            self.part.counts_of,
+            self.least,
+            self.most,
+            self.part.people,
+            start,
+            near,
+            FAR,
+            self.penalty,
+            self.inside,
+            self.chosen,
+            self.left,
+            self.random.random((len(self.penalty), STEPS, 3)),
+        )
+        return seen, fits
+
+    def wrong(self) -> LongVector:
+        """By how much the counts of each walk's set are off."""
+        found: LongVector = np.abs(self.left).sum(axis=1)
+        return found
+
+
+def any_set(part: Part, random: np.random.Generator) -> LongVector:
+    """Return a set of the right size, as people in by tuple."""
+    free = np.repeat(np.arange(len(part.people)), part.most - part.least)
+    more = random.permutation(free)[: part.size - int(part.least.sum())]
+    found: LongVector = part.least + np.bincount(more, minlength=len(part.people))
+    return found
+
+
+def neighbours(part: Part) -> tuple[LongVector, IntVector]:
+    """Return which tuples are near which, as ``near[start[t]:start[t + 1]]``; if one is near another, so is the other.
+
+    O(tuples^2 x columns), or O(tuples log tuples) where they are too many for that.
+    """
+    rows = part.counts_of
+    tuples, columns = rows.shape
+    if tuples > MOST_COMPARED:
+        order = np.lexsort(rows.T[::-1])
+        one = np.repeat(np.arange(tuples), 2 * NEIGHBOURS + 1)
+        other = one + np.tile(np.arange(-NEIGHBOURS, NEIGHBOURS + 1), tuples)
+        good = (other >= 0) & (other < tuples) & (other != one)
+        one, other = order[one[good]], order[other[good]]
+        other = other[np.argsort(one, kind="stable")]
+        many = np.bincount(one, minlength=tuples)
+    else:
+        differing = np.zeros((tuples, tuples), np.uint8)
+        for j in range(columns):
+            differing += rows[:, j][:, None] != rows[:, j]
+        within = np.cumsum(np.bincount(differing.ravel(), minlength=columns + 1)) - tuples
+        reach = int(np.argmax(within >= min(NEIGHBOURS, tuples - 1) * tuples))
+        close = differing <= reach
+        np.fill_diagonal(close, False)
+        many, other = close.sum(axis=1), np.nonzero(close)[1]
+    return np.concatenate([[0], np.cumsum(many)]).astype(np.int64), other.astype(np.int32)

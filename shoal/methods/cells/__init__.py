@@ -1,0 +1,1 @@
+"""Methods that generalize each row separately."""

@@ -1,0 +1,229 @@
+"""`Cells`: one generalized cell range per row, each free to differ from all others, and ways to let them grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.errors import InfeasibleError, PolicyError, Problem, ShoalBug
+from shoal.linking.consistency import Consistency, People
+from shoal.methods.cells.prices import Prices, price_list
+from shoal.models.hybrid import AlphaHybrid, HybridK
+from shoal.models.k_type import KType
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+PIECE = 20_000
+"""Rows between two looks at progress and interrupts; what expansion has worked out is forgotten in between."""
+TURNS = 4
+"""People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
+LOOK = 1000
+"""How many of the people in a cell are tried at most as partners of its owner."""
+
+
+@dataclass(eq=False)
+class Cells:
+    """The cells of all rows, those of equal rows side by side. The first ``changed[u]`` of row u differ at will."""
+
+    table: CodedTable
+    kept: BoolVector
+    """The rows of the table that are published."""
+    k: int
+    people: People
+    prices: Prices
+    slots: LongVector
+    """Distinct row u owns the cells ``slots[u]:slots[u + 1]``."""
+    changed: IntVector
+    low: IntMatrix
+    high: IntMatrix
+
+    @classmethod
+    def start(
+        cls, table: CodedTable, requirements: Requirements, method: str, gives: tuple[str, ...]
+    ) -> Cells:
+        """Begin with every row's own values. Rows that limits keep in blocks of fewer than k are left out.
+
+        `gives` names the models that the method satisfies; others are refused.
+        """
+        k = _asked(requirements, method, gives)
+        sizes = np.bincount(table.block_of)
+        kept = sizes[table.block_of] >= k
+        dropped = int(table.rows - kept.sum())
+        if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
+            raise InfeasibleError(
+                f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks of fewer than {k:,}, and "
+                f"{requirements.suppressible(table.rows):,} rows may be suppressed: loosen the limits, or permit "
+                "more suppression"
+            )
+        people = People.of(table.attributes, table.codes if dropped == 0 else table.codes[kept])
+        slots = np.concatenate(([0], np.cumsum(people.weight)))
+        low = np.repeat(people.codes, people.weight, axis=0)
+        changed = np.zeros(len(people.weight), np.int32)
+        return cls(
+            table, kept, k, people, price_list(table, requirements.measure), slots, changed, low, low.copy()
+        )
+
+    @property
+    def owner(self) -> IntVector:
+        """Cell -> distinct row."""
+        return np.repeat(np.arange(len(self.people.weight), dtype=np.int32), self.people.weight)
+
+    def widen(self, kernel: Any, stage: str, run: Run, improve: bool = False) -> None:
+        """Replace every row's cell by one that covers k people, by a kernel of `shoal.kernels.expansion`.
+
+        To improve is to look for cheaper ones from there on.
+        """
+        people = self.people
+        low, high = people.codes.copy(), people.codes.copy()
+        for begin in self._pieces(stage, run):
+            end = min(begin + PIECE, len(low))
+            kernel(people.codes, people.weight, *people.tree, self.prices, self.k, begin, end, low, high)
+        if improve:
+            # Nobody relies on any cell as yet.
+            enough = np.full(len(low), 2 * len(self.low) + self.k, np.int64)
+            self._refined(np.arange(len(low) + 1), low, high, enough, run)
+        self.low, self.high = np.repeat(low, people.weight, axis=0), np.repeat(high, people.weight, axis=0)
+        self.changed[:] = 0
+
+    def cover(self, run: Run) -> int:
+        """Let every person be covered by k cells (Gionis, Mazza, Tassa 2008, algorithm 5). Returns how many grew."""
+        from shoal.kernels.covering import cover_each, hulls
+
+        people, tree = self.people, self.people.tree
+        covered = self.graph().candidates
+        hull, dear = hulls(self.slots, self.low, self.high, *tree[:3], self.prices)
+        grown = 0
+        for begin in self._pieces("cover", run):
+            end = min(begin + PIECE, len(covered))
+            grown += cover_each(
+                people.codes, self.slots, self.changed, self.low, self.high, covered, *tree, hull, dear,
+                self.prices, self.k, begin, end,
+            )  # fmt: skip
+        return grown
+
+    def refine(self, run: Run) -> None:
+        """Make cells cheaper while each covers k people and each person stays covered by k cells.
+
+        Each is looked at once: a second round would save less than a hundredth of what is left.
+        """
+        self.changed[:] = self.people.weight
+        covered = self.graph().candidates
+        self._refined(self.slots, self.low, self.high, covered, run, hand=True)
+
+    def _refined(
+        self,
+        slots: LongVector,
+        low: IntMatrix,
+        high: IntMatrix,
+        covered: LongVector,
+        run: Run,
+        hand: bool = False,
+    ) -> None:
+        from shoal.kernels.refining import refine
+
+        people = self.people
+        for begin in self._pieces("refine", run, PIECE // 10):
+            end = min(begin + PIECE // 10, len(slots) - 1)
+            refine(
+                people.codes, people.weight, slots, low, high, covered, *people.tree, self.prices, self.k, hand,
+                begin, end,
+            )  # fmt: skip
+
+    def join(self, run: Run) -> tuple[int, int]:
+        """Let every person have k matches (in the spirit of algorithm 6). Returns how many cells grew, and the rounds.
+
+        Each round finds all components anew in one pass, and lets some of those people who lack matches, at first
+        one in `TURNS`, close cycles with others.
+        """
+        from shoal.kernels.covering import join_components
+
+        people, owner = self.people, self.owner
+        grown, rounds, idle = 0, 0, 0
+        while True:
+            run.progress("join", rounds / (rounds + TURNS))
+            region_of, first = self._regions()
+            graph = self._graph(region_of, first)
+            lacking = graph.matches < self.k
+            if not lacking.any():
+                return grown, rounds
+            who = np.flatnonzero(lacking)
+            who = who[who % TURNS == rounds % TURNS]
+            over_start, over = self._over(graph, region_of, lacking)
+            more = join_components(
+                people.codes, self.slots, owner, self.changed, self.low, self.high, over, over_start, region_of,
+                graph.links, graph.start, graph.components[1], *people.tree, self.prices, self.k,
+                max(LOOK, self.k), who,
+            )  # fmt: skip
+            grown, rounds, idle = grown + more, rounds + 1, 0 if more else idle + 1
+            if idle > TURNS:
+                raise ShoalBug("people lack matches, and no cell can grow")
+
+    def graph(self) -> Consistency:
+        """Return whom the cells fit, and who owns them."""
+        return self._graph(*self._regions())
+
+    def _graph(self, region_of: IntVector, first: LongVector) -> Consistency:
+        start, links = self.people.inside(self.low[first], self.high[first])
+        return Consistency(self.people, np.bincount(region_of), start, links, (self.owner, region_of))
+
+    def release(self, facts: dict[str, Any]) -> Release:
+        """Propose the cells as a release; equal rows get their cells in the order of the table."""
+        region_of, first = self._regions()
+        rows = np.flatnonzero(self.kept)
+        regions = np.full(self.table.rows, -1, np.int32)
+        regions[rows[np.argsort(self.people.row_of, kind="stable")]] = region_of
+        dropped = self.table.rows - len(rows)
+        return Release(regions, self.low[first], self.high[first], facts={**facts, "suppressed": dropped})
+
+    def _regions(self) -> tuple[IntVector, LongVector]:
+        from shoal.kernels.grouping import distinct
+
+        return distinct(np.concatenate([self.low, self.high], axis=1))
+
+    def _over(
+        self, graph: Consistency, region_of: IntVector, wanted: BoolVector
+    ) -> tuple[LongVector, IntVector]:
+        """Turn the graph round: the cells over each of the wanted people."""
+        keep = wanted[graph.links]
+        links = graph.links[keep]
+        region = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))[keep]
+        by_region = np.argsort(region_of, kind="stable").astype(np.int32)
+        counts = graph.size[region]
+        who = np.repeat(links, counts)
+        at = np.repeat(np.cumsum(graph.size)[region] - np.cumsum(counts), counts) + np.arange(len(who))
+        start = np.concatenate(([0], np.cumsum(np.bincount(who, minlength=len(self.people.weight)))))
+        return start.astype(np.int64), by_region[at[np.argsort(who, kind="stable")]]
+
+    def _pieces(self, stage: str, run: Run, piece: int = PIECE) -> Any:
+        rows = len(self.people.weight)
+        for begin in range(0, rows, piece):
+            run.progress(stage, begin / rows)
+            yield begin
+
+
+def _asked(requirements: Requirements, method: str, gives: tuple[str, ...]) -> int:
+    """Return k, or refuse what a method cannot give."""
+    problems = []
+    for model in requirements.models:
+        if isinstance(model, KType):
+            if model.name not in gives:
+                message = f"{method} gives {' and '.join(gives)}, but {model.name} is asked for"
+                hint = "take ring" if model.name == "probabilistic-k" else "take k-k or global-1-k"
+                problems.append(Problem("method.name", message, hint))
+        elif isinstance(model, HybridK | AlphaHybrid):
+            continue  # no cell is untrue
+        elif model.name == "k-anonymity":
+            message = f"{method} gives every row cells of its own, so its releases are not k-anonymous"
+            hint = f'ask for privacy.notion = "{gives[-1]}", or take mondrian or agglomerative'
+            problems.append(Problem("method.name", message, hint))
+        else:
+            message = f"{method} makes no classes of rows, and {model.name} is a rule about classes"
+            problems.append(Problem("method.name", message, "take mondrian or agglomerative for it"))
+    if problems:
+        raise PolicyError(problems)
+    return max((model.k for model in requirements.models if isinstance(model, KType)), default=1)

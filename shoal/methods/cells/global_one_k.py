@@ -1,0 +1,76 @@
+"""Global (1,k)-anonymity: whoever knows exactly who is in the table is left with k rows for each person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method
+from shoal.methods.cells.cells import Cells
+from shoal.methods.cells.k_k import GIVES, STARTS
+from shoal.methods.cells.k_one import PAPER, widened
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalOneK(Method):
+    """A (k,k)-anonymization whose cells grow until every person has k matches (algorithm 6, with more ways to grow).
+
+    A match is a row that is the person's in some complete assignment of rows to people. All matches of all
+    people come from one pass over strongly connected components, so this takes seconds where one matching per
+    pair would take hours.
+    """
+
+    name: ClassVar[str] = "global-1-k"
+    summary: ClassVar[str] = "global (1,k): as safe as k-anonymity against linkage, and loses less"
+    paper: ClassVar[str] = PAPER
+
+    start: str = "k-k"
+    """What to begin with: ``k-k`` (by expansion), ``expansion`` or ``nearest`` (raised to (k,k) first), or any
+    method that makes k-anonymous releases, which are kept as they are."""
+    improve: bool = True
+    """Replace cells by cheaper ones before they grow, as long as they stay (k,k); not those of other methods."""
+
+    def __post_init__(self) -> None:
+        from shoal.methods import METHODS
+
+        known = [name for name in METHODS if name != self.name]
+        if self.start not in known:
+            raise PolicyError(
+                [Problem("method.start", f"'{self.start}' is unknown", did_you_mean(self.start, known))]
+            )
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Each round is O(links) for the components, and O(links of the people who lack matches)."""
+        cells = Cells.start(table, requirements, self.name, (*GIVES, "global-1-k"))
+        own = self.start == "k-k" or self.start in STARTS
+        if own:
+            widened(cells, "expansion" if self.start == "k-k" else self.start, run, self.improve)
+        else:
+            _started(cells, table, self.start, requirements, run)
+        covered = cells.cover(run)
+        if own and self.improve:
+            cells.refine(run)
+        joined, rounds = cells.join(run)
+        return cells.release({"grown": covered + joined, "rounds": rounds})
+
+
+def _started(cells: Cells, table: CodedTable, method: str, requirements: Requirements, run: Run) -> None:
+    """Begin with the regions of another method's release."""
+    from shoal.methods import METHODS
+
+    made = METHODS[method]().anonymize(table, requirements, run)
+    rows = np.flatnonzero(cells.kept)
+    rows = rows[np.argsort(cells.people.row_of, kind="stable")]
+    regions = made.region_of[rows]
+    if np.any(regions < 0) or made.sets is not None or made.shown_from is not None:
+        message = f"{method} suppresses, permutes or publishes sets, so it is no beginning"
+        raise PolicyError([Problem("method.start", message, "take k-k, or permit no suppression")])
+    cells.low, cells.high = made.low[regions], made.high[regions]
+    cells.changed[:] = cells.people.weight

@@ -1,0 +1,58 @@
+"""(k,1)-anonymity: every published row fits k people. By nearest neighbours, or by expansion, which loses less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.methods.base import Method
+from shoal.methods.cells.cells import Cells
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+PAPER = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
+
+
+def widened(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
+    """Let every cell cover k people, by ``nearest`` or ``expansion``; improve them if asked to."""
+    from shoal.kernels.expansion import expand, join_nearest
+
+    cells.widen(join_nearest if start == "nearest" else expand, start, run, improve)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nearest(Method):
+    """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
+
+    name: ClassVar[str] = "nearest"
+    summary: ClassVar[str] = (
+        "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
+    )
+    paper: ClassVar[str] = PAPER
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Worst case O(distinct rows squared), as a rule far less: a tree of boxes rules most rows out."""
+        cells = Cells.start(table, requirements, self.name, ("k-1",))
+        widened(cells, self.name, run)
+        return cells.release({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expansion(Method):
+    """Each row grows into a closure of k rows, always taking in the row that costs least (algorithm 4)."""
+
+    name: ClassVar[str] = "expansion"
+    summary: ClassVar[str] = (
+        "(k,1): each row grows to k rows step by step; for study, it protects against nobody"
+    )
+    paper: ClassVar[str] = PAPER
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Worst case O(k x distinct rows squared), as a rule far less: closures are worked out once for all rows
+        that come to them, and a tree of boxes rules most rows out.
+        """
+        cells = Cells.start(table, requirements, self.name, ("k-1",))
+        widened(cells, self.name, run)
+        return cells.release({})

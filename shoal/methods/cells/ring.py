@@ -1,0 +1,265 @@
+"""Non-homogeneous generalization (NH): rows of one part show different values, and nobody can be tied to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method
+from shoal.methods.partitioning.diverse import Spread, all_different, spread_out
+from shoal.methods.partitioning.partition import (
+    Partition,
+    blocks_first,
+    hilbert_order,
+    hilbert_partition,
+    lexicographic_order,
+    lexicographic_partition,
+)
+from shoal.methods.partitioning.windows import check_shown, part_losses, windows
+from shoal.models.hybrid import AlphaHybrid, HybridK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_type import KType
+from shoal.models.l_diversity import ProbabilisticDiversity
+from shoal.models.probabilistic_k import CandidateDiversity
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+PARTITIONS = ("lexicographic", "hilbert", "mondrian", "agglomerative", "none")
+ORDERS = ("lexicographic", "hilbert", "nearest", "fold", "best")
+LOOK = 256
+"""Rows among which the nearest order looks for the next; parts that mix values are smaller for most k."""
+EDGES = 1 << 23
+"""Pairs of people and cells that are drawn between two looks at progress and interrupts."""
+ROOM = 1 << 27
+"""Pairs of one ring that are held at once, nine bytes each; 256 per person at least, as far as numbers reach."""
+CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
+"""The words that every block of ChaCha begins with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ring(Method):
+    """Ring generalization with a random assignment (Wong, Mamoulis, Cheung 2010).
+
+    The rows of a part stand in a ring. The cell of position i covers the k rows from i on, and no others; who
+    gets which cell is drawn at random so that each pair of a person and a cell that covers them has probability
+    exactly 1/k. With l-diversity, parts are made of rows with different sensitive values.
+    """
+
+    name: ClassVar[str] = "ring"
+    summary: ClassVar[str] = (
+        "cells that cover k rows each, dealt out at random; loses least, for notion probabilistic-k"
+    )
+    paper: ClassVar[str] = (
+        "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
+    )
+
+    partition: str = "lexicographic"
+    """What cuts the table into parts: ``lexicographic`` as in the paper, another method (``hilbert``,
+    ``mondrian``, ``agglomerative``), or ``none``: all rows in one ring."""
+    order: str = "lexicographic"
+    """How rows stand in a ring: ``lexicographic``, ``hilbert``, ``nearest`` (after each row the one that is most
+    like it), ``fold`` (forth on every second row and back on the others, so that the ends meet), or ``best``, per
+    part the one of them that loses least."""
+    show: str = "sets"
+    """``sets`` lists the values that occur, which loses least; ``ranges`` shows the smallest node or range."""
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem(f"method.{key}", f"'{value}' is unknown", did_you_mean(value, known))
+            for key, value, known in (
+                ("partition", self.partition, PARTITIONS),
+                ("order", self.order, ORDERS),
+            )
+            if value not in known
+        ]
+        if problems:
+            raise PolicyError(problems)
+        check_shown(self.show)
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Partition, order, generalize, draw. O(rows x (columns + k)), beside the partition."""
+        k, spread = _asked(requirements)
+        parts, widths = self.rings(table, k, spread, requirements, run)
+        run.progress("generalize", 0.3)
+        shown = windows(table, parts, widths, self.show)
+        run.progress("assign", 0.5)
+        owner = assigned(parts, widths, shown.varied, run)
+        region_of = np.full(table.rows, -1, np.int32)
+        region_of[parts.order[owner]] = shown.region
+        facts = {
+            "parts": len(parts.sizes),
+            "largest_part": int(parts.sizes.max(initial=0)),
+            "mixed_rings": int((shown.varied & (parts.sizes > widths)).sum()),
+            "suppressed": parts.dropped,
+        }
+        return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
+
+    def rings(
+        self, table: CodedTable, k: int, spread: Spread | None, requirements: Requirements, run: Run
+    ) -> tuple[Partition, LongVector]:
+        """Return the rings and how many rows a cell of each covers. Everything here follows from the
+        quasi-identifiers alone, unless sensitive values have to be spread.
+        """
+        run.progress("partition", 0.0)
+        if spread is not None:
+            parts = self._spread_parts(table, k, spread, requirements, run)
+            cut = self.partition == "lexicographic"
+            different = all_different(table, parts, spread, k, requirements, cut=cut)
+            if different is None or k > spread.l:
+                # Parts with one cell each, which covers k rows: the only way where values are too few for rings
+                # of k different ones, and often the better one where they are not.
+                parts = spread_out(table, parts, spread, k, requirements, cut=cut)
+                if different is None:
+                    return parts, parts.sizes
+                rings = np.full(len(different.sizes), k, np.int64)
+                if part_losses(table, parts, parts.sizes).sum() <= part_losses(table, different, rings).sum():
+                    return parts, parts.sizes
+            parts, k = different, max(k, spread.l)
+        else:
+            parts = self._parts(table, k, requirements, run)
+        widths = np.full(len(parts.sizes), k, np.int64)
+        return self._ordered(table, parts, widths), widths
+
+    def _parts(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
+        if self.partition == "lexicographic":
+            return lexicographic_partition(table, k, requirements)
+        if self.partition == "hilbert":
+            return hilbert_partition(table, k, requirements, sets=self.show == "sets")
+        if self.partition == "none":
+            return blocks_first(table, lexicographic_order(table), k, requirements)
+        return _parts_of(self.partition, table, replace(requirements, models=(KAnonymity(k=k),)), run)
+
+    def _spread_parts(
+        self, table: CodedTable, k: int, spread: Spread, requirements: Requirements, run: Run
+    ) -> Partition:
+        """Return parts in which no sensitive value is too frequent, at least where no smaller ones are known."""
+        if self.partition in ("mondrian", "agglomerative"):
+            own: dict[str, Any] = {"column": spread.column, "column_name": spread.column_name}
+            models = (KAnonymity(k=max(k, 2)), ProbabilisticDiversity(l=max(k, spread.l), **own))
+            if models[1].infeasible(table, requirements.suppressible(table.rows)):
+                models = (models[0], ProbabilisticDiversity(l=spread.l, **own))
+            return _parts_of(self.partition, table, replace(requirements, models=models), run)
+        order = hilbert_order(table) if self.partition == "hilbert" else lexicographic_order(table)
+        return blocks_first(table, order, k, requirements)
+
+    def _ordered(self, table: CodedTable, parts: Partition, widths: LongVector) -> Partition:
+        """Put the rows of each part in the order that the ring has."""
+        if self.order == "best":
+            choices = [_reordered(table, parts, order) for order in ORDERS[:-1]]
+            losses = np.stack([part_losses(table, choice, widths) for choice in choices])
+            chosen = np.repeat(losses.argmin(axis=0), parts.sizes)
+            orders = np.stack([choice.order for choice in choices])
+            return replace(parts, order=orders[chosen, np.arange(len(parts.order))])
+        if self.order == "lexicographic" and self.partition != "hilbert":
+            return parts  # rows stand so already
+        return _reordered(table, parts, self.order)
+
+
+def _reordered(table: CodedTable, parts: Partition, order: str) -> Partition:
+    from shoal.kernels.ring import sort_by
+
+    base = hilbert_order(table) if order == "hilbert" else lexicographic_order(table)
+    part_of = np.full(table.rows, len(parts.sizes), np.int32)
+    part_of[parts.order] = np.repeat(np.arange(len(parts.sizes), dtype=np.int32), parts.sizes)
+    rows = sort_by(part_of, len(parts.sizes) + 1, base)[: len(parts.order)]
+    if order == "nearest":
+        from shoal.kernels.nearest import nearest_order
+
+        # What a cell loses by one more value of a column.
+        units = [a.weight / max(a.hierarchy.size - 1, 1) for a in table.attributes]
+        rows = rows[nearest_order(table.codes[rows], parts.starts, np.array(units), LOOK)]
+    if order == "fold":
+        begin, size = np.repeat(parts.starts[:-1], parts.sizes), np.repeat(parts.sizes, parts.sizes)
+        at = np.arange(len(rows)) - begin
+        folded = np.empty_like(rows)
+        folded[begin + np.where(at % 2 == 0, at // 2, size - 1 - at // 2)] = rows
+        rows = folded
+    return replace(parts, order=rows)
+
+
+def _parts_of(name: str, table: CodedTable, requirements: Requirements, run: Run) -> Partition:
+    """Take the classes of another method as parts."""
+    from shoal.kernels.ring import sort_by
+    from shoal.methods import METHODS
+
+    if name not in METHODS:
+        raise PolicyError([Problem("method.partition", f"'{name}' is no method here", "take lexicographic")])
+    region_of = METHODS[name]().anonymize(table, requirements, run).region_of
+    regions = int(region_of.max(initial=-1)) + 1
+    part_of = np.where(region_of < 0, regions, region_of).astype(np.int32)
+    sizes = np.bincount(part_of, minlength=regions + 1)
+    starts = np.concatenate([[0], np.cumsum(sizes[:regions])]).astype(np.int64)
+    rows = sort_by(part_of, regions + 1, lexicographic_order(table))[: starts[-1]]
+    # Limits may keep classes apart from each other, so then each stays a block of its own.
+    blocks = starts if table.block_of.any() else starts[[0, -1]]
+    return Partition(rows, starts, blocks, int(sizes[regions]))
+
+
+def stream(run: Run) -> IntVector:
+    """Key a stream of random words for the assignment kernel."""
+    return np.concatenate([CONSTANTS, run.random.integers(0, 1 << 32, 12)]).astype(np.uint32)
+
+
+def assigned(parts: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
+    """Draw who gets the cell of each position, as a position; both point into ``parts.order``.
+
+    Where all cells of a part are the same there is nothing to draw. O(rows x k) for the others. Of a ring with more
+    pairs than there is room for, cells that lie at random distances take part, the same for all of the ring.
+    """
+    from shoal.kernels.assignment import draw_assignments
+
+    owner = np.arange(len(parts.order), dtype=np.int32)
+    block = stream(run)
+    degrees = np.where(varied & (widths < parts.sizes), widths, 1)
+    sampled = np.minimum(degrees, np.maximum(ROOM // parts.sizes, 256))
+    sampled = np.minimum(sampled, np.iinfo(np.int32).max // parts.sizes)
+    for first, last in _batches(parts.sizes * sampled):
+        run.progress("assign", 0.5 + 0.5 * first / len(degrees))
+        own = slice(first, last)
+        draw_assignments(parts.starts[first : last + 1], degrees[own], sampled[own], block, owner)
+    return owner
+
+
+def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
+    done = np.concatenate([[0], np.cumsum(work)])
+    first = 0
+    while first < len(work):
+        last = max(first + 1, int(np.searchsorted(done, done[first] + EDGES, side="right")) - 1)
+        yield first, last
+        first = last
+
+
+def _asked(requirements: Requirements) -> tuple[int, Spread | None]:
+    """Return k and the sensitive column to spread, or refuse what rings cannot give."""
+    k, spreads, problems = 1, [], []
+    for model in requirements.models:
+        if isinstance(model, KType):
+            # Every cell covers k rows, and every person has k cells: all of these notions follow.
+            k = max(k, model.k)
+        elif isinstance(model, CandidateDiversity):
+            spreads.append(Spread(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
+        elif isinstance(model, HybridK | AlphaHybrid):
+            continue  # no cell is untrue
+        elif model.name == "k-anonymity":
+            message = (
+                "ring shows different values in rows of one part, so its releases have no classes of k rows"
+            )
+            hint = 'set privacy.notion = "probabilistic-k", or take lexicographic'
+            problems.append(Problem("method.name", message, hint))
+        else:
+            message = f"ring makes no classes of rows, and {model.name} is a rule about classes"
+            hint = 'with privacy.notion = "probabilistic-k", ask for l = { probabilistic = .. }; or take lexicographic'
+            problems.append(Problem("method.name", message, hint))
+    if problems:
+        raise PolicyError(problems)
+    if len({spread.column for spread in spreads}) > 1:
+        names = " and ".join(spread.column_name for spread in spreads)
+        raise InfeasibleError(f"ring spreads the values of one sensitive column, but l is asked for {names}")
+    return k, max(spreads, key=lambda spread: spread.l, default=None)

@@ -1,0 +1,1 @@
+"""Methods that gather similar rows into clusters."""

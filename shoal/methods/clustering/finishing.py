@@ -1,0 +1,142 @@
+"""From clusters to classes: blocks that cannot hold, clusters that fail their models, numbers without holes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.errors import InfeasibleError
+from shoal.methods.clustering.clusters import Items
+from shoal.models.requirements import Requirements
+from shoal.release.groups import Groups, group
+from shoal.table import CodedTable
+
+PARTNERS = 8
+"""How many neighbours of a cluster that fails are tried before it joins the nearest one all the same."""
+
+
+def blocked(table: CodedTable, requirements: Requirements) -> tuple[IntVector, int]:
+    """Return the rows that clusters may take, and how many others are suppressed: rows of blocks (see
+    `CodedTable.block_of`) that do not satisfy the requirements even as one class. O(rows).
+
+    Raises InfeasibleError where more rows would have to go than may.
+    """
+    count = int(table.block_of.max()) + 1 if table.rows else 0
+    blocks = group(table.block_of, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+    good = requirements.satisfied(blocks)
+    kept = np.flatnonzero(good[table.block_of]).astype(np.int32)
+    dropped = table.rows - len(kept)
+    if dropped > requirements.suppressible(table.rows) or not len(kept):
+        asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
+        if count <= 1:
+            raise InfeasibleError(
+                f"even one class of all {table.rows:,} rows does not reach {asked}: ask for less, or bring more rows"
+            )
+        raise InfeasibleError(
+            f"generalization limits keep {dropped:,} of {table.rows:,} rows in groups that cannot reach {asked}, and "
+            f"{requirements.suppressible(table.rows):,} rows may be suppressed: raise the limits of some columns, or "
+            "permit more suppression"
+        )
+    return kept, dropped
+
+
+def numbered(cluster_of: IntVector) -> tuple[IntVector, int]:
+    """Number clusters 0, 1, .. by first appearance; return them and their number. Rows with -1 keep it."""
+    inside = cluster_of >= 0
+    values, first, inverse = np.unique(cluster_of[inside], return_index=True, return_inverse=True)
+    rank = np.empty(len(values), np.int32)
+    rank[np.argsort(first)] = np.arange(len(values), dtype=np.int32)
+    out = np.full(len(cluster_of), -1, np.int32)
+    out[inside] = rank[inverse]
+    return out, len(values)
+
+
+def boxes(items: Items, cluster_of: IntVector, clusters: int) -> NDArray[np.int64]:
+    """Return lowest and highest code of each cluster and column, next to each other. O(rows x columns)."""
+    from shoal.kernels.closures import bounds
+
+    box = np.empty((clusters, 2 * items.codes.shape[1]), np.int64)
+    for j in range(items.codes.shape[1]):
+        codes = items.codes[items.item_of, j].astype(np.int32)
+        box[:, 2 * j], box[:, 2 * j + 1] = bounds(codes, cluster_of, clusters)
+    return box
+
+
+def total_loss(items: Items, cluster_of: IntVector) -> float:
+    """Return the sum over rows of the loss of their cluster, in the unit of the measure's mean."""
+    from shoal.kernels.improve import box_losses
+
+    numbers, count = numbered(cluster_of)
+    sizes = np.bincount(numbers[numbers >= 0], minlength=count)
+    return float(box_losses(boxes(items, numbers, count), *items.losses.arrays) @ sizes)
+
+
+def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements: Requirements) -> IntVector:
+    """Join clusters that fail the requirements with neighbours, until all satisfy them.
+
+    Of its nearest neighbours, by how much the sum of losses grows, a cluster takes the first with which it
+    satisfies all models, else the nearest. Every block as a whole satisfies them, so this ends.
+    O(rounds x failing clusters x clusters x columns).
+    """
+    if requirements.plain_k and requirements.k <= 1:
+        return cluster_of
+    from shoal.kernels.improve import box_losses, nearest_clusters
+
+    while True:
+        numbers, count = numbered(cluster_of)
+        failing = np.flatnonzero(~requirements.satisfied(_groups(table, numbers, count)))
+        if not len(failing):
+            return numbers
+        box = boxes(items, numbers, count)
+        sizes = np.bincount(numbers[numbers >= 0], minlength=count)
+        losses = box_losses(box, *items.losses.arrays)
+        near = nearest_clusters(box, losses, sizes, failing, *items.losses.arrays, PARTNERS)
+        good = _unions_satisfied(table, requirements, numbers, sizes, failing, near)
+        into = np.arange(count, dtype=np.int32)
+        taken = np.zeros(count, np.bool_)
+        for at, cluster in enumerate(failing.tolist()):
+            choices = near[at][near[at] >= 0]
+            free = choices[~taken[choices]]
+            if taken[cluster] or not len(free):
+                continue
+            fits = free[good[at][: len(choices)][~taken[choices]]]
+            partner = int(fits[0]) if len(fits) else int(free[0])
+            taken[cluster] = taken[partner] = True
+            into[cluster] = partner
+        if not taken.any():
+            raise InfeasibleError(
+                f"{len(failing):,} clusters do not satisfy the models, and may not be joined with any other: "
+                "raise the limits of some columns, or permit suppression"
+            )
+        cluster_of = np.where(numbers >= 0, into[np.maximum(numbers, 0)], -1).astype(np.int32)
+
+
+def _groups(table: CodedTable, numbers: IntVector, count: int) -> Groups:
+    return group(numbers, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+
+
+def _unions_satisfied(
+    table: CodedTable,
+    requirements: Requirements,
+    numbers: IntVector,
+    sizes: LongVector,
+    failing: LongVector,
+    near: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return for each failing cluster with which of its neighbours it satisfies the models."""
+    order = np.argsort(numbers, kind="stable")
+    order = order[int((numbers < 0).sum()) :]
+    starts = np.cumsum(sizes) - sizes
+    pair_at, choice = np.nonzero(near >= 0)
+    parts = np.stack([failing[pair_at], near[pair_at, choice]], axis=1).ravel()
+    lengths = sizes[parts]
+    ends = np.cumsum(lengths)
+    rows = order[
+        np.repeat(starts[parts] - (ends - lengths), lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
+    ]
+    groups = np.repeat(np.repeat(np.arange(len(pair_at)), 2), lengths).astype(np.int32)
+    unions = group(groups, len(pair_at), table.sensitive_codes[rows], table.sensitive, table.sensitive_counts)
+    good: BoolVector = np.zeros(near.shape, np.bool_)
+    good[pair_at, choice] = requirements.satisfied(unions)
+    return good

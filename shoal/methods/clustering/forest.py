@@ -1,0 +1,72 @@
+"""The forest algorithm: trees of at least k rows by cheapest edges, then cut where they are too large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import IntVector
+from shoal.methods.base import Method
+from shoal.methods.clustering.clusters import Items, collapse
+from shoal.methods.clustering.finishing import blocked, checked, numbered, total_loss
+from shoal.models.requirements import Requirements
+from shoal.release import Release, closures
+from shoal.run import Run
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forest(Method):
+    """The forest algorithm (Aggarwal et al. 2005), within a factor 3k - 3 of the optimum; here a baseline.
+
+    Each component with fewer than k rows takes its cheapest edge to another component, until none is left; trees
+    with more than max(2k - 1, 3k - 5) rows are cut into parts of at least k.
+    """
+
+    name: ClassVar[str] = "forest"
+    summary: ClassVar[str] = (
+        "joins rows by cheapest edges; has a proven bound, and loses more than agglomeration"
+    )
+    paper: ClassVar[str] = "Aggarwal et al.: Approximation Algorithms for k-Anonymity, JPT 2005"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Grow, cut, and let the models judge: a cluster that fails joins its nearest neighbours.
+
+        Expected O(rows log rows x log k) looks at rows, O(rows^2 log k) at worst.
+        """
+        k = max(requirements.k, 1)
+        kept, dropped = blocked(table, requirements)
+        items = collapse(table, requirements.measure)
+        run.progress("grow", 0.0)
+        cluster_of = trees(items, k, kept)
+        loss = total_loss(items, cluster_of) / max(len(kept), 1)
+        cluster_of = checked(table, items, cluster_of, requirements)
+        regions, count = numbered(cluster_of)
+        low, high = closures(table, regions, count)
+        return Release(
+            regions, low, high, facts={"suppressed": dropped, "clusters": count, "loss": round(loss, 6)}
+        )
+
+
+def trees(items: Items, k: int, kept: IntVector) -> IntVector:
+    """Return the tree of each row, -1 for rows that are not `kept`; numbers have holes."""
+    from shoal.kernels.forest import cut_trees, grow_forest
+
+    losses = items.losses
+    codes, _, row_item, tree = items.planted()
+    by_item = kept[np.argsort(row_item[kept], kind="stable")].astype(np.int64)
+    count = np.bincount(row_item[kept], minlength=len(codes)).astype(np.int64)
+    parent = grow_forest(codes, count, tree, *losses.arrays, losses.least, losses.wide_least, k)
+    # Equal rows are a chain of edges that cost nothing: the first row of an item stands for it.
+    first = np.cumsum(count) - count
+    above = np.full(len(items.item_of), -1, np.int64)
+    own = row_item[by_item]
+    chained = np.flatnonzero(own[1:] == own[:-1]) + 1
+    above[by_item[chained]] = by_item[chained - 1]
+    joined = np.flatnonzero(parent >= 0)
+    above[by_item[first[joined]]] = by_item[first[parent[joined]]]
+    cluster_of = np.full(len(above), -1, np.int32)
+    cluster_of[kept] = cut_trees(above, kept.astype(np.int64), k)[kept]
+    return cluster_of

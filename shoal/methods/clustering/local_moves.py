@@ -1,0 +1,124 @@
+"""Moves of rows between neighbouring clusters, until no move lowers the loss or the time is up."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import IntVector
+from shoal.methods.clustering.clusters import Items
+from shoal.methods.clustering.finishing import boxes, numbered
+from shoal.run import Run
+
+NEIGHBOURS = 40
+"""Items around each item whose clusters are candidates."""
+PARTNERS = 20
+"""Clusters around each cluster that it is joined with and parted from again."""
+PIECE = 250
+"""Clusters between two looks at the clock and at interrupts."""
+FOUNDINGS = 3
+"""How often clusters are founded at most; few are after that."""
+SEEDS = 2000
+"""Items around which clusters may be founded between two looks at interrupts."""
+WORTH = 2e-5
+"""A round that improves the loss by a smaller share is the last of its kind."""
+
+
+def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
+    """Return clusters that lose less, or as much; each still has at least k rows. `stop` is a time of the clock.
+
+    Three moves, each made only where the sum of losses falls: rows of a cluster, or all of them, go to
+    neighbours; two clusters are joined and parted anew; rows that clusters can spare found new ones. Every visit of a
+    cluster costs O(partners x k^2 x columns) at most, times the rows from which a part is grown, which are capped.
+    """
+    from shoal.kernels.improve import nearest_items
+
+    numbers, count = numbered(cluster_of)
+    if count < 2:
+        return numbers
+    losses = items.losses
+    codes, _, row_item, tree = items.planted()
+    many = min(NEIGHBOURS, max(len(codes) - 1, 1))
+    near, _ = nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, many)
+    around = codes, row_item, near
+    numbers = _swept(items, numbers, around, k, stop, run)
+    for _ in range(FOUNDINGS):
+        founded = _founded(items, numbers, around, k, run) if time.perf_counter() < stop else None
+        if founded is None:
+            break
+        numbers = _swept(items, founded, around, k, stop, run)
+    return numbers
+
+
+def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float, run: Run) -> IntVector:
+    """Dissolve clusters, and part them anew in pairs, until a round gains too little."""
+    from shoal.kernels.improve import box_losses, dissolve, repart, unlink
+
+    codes, row_item, near = around
+    losses = items.losses
+    numbers, count = numbered(cluster_of)
+    clusters = _linked(items, numbers, count, row_item, len(codes))
+    clusters.loss[:] = box_losses(clusters.box, *losses.arrays)
+
+    def sweep(step: Any, *options: int) -> float:
+        gained = 0.0
+        for begin in range(0, count, PIECE):
+            if time.perf_counter() > stop:
+                break
+            run.progress("improve", begin / count)
+            end = min(begin + PIECE, count)
+            gained += step(codes, row_item, near, clusters, k, *options, *losses.arrays, begin, end)
+        return gained
+
+    enough = WORTH * float(clusters.loss @ clusters.size)
+    gained = np.inf
+    while gained > enough and time.perf_counter() < stop:
+        gained = sweep(dissolve) + sweep(repart, 4 * k + 8, PARTNERS)
+    out = np.full(len(numbers), -1, np.int32)
+    unlink(clusters.head, clusters.next_row, out)
+    return out
+
+
+def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
+    """Found clusters of rows that others can spare; None where none would lose less."""
+    from shoal.kernels.founding import found
+    from shoal.kernels.improve import box_losses
+
+    codes, row_item, near = around
+    numbers, count = numbered(cluster_of)
+    most = int((numbers >= 0).sum()) // k
+    size, loss = np.zeros(most, np.int64), np.zeros(most)
+    size[:count] = np.bincount(numbers[numbers >= 0], minlength=count)
+    loss[:count] = box_losses(boxes(items, numbers, count), *items.losses.arrays)
+    item_rows = np.argsort(row_item, kind="stable")
+    item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
+    clusters = count
+    for begin in range(0, len(codes), SEEDS):
+        run.progress("improve", begin / len(codes))
+        clusters = found(
+            codes, row_item, item_start, item_rows, near, numbers, size, loss, k, *items.losses.arrays, clusters,
+            begin, min(begin + SEEDS, len(codes)),
+        )  # fmt: skip
+    return numbers if clusters > count else None
+
+
+def _linked(items: Items, numbers: IntVector, count: int, row_item: Any, distinct: int) -> Any:
+    """Return the clusters as lists of rows, with their boxes."""
+    from shoal.kernels.improve import Clusters
+
+    rows = np.flatnonzero(numbers >= 0)
+    order = rows[np.argsort(numbers[rows], kind="stable")]
+    own = numbers[order]
+    same = own[1:] == own[:-1]
+    next_row = np.full(len(numbers), -1, np.int64)
+    next_row[order[:-1][same]] = order[1:][same]
+    head = order[np.concatenate([[True], ~same])].astype(np.int64)
+    cluster_of = np.zeros(distinct, np.int64)
+    cluster_of[row_item[order[::-1]]] = own[::-1]
+    size = np.bincount(own, minlength=count).astype(np.int64)
+    return Clusters(
+        cluster_of, head, next_row, size, np.zeros(count), boxes(items, numbers, count),
+        np.ones(count, np.int64), np.zeros(count, np.int64), np.ones(1, np.int64),
+    )  # fmt: skip

@@ -1,0 +1,42 @@
+"""How little any clustering can lose: the cheapest closure of each row with k - 1 others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.methods.clustering.clusters import collapse
+from shoal.table import CodedTable
+
+NEIGHBOURS = 64
+"""Neighbours that are looked at; a closure with any other row is at least as costly as the last of them."""
+PATIENCE = 20_000
+"""Combinations of ranges that are tried per row before the distance of the (k-1)-th neighbour has to do."""
+
+
+def lower_bound(table: CodedTable, k: int, measure: str = "lm") -> float:
+    """Return a lower bound for the mean loss of every k-anonymous release of all rows, by a measure of cells.
+
+    Each row shows a cell that covers at least k rows, so it loses at least the cheapest closure of itself with
+    k - 1 others. Mostly exact; where too many ranges would have to be tried, the loss of the row with its
+    (k-1)-th nearest neighbour alone. Expected O(rows log rows) looks at neighbours. It bounds (k,1) as well.
+    """
+    from shoal.kernels.cheapest import cheapest_closures
+    from shoal.kernels.improve import nearest_items
+
+    items = collapse(table, measure)
+    losses = items.losses
+    codes, order, _, tree = items.planted()
+    count = items.count[order]
+    many = min(NEIGHBOURS, max(len(codes) - 1, 1))
+    # By the least loss of any wider range: what a closure with the neighbour loses at least.
+    near, loss = nearest_items(
+        codes, tree, losses.shape, losses.least, losses.wide_least, losses.least, losses.wide_least, many
+    )
+    # With all items among the neighbours, nothing lies beyond.
+    far = np.full(len(codes), np.inf) if many >= len(codes) - 1 else loss[:, -1].copy()
+    best = cheapest_closures(codes, count, near, far, *losses.arrays, k, PATIENCE)
+    covered = count[:, None] + np.cumsum(np.where(near >= 0, count[near], 0), axis=1)
+    enough = np.argmax(covered >= k, axis=1)
+    plain = np.where(covered[:, -1] >= k, loss[np.arange(len(codes)), enough], loss[:, -1])
+    best = np.where(best < 0, np.where(count >= k, 0.0, plain), best)
+    return float(best @ count / max(table.rows, 1))

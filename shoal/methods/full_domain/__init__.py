@@ -1,0 +1,1 @@
+"""Methods that choose one level per column for all rows."""

@@ -1,0 +1,405 @@
+"""What the searches over full-domain mappings share: the lattice, roll-ups of rows, and the judging of groups.
+
+A mapping gives each quasi-identifier one level of its hierarchy. It is numbered by its levels read as digits, the
+first column the most significant, so that a property of all mappings is one flat array.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.errors import PolicyError, Problem
+from shoal.measures.base import ClassMeasure
+from shoal.methods.full_domain.objective import objective
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.release.groups import Groups, group
+from shoal.table import CodedTable
+
+MOST_MAPPINGS = 10_000_000
+"""Searches keep 20 bytes per mapping, so this many need about 200 MB."""
+
+WORD = 64
+"""Bits of a key."""
+
+HELD = 1_000_000
+"""Roll-ups are kept while they have at most so many rows together, or 12 times the rows of the base."""
+
+KeyMatrix = NDArray[np.uint64]
+Rank = tuple[float, int, int, tuple[int, ...]]
+
+
+def rank(value: float, dropped: int, levels: LongVector) -> Rank:
+    """Order mappings: lower loss first, then fewer suppressed rows, a smaller sum of levels, smaller levels.
+
+    Losses that agree to 12 decimals count as equal, so that rounding does not decide.
+    """
+    return round(value, 12), dropped, int(levels.sum()), tuple(levels.tolist())
+
+
+class Lattice:
+    """All mappings of a table."""
+
+    def __init__(self, table: CodedTable) -> None:
+        self.top: LongVector = np.array([a.hierarchy.height for a in table.attributes], np.int64)
+        if not table.attributes:
+            raise PolicyError(
+                [Problem("columns", "no column is quasi-identifying: there is nothing to generalize")]
+            )
+        dims = [int(height) + 1 for height in self.top]
+        self.dims = tuple(dims)
+        self.size = int(np.prod(np.array(dims, object)))
+        if self.size > MOST_MAPPINGS:
+            raise PolicyError(
+                [
+                    Problem(
+                        "method.name",
+                        f"{len(dims)} quasi-identifiers with these hierarchies have {self.size:,} mappings, "
+                        f"the limit is {MOST_MAPPINGS:,}",
+                        "use hierarchies with fewer levels, generalization limits, or the method 'mondrian'",
+                    )
+                ]
+            )
+        self.strides: LongVector = np.array(
+            [int(np.prod(dims[j + 1 :], dtype=np.int64)) for j in range(len(dims))], np.int64
+        )
+        self.bottom: LongVector = np.zeros(len(dims), np.int64)
+
+    def levels(self, index: int) -> LongVector:
+        """Return the levels of a mapping by its number."""
+        found = np.empty(len(self.dims), np.int64)
+        for j, stride in enumerate(self.strides.tolist()):
+            found[j], index = divmod(index, stride)
+        return found
+
+    def index(self, levels: LongVector) -> int:
+        """Return the number of a mapping by its levels."""
+        return int(levels @ self.strides)
+
+    def sums(self, columns: list[FloatVector]) -> FloatVector:
+        """Return, for every mapping, the sum over columns of the number of its level."""
+        total: FloatVector = np.zeros(1)
+        for column in columns:
+            total = (total[:, None] + column[None, :]).ravel()
+        return total
+
+    def climb(self, steps: list[FloatVector]) -> IntVector:
+        """Return all mappings in an order from the bottom up, by the sum of the steps that lead to them."""
+        heights = [np.concatenate(([0.0], np.cumsum(np.maximum(column, 1e-9)))) for column in steps]
+        return np.argsort(self.sums(heights), kind="stable").astype(np.int32)
+
+    def chain(self, levels: LongVector, steps: list[FloatVector]) -> list[LongVector]:
+        """Return mappings from `levels` to the top, each raising the column whose next step costs least."""
+        current = levels.copy()
+        chain = [current.copy()]
+        now, top = levels.tolist(), self.top.tolist()
+        prices = [
+            column[level] if level < highest else np.inf
+            for column, level, highest in zip(steps, now, top, strict=True)
+        ]
+        for _ in range(sum(top) - sum(now)):
+            j = prices.index(min(prices))
+            now[j] += 1
+            current[j] += 1
+            prices[j] = steps[j][now[j]] if now[j] < top[j] else np.inf
+            chain.append(current.copy())
+        return chain
+
+
+class RollUp(NamedTuple):
+    """The groups of a mapping: packed rows that differ, and how many rows each stands for."""
+
+    levels: LongVector
+    keys: KeyMatrix
+    weights: LongVector
+
+
+class RollUps:
+    """Packed rows of a table, rolled up to any mapping from the smallest specialization at hand.
+
+    Sensitive columns, where they matter, are further columns with two levels: shown (0) and left out (1).
+    """
+
+    def __init__(self, table: CodedTable, sensitive: bool) -> None:
+        self.quasi = len(table.attributes)
+        self.secrets = len(table.sensitive) if sensitive else 0
+        hierarchies = [a.hierarchy for a in table.attributes]
+        hierarchies += [a.hierarchy for a in table.sensitive[: self.secrets]]
+        self.fields, words = _fields([h.size for h in hierarchies], [len(h.levels) for h in hierarchies])
+        self.table: IntVector = np.concatenate([h.low.ravel() for h in hierarchies])
+        most = max(2, *(len(h.levels) for h in hierarchies))
+        self.single: NDArray[np.bool_] = np.ones((len(hierarchies), most), np.bool_)
+        for j, hierarchy in enumerate(hierarchies[: self.quasi]):
+            for level, nodes in enumerate(hierarchy.levels):
+                self.single[j, level] = len(nodes.starts) == 1
+        keys: KeyMatrix = np.zeros((words, table.rows), np.uint64)
+        for j in range(len(hierarchies)):
+            codes = table.codes[:, j] if j < self.quasi else table.sensitive_codes[:, j - self.quasi]
+            word, shift = int(self.fields[j, 0]), np.uint64(self.fields[j, 1])
+            keys[word] |= codes.astype(np.uint64) << shift
+        bottom = np.zeros(len(hierarchies), np.int64)
+        self._buffers(words, table.rows)
+        every = RollUp(bottom, keys, np.ones(table.rows, np.int64))
+        base, numbers = self._roll(every, bottom)
+        self.number_of = numbers.copy()
+        """Row of the table -> row of the base."""
+        self.base = base
+        self._buffers(words, len(base.weights))
+        self._room = max(HELD, 12 * len(base.weights))
+        self._forget()
+        self.quasi_base = self.roll(np.zeros(self.quasi, np.int64))
+
+    def _buffers(self, words: int, rows: int) -> None:
+        slots = max(1 << 16, 1 << (4 * rows).bit_length())
+        self._scratch = (
+            np.empty((words, rows), np.uint64),
+            np.empty(slots, np.int32),
+            np.empty((words, rows), np.uint64),
+            np.empty(rows, np.int64),
+            np.empty(rows, np.int32),
+        )
+
+    def _forget(self) -> None:
+        self._known = np.zeros((1024, len(self.fields)), np.int64)
+        self._sizes = np.zeros(1024, np.int64)
+        self._rolled: list[RollUp] = []
+        self._held = 0
+        self._keep(self.base)
+
+    def _keep(self, rolled: RollUp) -> None:
+        at, groups = len(self._rolled), len(rolled.weights)
+        if at == len(self._known) or (at and self._held + groups > self._room):
+            self._forget()
+            if hasattr(self, "quasi_base"):
+                self._keep(self.quasi_base)
+            at = len(self._rolled)
+        self._known[at] = rolled.levels
+        self._sizes[at] = groups
+        self._rolled.append(rolled)
+        self._held += groups
+
+    def _roll(self, source: RollUp, levels: LongVector) -> tuple[RollUp, IntVector]:
+        from shoal.kernels.lattice import roll_up
+
+        _, _, merged, total, numbers = self._scratch
+        found = roll_up(
+            source.keys,
+            source.weights,
+            source.levels,
+            levels,
+            self.fields,
+            self.single,
+            self.table,
+            *self._scratch,
+        )
+        rolled = RollUp(levels, merged[:, :found].copy(), total[:found].copy())
+        return rolled, numbers[: len(source.weights)]
+
+    def _reach(self, levels: LongVector) -> RollUp:
+        from shoal.kernels.lattice import smallest_below
+
+        source: RollUp = self._rolled[smallest_below(self._known, self._sizes, len(self._rolled), levels)]
+        if (source.levels == levels).all():
+            return source
+        rolled, _ = self._roll(source, levels)
+        self._keep(rolled)
+        return rolled
+
+    def _full(self, levels: LongVector, shown: bool) -> LongVector:
+        secrets = np.full(self.secrets, 0 if shown else 1, np.int64)
+        return np.concatenate((levels, secrets)) if self.secrets else levels.copy()
+
+    def roll(self, levels: LongVector) -> RollUp:
+        """Return the groups of a mapping. Expected O(groups of the smallest specialization at hand)."""
+        return self._reach(self._full(levels, shown=False))
+
+    def roll_with_secrets(self, levels: LongVector) -> tuple[RollUp, RollUp, IntVector]:
+        """Return the groups of a mapping, the groups with each of their sensitive values, and which of the
+        latter is in which of the former.
+        """
+        fine = self._reach(self._full(levels, shown=True))
+        groups, numbers = self._roll(fine, self._full(levels, shown=False))
+        return groups, fine, numbers
+
+    def numbered(self, levels: LongVector) -> tuple[RollUp, RollUp, IntVector]:
+        """As `roll_with_secrets`, but from the base, so that rows of the table can be placed."""
+        groups, numbers = self._roll(self.base, self._full(levels, shown=False))
+        return groups, self.base, numbers
+
+    def codes(self, keys: KeyMatrix, column: int) -> IntVector:
+        """Unpack one column."""
+        word, shift, mask = (int(number) for number in self.fields[column, :3])
+        codes: IntVector = ((keys[word] >> np.uint64(shift)) & np.uint64(mask)).astype(np.int32)
+        return codes
+
+
+def _fields(sizes: list[int], levels: list[int]) -> tuple[NDArray[np.int64], int]:
+    """Lay out bit fields: word, shift, mask of each column, and start and row length of its table of nodes."""
+    fields = np.zeros((len(sizes), 5), np.int64)
+    word = used = start = 0
+    for j, (size, height) in enumerate(zip(sizes, levels, strict=True)):
+        bits = (size - 1).bit_length()
+        if used + bits > WORD:
+            word, used = word + 1, 0
+        fields[j] = word, used if bits else 0, (1 << bits) - 1, start, size
+        used += bits
+        start += size * height
+    return fields, word + 1
+
+
+class Check(NamedTuple):
+    """What grouping by a mapping has shown."""
+
+    value: float
+    """What the mapping loses; infinite where it does not satisfy the requirements, or where it cannot beat the
+    mapping it was held against."""
+    dropped: int
+    """Rows that have to be suppressed, or at least so many where that was enough to know."""
+    floor: float
+    """Every specialization loses at least this more than its own least loss; infinite: none satisfies."""
+    above: float
+    """Every generalization loses at least this."""
+
+
+class Judge:
+    """Groups rows by mappings and holds the groups against the requirements."""
+
+    def __init__(self, table: CodedTable, requirements: Requirements) -> None:
+        self.attributes = table.sensitive
+        self.totals = table.sensitive_counts
+        self.requirements = requirements
+        self.most = requirements.suppressible(table.rows)
+        self.rows = table.rows
+        self.others = tuple(m for m in requirements.group_models if m.name != "k-anonymity")
+        self.rollups = RollUps(table, sensitive=bool(self.others))
+        self.objective = objective(table, requirements)
+        self.checked = 0
+        self.fewest = table.rows
+        """Fewest rows that any checked mapping would have to drop."""
+        # With nothing dropped, a group that fails under a monotone rule has a part that fails, at every level
+        # below. Otherwise only groups that no part can mend are sure to be dropped below.
+        self.strict = self.most == 0 and requirements.monotone
+
+    def groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
+        """Return the good ones of the numbered groups as models see them."""
+        place = np.full(len(good), -1, np.int32)
+        place[good] = np.arange(int(good.sum()), dtype=np.int32)
+        first = self.rollups.quasi
+        codes = np.empty((len(numbers), len(self.attributes)), np.int32, order="F")
+        for j in range(len(self.attributes)):
+            codes[:, j] = self.rollups.codes(fine.keys, first + j)
+        return group(place[numbers], int(good.sum()), codes, self.attributes, self.totals, fine.weights)
+
+    def _drop(self, rolled: RollUp, lost: LongVector, gain: FloatVector) -> tuple[int, float]:
+        from shoal.kernels.lattice import shortfall
+
+        fields = self.rollups.fields[: self.rollups.quasi]
+        dropped, penalty = shortfall(rolled.keys, lost, rolled.levels, fields, gain, self.most)
+        return int(dropped), float(penalty)
+
+    def check(self, levels: LongVector, beat: float = np.inf) -> Check:
+        """Group by a mapping. Its own value is left open (infinite) where a bound shows that it exceeds `beat`."""
+        self.checked += 1
+        cost, rolled = self.objective, self.rollups.roll(levels)
+        above = 0.0
+        if isinstance(cost.measure, ClassMeasure):
+            above = cost.measure.bound(rolled.weights, cost.k)
+        good = rolled.weights >= cost.k
+        dropped, floor = self._drop(rolled, np.where(good, 0, rolled.weights), cost.least_gain)
+        if dropped > self.most:
+            return self._failed(dropped, above)
+        if not self.others:
+            return self._value(rolled, good, dropped, floor, above)
+        if max(self._least(levels) + floor, above) > beat + 1e-9:
+            return Check(np.inf, dropped, floor, above)
+        return self._judged(levels, floor, above, beat)
+
+    def _judged(self, levels: LongVector, floor: float, above: float, beat: float) -> Check:
+        """Ask the models, now that sizes alone do not rule the mapping out."""
+        cost = self.objective
+        rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
+        good = rolled.weights >= cost.k
+        groups = self.groups(numbers, good, fine)
+        if not self.strict:
+            lost = rolled.weights.copy()
+            lost[good] -= np.min([model.keepable(groups) for model in self.others], axis=0)
+            dropped, floor = self._drop(rolled, lost, cost.least_gain)
+            if dropped > self.most:
+                return self._failed(dropped, above)
+            if self._least(rolled.levels) + floor > beat + 1e-9:
+                return Check(np.inf, dropped, floor, above)
+        good[good] = np.all([model.satisfied(groups) for model in self.others], axis=0)
+        dropped = int(rolled.weights[~good].sum())
+        self.fewest = min(self.fewest, dropped)
+        if dropped > self.most:
+            return Check(np.inf, dropped, np.inf if self.strict else floor, above)
+        return self._value(rolled, good, dropped, floor, above)
+
+    def _failed(self, dropped: int, above: float) -> Check:
+        self.fewest = min(self.fewest, dropped)
+        return Check(np.inf, dropped, np.inf, above)
+
+    def _least(self, levels: LongVector) -> float:
+        now = levels[: self.rollups.quasi].tolist()
+        return float(sum(column[level] for column, level in zip(self.objective.least, now, strict=True)))
+
+    def _value(self, rolled: RollUp, good: BoolVector, dropped: int, floor: float, above: float) -> Check:
+        cost = self.objective
+        self.fewest = min(self.fewest, dropped)
+        if isinstance(cost.measure, ClassMeasure):
+            value = cost.measure.of_sizes(rolled.weights[good], dropped, cost.k)
+        else:
+            penalty = floor
+            if self.others or not cost.exact:
+                penalty = self._drop(rolled, np.where(good, 0, rolled.weights), cost.gain)[1]
+            value = cost.additive(rolled.levels[: self.rollups.quasi]) + penalty
+        return Check(value, dropped, floor, above)
+
+    def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
+        """Make the release of a mapping: groups that satisfy everything are regions, the rest is suppressed."""
+        rolled, fine, numbers = self.rollups.numbered(levels)
+        good = rolled.weights >= self.objective.k
+        if self.others:
+            good[good] = self.requirements.satisfied(self.groups(numbers, good, fine))
+        place = np.full(len(good), -1, np.int32)
+        place[good] = np.arange(int(good.sum()), dtype=np.int32)
+        low = np.empty((int(good.sum()), self.rollups.quasi), np.int32)
+        high = np.empty_like(low)
+        for j, attribute in enumerate(table.attributes):
+            low[:, j] = self.rollups.codes(rolled.keys, j)[good]
+            high[:, j] = attribute.hierarchy.high[levels[j], low[:, j]]
+        region_of = place[numbers][self.rollups.number_of]
+        return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)
+
+
+def pruning(judge: Judge) -> dict[str, str]:
+    """Say, for the facts of a release, what a search could prune by."""
+    by = "groups that fail at every specialization"
+    loose = [m.title for m in judge.others if not m.monotone]
+    if loose:
+        note = (
+            f"{', '.join(loose)} not monotone: failing says nothing about specializations, so only bounds and groups "
+            "that no specialization can mend rule mappings out"
+        )
+        return {"pruned_by": by, "pruning": note}
+    if judge.others and not judge.strict:
+        note = (
+            "with suppression, rows that these models drop may return in specializations, so only bounds and groups "
+            "that no specialization can mend rule mappings out"
+        )
+        return {"pruned_by": by, "pruning": note}
+    return {"pruned_by": by}
+
+
+def infeasible(lattice: Lattice, judge: Judge) -> str:
+    """Say how far the best mapping is from satisfying the requirements."""
+    models = " and ".join(model.title for model in judge.requirements.group_models)
+    return (
+        f"none of the {lattice.size:,} mappings satisfies {models}: the best mapping found leaves {judge.fewest:,} of "
+        f"{judge.rows:,} rows in groups that fall short, and {judge.most:,} may be suppressed; "
+        "permit more suppression or higher levels, or ask for less"
+    )

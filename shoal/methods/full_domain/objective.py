@@ -1,0 +1,99 @@
+"""What a full-domain mapping loses in terms of a measure, and bounds for it that need no grouping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shoal.arrays import FloatVector, LongVector
+from shoal.errors import PolicyError, Problem
+from shoal.measures.base import CellMeasure, ClassMeasure, Measure
+from shoal.models.requirements import Requirements
+from shoal.table import CodedTable
+
+
+@dataclass(eq=False)
+class Objective:
+    """What a mapping loses in terms of a measure, and bounds for it that need no grouping."""
+
+    measure: Measure
+    k: int
+    shown: list[FloatVector]
+    """``[column][level]`` what all rows lose together when none is suppressed; the sum over columns is exact for
+    measures of cells, and 0 for measures of classes."""
+    least: list[FloatVector]
+    """The same as a lower bound that holds whichever rows are suppressed."""
+    steps: list[FloatVector]
+    """``[column][level]`` what one more level costs, roughly: the order in which chains climb."""
+    gain: FloatVector
+    """By node, as in the table of nodes: what a row loses more when it is suppressed."""
+    least_gain: FloatVector
+    """The same at least, also for all nodes beneath the node."""
+    exact: bool = field(init=False)
+    """Both gains are the same."""
+
+    def __post_init__(self) -> None:
+        self.exact = np.array_equal(self.gain, self.least_gain)
+
+    def additive(self, levels: LongVector) -> float:
+        """Return what all rows lose together when none is suppressed."""
+        return float(sum(column[level] for column, level in zip(self.shown, levels.tolist(), strict=True)))
+
+
+def objective(table: CodedTable, requirements: Requirements) -> Objective:
+    """Prepare the measure of the requirements for a search. O(sum of the sizes of the hierarchies' levels).
+
+    A mapping that drops rows D loses the sum over all rows of what they show, plus for each row of D what the
+    whole domain loses more than that. Where a loss may exceed that of the whole domain, or shrink with a wider
+    range (entropy), the bounds cap it and take the worst of all nodes beneath.
+    """
+    from shoal.measures import MEASURES
+
+    measure = MEASURES[requirements.measure]()
+    cells = isinstance(measure, CellMeasure)
+    if not cells and not isinstance(measure, ClassMeasure):
+        usable = [n for n in MEASURES if issubclass(MEASURES[n], CellMeasure | ClassMeasure)]
+        raise PolicyError(
+            [
+                Problem(
+                    "utility.measure",
+                    f"'{requirements.measure}' cannot steer a search over mappings, it can only be reported",
+                    f"use one of {', '.join(usable)}",
+                )
+            ]
+        )
+    shown: list[FloatVector] = []
+    least: list[FloatVector] = []
+    steps: list[FloatVector] = []
+    gains, least_gains = [], []
+    weights = sum(attribute.weight for attribute in table.attributes)
+    for counts, attribute in zip(table.value_counts, table.attributes, strict=True):
+        hierarchy = attribute.hierarchy
+        if isinstance(measure, CellMeasure):
+            scale = attribute.weight / (weights * table.rows) if weights else 0.0
+            seen = counts if measure.needs_original else np.ones_like(counts)
+            loss = np.stack(
+                [
+                    measure.loss(attribute, seen, *ends)
+                    for ends in zip(hierarchy.low, hierarchy.high, strict=True)
+                ]
+            )
+            ends = np.zeros(1, np.int32), np.full(1, hierarchy.size - 1, np.int32)
+            worst = float(measure.loss(attribute, seen, *ends)[0])
+        else:
+            scale, worst, loss = 0.0, 0.0, np.zeros(hierarchy.low.shape)
+        capped = np.minimum(loss, worst)
+        beneath = np.maximum.accumulate(capped, axis=0)
+        for level, nodes in enumerate(hierarchy.levels):
+            widths = np.diff(nodes.starts, append=hierarchy.size)
+            beneath[level] = np.repeat(np.maximum.reduceat(beneath[level], nodes.starts), widths)
+        shown.append(np.asarray(loss @ counts * scale, np.float64))
+        least.append(np.asarray(capped @ counts * scale, np.float64))
+        gains.append(((worst - loss) * scale).ravel())
+        least_gains.append(((worst - beneath) * scale).ravel())
+        climb = least[-1] if cells else (hierarchy.high - hierarchy.low) @ counts / max(hierarchy.size - 1, 1)
+        steps.append(np.asarray(np.diff(climb), np.float64))
+    return Objective(
+        measure, requirements.k, shown, least, steps, np.concatenate(gains), np.concatenate(least_gains)
+    )

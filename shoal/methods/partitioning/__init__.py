@@ -1,0 +1,1 @@
+"""Methods that cut the table into boxes, or into runs along an order."""

@@ -1,0 +1,268 @@
+"""Mondrian: cut the table into ever smaller boxes, one column at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method
+from shoal.methods.partitioning.windows import check_shown, listed
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.release.groups import group
+from shoal.run import Run
+from shoal.table import Attribute, CodedTable
+
+Losses = tuple[NDArray[np.int64], IntVector, FloatVector]
+Regions = tuple[IntVector, IntMatrix, IntMatrix]
+
+CHOICES = ("gain", "width")
+MOST_CELLS = 1 << 16
+"""With more codes in all columns together, histograms of nodes are too large to be handed down."""
+PATIENCE = 30_000_000
+"""Row visits between two looks at progress and interrupts; some tenths of a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mondrian(Method):
+    """Greedy top-down partitioning (LeFevre, DeWitt, Ramakrishnan 2006).
+
+    Starts with all rows in one box and cuts boxes in two for as long as both sides satisfy the requirements.
+    A column is cut between two codes; in a column with a tree, one child of the lowest node over the box may
+    also be taken out of the middle. What is published is the smallest range or node over each box.
+    Results are reproducible: equally good cuts are decided by the order of columns and codes.
+    """
+
+    name: ClassVar[str] = "mondrian"
+    summary: ClassVar[str] = (
+        "cuts the table into small boxes; fast at any size, and far less lost than full-domain"
+    )
+    paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006"
+
+    strict: bool = True
+    """Rows with equal values stay together in every cut. Otherwise a side that is too small is filled up with
+    the rows of the other side that fit best: boxes may overlap, and less is lost."""
+    choose: str = "gain"
+    """Which cut is made: ``gain``, the one that lowers the loss of its column most; or ``width``, as in the
+    paper, the one closest to the median in the column that is widest after weighting."""
+    show: str = "ranges"
+    """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
+    less, whatever hierarchies permit."""
+
+    def __post_init__(self) -> None:
+        check_shown(self.show)
+        if self.choose not in CHOICES:
+            raise PolicyError(
+                [Problem("method.choose", f"'{self.choose}' is unknown", did_you_mean(self.choose, CHOICES))]
+            )
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Cut until no allowed cut is left.
+
+        For plain k, O(rows x (cuts above a row + columns x log rows)); otherwise each level of the descent
+        costs O(rows x columns) for every cut that is tried in it.
+        """
+        ids, blocks, dropped = _blocks(table, requirements)
+        boxes = _Boxes(
+            table, ids, blocks, _losses(table.attributes, requirements.measure), max(requirements.k, 1), self
+        )
+        if requirements.plain_k and boxes.cells <= MOST_CELLS:
+            region_of, low, high = boxes.cut_by_size(run)
+        else:
+            region_of, low, high = boxes.cut_by_models(requirements, run)
+        facts = {"cuts": len(low) - (len(blocks) - 1), "blocks": len(blocks) - 1, "suppressed": dropped}
+        release = Release(region_of, low, high, facts=facts)
+        return listed(table, release) if self.show == "sets" else release
+
+
+def _blocks(table: CodedTable, requirements: Requirements) -> tuple[IntVector, LongVector, int]:
+    """Order rows by the blocks that generalization limits make of the table, without blocks that fail.
+
+    Return the rows, the ends of the blocks among them, and how many rows are dropped.
+    """
+    block_of = table.block_of
+    count = int(block_of.max()) + 1 if table.rows else 0
+    candidates = group(block_of, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+    good = requirements.satisfied(candidates)
+    dropped = int(candidates.size[~good].sum())
+    if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
+        raise InfeasibleError(_reason(table.rows, dropped, count, requirements))
+    if count == 1:
+        return np.arange(table.rows, dtype=np.int32), np.array([0, table.rows]), 0
+    order = np.argsort(block_of, kind="stable").astype(np.int32)
+    ids = order[good[block_of[order]]]
+    return ids, np.concatenate([[0], np.cumsum(candidates.size[good])]), dropped
+
+
+def _reason(rows: int, dropped: int, blocks: int, requirements: Requirements) -> str:
+    asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
+    if blocks <= 1:
+        return f"even one class of all {rows:,} rows does not reach {asked}: ask for less, or bring more rows"
+    return (
+        f"generalization limits keep {dropped:,} of {rows:,} rows in groups that cannot reach {asked}, and "
+        f"{requirements.suppressible(rows):,} rows may be suppressed: raise the limits of some columns, or "
+        "permit more suppression"
+    )
+
+
+def _losses(attributes: tuple[Attribute, ...], measure: str) -> Losses:
+    """Return what each node or range of each column loses, as the kernels want it (see their module).
+
+    Loss counts leaves as LM does; for GCP, numbers lose by their width.
+    """
+    shape = np.zeros((len(attributes), 4), np.int64)
+    nodes: list[IntVector] = []
+    losses: list[FloatVector] = []
+    for j, attribute in enumerate(attributes):
+        tree = attribute.hierarchy
+        shape[j, :2] = tree.size, tree.ordered if tree.free else -1
+        unit = attribute.weight / max(tree.size - 1, 1)
+        if tree.free:
+            place = np.arange(tree.size + 1, dtype=np.float64) * unit
+            place[-1] = attribute.weight
+            if measure == "gcp" and tree.positions is not None and tree.ordered > 1:
+                inside = tree.positions[: tree.ordered]
+                extent = float(inside[-1] - inside[0])
+                if np.isfinite(extent) and extent > 0:
+                    place[: tree.ordered] = (inside - inside[0]) * (attribute.weight / extent)
+            nodes.append(np.zeros(tree.size + 1, np.int32))
+            losses.append(place)
+        else:
+            nodes.append(tree.low.ravel())
+            losses.append(np.multiply((tree.high - tree.low).ravel(), unit, dtype=np.float64))
+    shape[:, 2] = np.cumsum([0, *map(len, nodes)])[:-1]
+    shape[:, 3] = np.cumsum(shape[:, 0]) - shape[:, 0]
+    return shape, np.concatenate(nodes), np.concatenate(losses)
+
+
+class _Boxes:
+    """Rows on their way into boxes: packed, and moved about so that each box is a run of rows."""
+
+    def __init__(
+        self, table: CodedTable, ids: IntVector, blocks: LongVector, losses: Losses, k: int, method: Mondrian
+    ) -> None:
+        self.table = table
+        self.rows = len(ids)
+        self.blocks = blocks
+        self.losses = losses
+        self.k = k
+        self.rules = (k, method.strict, method.choose == "width")
+        sizes = losses[0][:, 0]
+        self.cells = int(sizes.sum())
+        largest = int(sizes.max())
+        kind = np.dtype(np.uint8 if largest <= 1 << 8 else np.uint16 if largest <= 1 << 16 else np.uint32)
+        self.words = np.zeros((2 * len(ids), -(-(len(sizes) * kind.itemsize + 4) // 8)), np.uint64)
+        self.codes: NDArray[Any] = self.words.view(kind)
+        self.ids = self.words.view(np.uint32)
+        in_order = len(ids) == table.rows and len(blocks) == 2
+        for j in range(len(sizes)):
+            self.codes[: len(ids), j] = table.codes[:, j] if in_order else table.codes[ids, j]
+        self.ids[: len(ids), -1] = ids
+
+    def reach(self) -> IntVector:
+        """Last code of the node of each code, beside `node` of the kernels."""
+        trees = (attribute.hierarchy for attribute in self.table.attributes)
+        return np.concatenate(
+            [np.zeros(tree.size + 1, np.int32) if tree.free else tree.high.ravel() for tree in trees]
+        )
+
+    def cut_by_size(self, run: Run) -> Regions:
+        """Cut down to boxes of at least k rows, in one kernel that looks up now and then."""
+        from shoal.kernels.mondrian import Desk, cut_by_size
+
+        shape, node, loss = self.losses
+        width = len(shape)
+        low = np.empty((self.rows // self.k + 1, width), np.int32)
+        high = np.empty_like(low)
+        region_of = np.full(self.table.rows, -1, np.int32)
+        # The larger side of a cut takes its parent's place, so open nodes at least halve from one to the next.
+        depth = self.rows.bit_length() + 2
+        desk = Desk(
+            state=np.zeros(4, np.int64),
+            stack=np.zeros(2 * depth, np.int64),
+            histogram=np.zeros(depth * self.cells, np.int32),
+            least=np.zeros(depth * width, np.int64),
+            most=np.zeros(depth * width, np.int64),
+            active=np.zeros(depth * width, np.int64),
+            actives=np.zeros(depth, np.int64),
+            values=np.zeros(self.cells, np.int64),
+            counts=np.zeros(self.cells, np.int64),
+            right=np.zeros(self.cells, np.float64),
+            losses=np.zeros(width, np.float64),
+        )
+        while desk.state[3] < self.rows:
+            run.progress("cut", float(desk.state[3]) / self.rows)
+            cut_by_size(
+                self.codes, self.words, self.ids, self.blocks,
+                shape, node, self.reach(), loss, *self.rules, region_of, low, high, desk, PATIENCE,
+            )  # fmt: skip
+        regions = int(desk.state[2])
+        return region_of, low[:regions].copy(), high[:regions].copy()
+
+    def cut_by_models(self, requirements: Requirements, run: Run) -> Regions:
+        """Cut all open boxes at once, level by level, wherever both sides satisfy the requirements.
+
+        Each box tries its cuts from the best on; each round of trials is one batch of groups.
+        """
+        from shoal.kernels.mondrian import propose_cuts, try_cuts
+
+        table = self.table
+        begins, ends = self.blocks[:-1], self.blocks[1:]
+        done: list[tuple[LongVector, LongVector]] = []
+        finished = 0
+        while len(begins):
+            column, first, last = propose_cuts(self.codes, begins, ends, *self.losses, *self.rules)
+            waiting = np.arange(len(begins))
+            born: list[tuple[LongVector, LongVector]] = []
+            choice = 0
+            while len(waiting):
+                closed = (
+                    column[waiting, choice] < 0
+                    if choice < column.shape[1]
+                    else np.ones(len(waiting), np.bool_)
+                )
+                done.append((begins[closed], ends[closed]))
+                finished += int((ends[closed] - begins[closed]).sum())
+                waiting, begins, ends = waiting[~closed], begins[~closed], ends[~closed]
+                run.progress("cut", finished / self.rows)
+                if not len(waiting):
+                    break
+                middles, rows, sides = try_cuts(
+                    self.codes, self.words, self.ids, begins, ends,
+                    column[waiting, choice], first[waiting, choice], last[waiting, choice],
+                    *self.losses, *self.rules[:2],
+                )  # fmt: skip
+                groups = group(
+                    sides,
+                    2 * len(waiting),
+                    table.sensitive_codes[rows],
+                    table.sensitive,
+                    table.sensitive_counts,
+                )
+                good = requirements.satisfied(groups).reshape(-1, 2).all(axis=1)
+                born += [(begins[good], middles[good]), (middles[good], ends[good])]
+                waiting, begins, ends = waiting[~good], begins[~good], ends[~good]
+                choice += 1
+            begins = np.concatenate([begins, *(begin for begin, _ in born)])
+            ends = np.concatenate([ends, *(end for _, end in born)])
+        return self._regions(np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done]))
+
+    def _regions(self, begins: LongVector, ends: LongVector) -> Regions:
+        """Gather the finished boxes, number them by where they lie, and find what they show."""
+        order = np.argsort(begins % self.rows)
+        begins, sizes = begins[order], (ends - begins)[order]
+        starts = np.cumsum(sizes) - sizes
+        at = np.repeat(begins - starts, sizes) + np.arange(self.rows)
+        region_of = np.full(self.table.rows, -1, np.int32)
+        region_of[self.ids[at, -1]] = np.repeat(np.arange(len(begins), dtype=np.int32), sizes)
+        codes = self.codes[at, : len(self.losses[0])]
+        low = np.minimum.reduceat(codes, starts, axis=0).astype(np.int32)
+        high = np.maximum.reduceat(codes, starts, axis=0).astype(np.int32)
+        for j, attribute in enumerate(self.table.attributes):
+            low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
+        return region_of, low, high

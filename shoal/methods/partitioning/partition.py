@@ -1,0 +1,157 @@
+"""`Partition`: rows in a good order, cut into parts that are generalized each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.errors import InfeasibleError
+from shoal.models.requirements import Requirements
+from shoal.table import CodedTable
+
+BITS = 63
+"""A place on the Hilbert curve is a number of so many bits at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Rows part by part: part p is ``order[starts[p]:starts[p + 1]]``."""
+
+    order: IntVector
+    starts: LongVector
+    blocks: LongVector
+    """Where the blocks start that generalization limits make of the table; parts never cross them."""
+    dropped: int = 0
+    """Rows that are in no part, because their block cannot satisfy the requirements."""
+
+    @property
+    def sizes(self) -> LongVector:
+        """Rows of each part."""
+        return np.diff(self.starts)
+
+
+def blocks_first(table: CodedTable, order: IntVector, least: int, requirements: Requirements) -> Partition:
+    """Put the rows of each block together, in the given order, and leave out blocks of fewer than `least` rows."""
+    from shoal.kernels.ring import sort_by
+
+    block_of = table.block_of
+    count = int(block_of.max(initial=0)) + 1
+    if count > 1:
+        order = sort_by(block_of, count, order)
+    sizes = np.bincount(block_of, minlength=count)
+    good = sizes >= least
+    dropped = int(sizes[~good].sum())
+    if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
+        raise InfeasibleError(_too_small(table.rows, dropped, count, least, requirements))
+    if dropped:
+        order = order[good[block_of[order]]]
+    blocks = np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64)
+    return Partition(order, blocks, blocks, dropped)
+
+
+def _too_small(rows: int, dropped: int, blocks: int, least: int, requirements: Requirements) -> str:
+    if blocks == 1:
+        return f"parts of {least:,} rows are asked for, but the table has {rows:,}"
+    return (
+        f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}, and "
+        f"{requirements.suppressible(rows):,} rows may be suppressed: raise the limits of some columns, or permit "
+        "more suppression"
+    )
+
+
+def lexicographic_order(table: CodedTable) -> IntVector:
+    """Sort rows by the column with the fewest values first, then by the next. O(rows x columns + codes)."""
+    from shoal.kernels.ring import sort_by
+
+    order = np.arange(table.rows, dtype=np.int32)
+    for j in by_domain(table)[::-1]:
+        order = sort_by(np.ascontiguousarray(table.codes[:, j]), table.attributes[j].hierarchy.size, order)
+    return order
+
+
+def by_domain(table: CodedTable) -> list[int]:
+    """Return the columns, those with few values first: to mix values costs most there."""
+    sizes = [attribute.hierarchy.size for attribute in table.attributes]
+    return sorted(range(len(sizes)), key=lambda j: (sizes[j], j))
+
+
+def hilbert_order(table: CodedTable) -> IntVector:
+    """Sort rows along a Hilbert curve through the space of all columns, each stretched to the same length.
+
+    Expected O(rows + distinct rows x (columns x bits + log)). With more columns than a key has room for, places
+    are rounded, and rows that then coincide stay in lexicographic order.
+    """
+    from shoal.kernels.grouping import distinct
+    from shoal.kernels.hilbert import hilbert_keys
+    from shoal.kernels.ring import sort_by
+
+    wide = [j for j in by_domain(table) if table.attributes[j].hierarchy.size > 1]
+    lexicographic = lexicographic_order(table)
+    if not wide:
+        return lexicographic
+    sizes = [table.attributes[j].hierarchy.size for j in wide]
+    # With more columns than bits, those with the most values are left to the lexicographic order.
+    wide, sizes = wide[:BITS], sizes[:BITS]
+    bits = max(min(BITS // len(wide), int(max(sizes) - 1).bit_length()), 1)
+    number, first = distinct(table.codes)
+    places = np.empty((len(first), len(wide)), np.int64)
+    for at, (j, size) in enumerate(zip(wide, sizes, strict=True)):
+        places[:, at] = table.codes[first, j].astype(np.int64) * ((1 << bits) - 1) // (size - 1)
+    keys = hilbert_keys(places, bits)
+    # Distinct rows by key; equal keys in lexicographic order.
+    before = np.empty(len(first), np.int64)
+    before[number[lexicographic]] = np.arange(table.rows)
+    rank = np.empty(len(first), np.int32)
+    rank[np.lexsort((before, keys))] = np.arange(len(first), dtype=np.int32)
+    order: IntVector = sort_by(rank[number], len(first), np.arange(table.rows, dtype=np.int32))
+    return order
+
+
+def sorted_codes(table: CodedTable, order: IntVector, columns: list[int] | None = None) -> IntMatrix:
+    """Return ``[columns, rows]`` codes in the given order of rows."""
+    chosen = list(range(len(table.attributes))) if columns is None else columns
+    codes = np.empty((len(chosen), len(order)), np.int32)
+    for at, j in enumerate(chosen):
+        np.take(table.codes[:, j], order, out=codes[at])
+    return codes
+
+
+def lexicographic_partition(table: CodedTable, k: int, requirements: Requirements) -> Partition:
+    """Cut on one column after the other (Wong, Mamoulis, Cheung 2010, figure 8). O(rows x columns)."""
+    from shoal.kernels.ring import lexicographic_parts
+
+    whole = blocks_first(table, lexicographic_order(table), k, requirements)
+    starts = lexicographic_parts(sorted_codes(table, whole.order, by_domain(table)), whole.blocks, k)
+    return Partition(whole.order, starts, whole.blocks, whole.dropped)
+
+
+def hilbert_partition(table: CodedTable, k: int, requirements: Requirements, *, sets: bool) -> Partition:
+    """Cut the Hilbert order where it loses least (Ghinita et al. 2007). O(rows x k x columns)."""
+    from shoal.kernels.hilbert import best_groups
+
+    whole = blocks_first(table, hilbert_order(table), k, requirements)
+    starts = best_groups(sorted_codes(table, whole.order), whole.blocks, k, sets, *_losses(table, sets))
+    return Partition(whole.order, starts, whole.blocks, whole.dropped)
+
+
+def _losses(table: CodedTable, sets: bool) -> tuple[LongVector, IntVector, FloatVector]:
+    """Tabulate what columns lose as `best_groups` wants it: by the number of leaves that a cell covers."""
+    shape = np.zeros((len(table.attributes), 3), np.int64)
+    nodes: list[IntVector] = []
+    losses: list[FloatVector] = []
+    for j, attribute in enumerate(table.attributes):
+        tree = attribute.hierarchy
+        unit = attribute.weight / max(tree.size - 1, 1)
+        shape[j] = tree.size, tree.ordered if tree.free else -1, sum(map(len, nodes))
+        if sets:
+            nodes.append(np.zeros(1, np.int32))
+            losses.append(np.array([unit]))
+        elif tree.free:
+            nodes.append(np.zeros(tree.size + 1, np.int32))
+            losses.append(np.append(np.arange(tree.size) * unit, attribute.weight))
+        else:
+            nodes.append(tree.low.ravel())
+            losses.append((tree.high - tree.low).ravel().astype(np.float64) * unit)
+    return shape, np.concatenate(nodes), np.concatenate(losses)

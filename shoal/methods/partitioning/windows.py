@@ -1,0 +1,138 @@
+"""What parts show: one cell for all rows of a part, or cells that slide around it, as value sets or ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.partitioning.partition import Partition
+from shoal.release import Release, ValueSets
+from shoal.table import CodedTable
+
+SHOWN = ("sets", "ranges")
+
+
+def check_shown(show: str) -> None:
+    """Refuse an unknown representation."""
+    if show not in SHOWN:
+        raise PolicyError([Problem("method.show", f"'{show}' is unknown", did_you_mean(show, SHOWN))])
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The cells of all positions of a partition, equal ones once."""
+
+    region: IntVector
+    """Position -> region."""
+    low: IntMatrix
+    high: IntMatrix
+    sets: ValueSets | None
+    varied: BoolVector
+    """Parts whose positions do not all show the same."""
+
+
+def windows(table: CodedTable, parts: Partition, widths: LongVector, show: str) -> Windows:
+    """Return what each position shows: the values of `widths` rows from it on, around its part.
+
+    O(rows x columns + values in sets). Sets are numbered exactly, so equal cells are one region.
+    """
+    from shoal.kernels.grouping import distinct
+    from shoal.kernels.ring import number_lists, window_sets
+
+    rows, columns = len(parts.order), len(table.attributes)
+    fresh = np.zeros(rows, np.bool_)
+    fresh[parts.starts[:-1]] = True
+    shown = []
+    for j, attribute in enumerate(table.attributes):
+        codes = np.take(table.codes[:, j], parts.order)
+        set_of, begins, values = window_sets(codes, parts.starts, widths, attribute.hierarchy.size)
+        number, first = number_lists(begins, values)
+        fresh[1:] |= set_of[1:] != set_of[:-1]
+        shown.append((number, set_of, first, begins, values))
+    # A run of positions shows the same: only where one begins there may be a new region.
+    runs = np.flatnonzero(fresh)
+    cells = np.stack([number[set_of[runs]] for number, set_of, *_ in shown], axis=1)
+    lists = [(begins[first], begins[first + 1], values) for _, _, first, begins, values in shown]
+    if show == "ranges":
+        cells, ends = _lifted(table, cells, lists)
+    run_region, first_run = distinct(cells)
+    region = np.repeat(run_region, np.diff(runs, append=rows))
+    regions = cells[first_run]
+    low = np.empty((len(regions), columns), np.int32)
+    high = np.empty_like(low)
+    for j, (begin, end, values) in enumerate(lists):
+        if show == "ranges":
+            low[:, j], high[:, j] = ends[j][0][regions[:, j]], ends[j][1][regions[:, j]]
+        else:
+            low[:, j], high[:, j] = values[begin[regions[:, j]]], values[end[regions[:, j]] - 1]
+    part_of_run = np.searchsorted(parts.starts, runs, side="right") - 1
+    varied = np.bincount(part_of_run, minlength=len(widths)) > 1
+    sets = None if show == "ranges" else _value_sets(regions, lists)
+    return Windows(region, low, high, sets, varied)
+
+
+def homogeneous(table: CodedTable, parts: Partition, show: str) -> Release:
+    """Let all rows of a part show the same."""
+    shown = windows(table, parts, parts.sizes, show)
+    region_of = np.full(table.rows, -1, np.int32)
+    region_of[parts.order] = shown.region
+    facts = {"parts": len(parts.sizes), "suppressed": parts.dropped}
+    return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
+
+
+def listed(table: CodedTable, release: Release) -> Release:
+    """Let the classes of a release list the values that occur, instead of nodes and ranges. O(rows x columns)."""
+    from shoal.kernels.ring import sort_by
+
+    inside = np.flatnonzero(release.region_of >= 0).astype(np.int32)
+    order = sort_by(release.region_of, len(release.low), inside)
+    sizes = np.bincount(release.region_of[inside], minlength=len(release.low))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return replace(homogeneous(table, Partition(order, starts, starts), "sets"), facts=release.facts)
+
+
+_Lists = list[tuple[LongVector, LongVector, IntVector]]
+
+
+def _lifted(
+    table: CodedTable, cells: IntMatrix, lists: _Lists
+) -> tuple[IntMatrix, list[tuple[IntVector, IntVector]]]:
+    """Replace sets by the smallest publishable ranges over them, each range once."""
+    from shoal.kernels.grouping import distinct
+
+    out = np.empty_like(cells)
+    ends = []
+    for j, (begin, end, values) in enumerate(lists):
+        low, high = table.attributes[j].hierarchy.lift(values[begin], values[end - 1])
+        number, first = distinct(np.stack([low, high], axis=1))
+        out[:, j] = number[cells[:, j]]
+        ends.append((low[first], high[first]))
+    return out, ends
+
+
+def _value_sets(regions: IntMatrix, lists: _Lists) -> ValueSets:
+    """Write the sets of all regions one after the other, column by column within a region."""
+    bases = np.cumsum([0, *(len(values) for _, _, values in lists)])[:-1]
+    source = np.stack([lists[j][0][regions[:, j]] + bases[j] for j in range(len(lists))], axis=1).ravel()
+    lengths = np.stack(
+        [(lists[j][1] - lists[j][0])[regions[:, j]] for j in range(len(lists))], axis=1
+    ).ravel()
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    everything = np.concatenate([values for _, _, values in lists])
+    return ValueSets(start, everything[np.repeat(source - start[:-1], lengths) + np.arange(start[-1])])
+
+
+def part_losses(table: CodedTable, parts: Partition, widths: LongVector) -> FloatVector:
+    """Return what each part loses as sets: weighted (values - 1) / (domain - 1), summed over cells."""
+    from shoal.kernels.ring import window_sets
+
+    lost = np.zeros(len(parts.order))
+    for j, attribute in enumerate(table.attributes):
+        codes = np.take(table.codes[:, j], parts.order)
+        size = attribute.hierarchy.size
+        set_of, begins, _ = window_sets(codes, parts.starts, widths, size)
+        lost += ((np.diff(begins) - 1) * (attribute.weight / max(size - 1, 1)))[set_of]
+    return np.add.reduceat(lost, parts.starts[:-1])

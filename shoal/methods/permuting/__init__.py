@@ -1,0 +1,1 @@
+"""Methods that keep values and shuffle them within buckets."""

@@ -1,0 +1,232 @@
+"""permute-generalize: shuffled columns, generalized bucket by bucket just as far as presence asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import IntMatrix, LongVector
+from shoal.errors import InfeasibleError
+from shoal.methods.permuting.permuting import Permuting, each_column, facts_of, own_cells
+from shoal.methods.presence.bucket_mappings import BucketMappings
+from shoal.methods.presence.mpalm import MPALM
+from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
+from shoal.release import Release, closures
+from shoal.release.published import Published
+from shoal.run import Run
+from shoal.table import CodedTable
+from shoal.table.population import population_of
+
+BOXES, PEOPLE = "boxes", "people"
+MOST_STATES = 50_000
+"""Many mappings are tried, and most that need more states than this are not taken in the end either."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermuteGeneralize(Permuting):
+    """Shuffles every column within buckets, and generalizes each bucket just as far as presence asks for.
+
+    For each bucket the mappings are tried from the least to the most general, by the sum of their levels, and the first
+    is taken under which the chance of everybody who could be in the bucket lies within the bounds.
+    """
+
+    name: ClassVar[str] = "permute-generalize"
+    summary: ClassVar[str] = (
+        "shuffles columns within buckets and generalizes only as far as presence asks for"
+    )
+    paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
+    own_partitioners: ClassVar[tuple[str, ...]] = (BOXES, PEOPLE)
+
+    partitioner: str = BOXES
+    """``boxes`` cuts along the hierarchies into boxes of at least k rows that never overlap, so that everybody fits one
+    bucket at most; ``people`` into boxes of at least k people of the population, however few are in; or the method
+    whose classes become buckets. Buckets that somebody fits several of are joined where presence asks for it."""
+    limit: int = MOST_STATES
+    """States that counting may use per mapping; a mapping that needs more is not taken."""
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Try mappings bucket by bucket; then look at people who fit several buckets, join these, and try again."""
+        model = asked_presence(requirements.models, self.name)
+        work = _Buckets(table, self._first_buckets(table, requirements, model, run), model, self.limit)
+        while True:
+            work.choose(run)
+            if not work.join(run):
+                break
+        return Release(
+            own_cells(work.bucket_of),
+            work.low,
+            work.high,
+            bucket_of=work.bucket_of,
+            shown_from=each_column(table, work.bucket_of, run),
+            facts=facts_of(
+                work.bucket_of,
+                quasi="shuffled within buckets, and generalized where needed",
+                sensitive="as it is, shuffled within buckets",
+                mappings_tried=work.tried,
+                mappings_counted=work.counted,
+                buckets_joined=work.joined,
+            ),
+        )
+
+    def _first_buckets(
+        self, table: CodedTable, requirements: Requirements, model: DeltaPresence, run: Run
+    ) -> Release:
+        if self.partitioner == PEOPLE:
+            return _boxes_of_people(table, self.k, run)
+        if self.partitioner != BOXES:
+            made = self.buckets(table, requirements, run)
+            numbers, bucket_of = np.unique(made.region_of, return_inverse=True)
+            bucket_of = (bucket_of - (numbers[0] < 0)).astype(np.int32)
+            ranges = closures(table, bucket_of, int(bucket_of.max(initial=-1)) + 1)
+            return Release(bucket_of, *ranges)
+        # A box in which too few people are in on average helps nobody; above that, presence is seen to later.
+        anybody = DeltaPresence(low=model.low, high=1.0)
+        wanted = Requirements(models=(anybody, KAnonymity(k=self.k), *requirements.group_models))
+        return MPALM().anonymize(table, wanted, run)
+
+
+def _boxes_of_people(table: CodedTable, k: int, run: Run) -> Release:
+    """Cut the population into boxes of at least k people, and put the rows of the table into theirs.
+
+    Rules about sensitive values are left to verification: nobody outside the table has such values.
+    """
+    from shoal.kernels.grouping import distinct
+
+    people = population_of(table)
+    everyone = replace(
+        table, codes=people, sensitive=(), sensitive_codes=np.zeros((len(people), 0), np.int32, order="F")
+    )
+    anybody = Requirements(models=(DeltaPresence(low=0.0, high=1.0), KAnonymity(k=k)))
+    made = MPALM().anonymize(everyone, anybody, run)
+    number, first = distinct(np.asfortranarray(np.concatenate([people, table.codes])))
+    box_of = np.empty(len(first), np.int32)
+    box_of[number[: len(people)]] = made.region_of
+    used, region_of = np.unique(box_of[number[len(people) :]], return_inverse=True)
+    return Release(region_of.astype(np.int32), made.low[used], made.high[used])
+
+
+class _Buckets:
+    """All buckets, what they show, and who fits them."""
+
+    def __init__(self, table: CodedTable, made: Release, model: DeltaPresence, limit: int) -> None:
+        from shoal.kernels.grouping import distinct
+
+        self.table, self.model, self.limit = table, model, limit
+        self.bucket_of = made.region_of.copy()
+        self.box_low, self.box_high = made.low.copy(), made.high.copy()
+        self.people = population_of(table)
+        number, first = distinct(self.people)
+        self.tuples = np.ascontiguousarray(self.people[first])
+        self.many = np.bincount(number, minlength=len(first)).astype(np.int64)
+        self.low, self.high = table.codes.copy(), table.codes.copy()
+        self.open = set(range(len(made.low)))
+        self.tried = self.counted = self.joined = 0
+
+    def choose(self, run: Run) -> None:
+        """Find a mapping for each bucket that has none yet."""
+        numbers = sorted(self.open)
+        for place, bucket in enumerate(numbers):
+            run.progress("generalize", place / len(numbers))
+            rows = np.flatnonzero(self.bucket_of == bucket)
+            low, high = self.box_low[bucket], self.box_high[bucket]
+            people = self.people[((self.people >= low) & (self.people <= high)).all(axis=1)]
+            mappings = BucketMappings(self.table, self.table.codes[rows], people, low, high, self.model)
+            found = mappings.first_allowed(self.limit)
+            self.tried += mappings.tried
+            self.counted += mappings.counted
+            if found is None:
+                raise InfeasibleError(
+                    f"a bucket of {len(rows):,} rows among {len(people):,} people cannot satisfy {self.model.title} "
+                    "even if it shows nothing but itself: choose a larger k, looser bounds, or the method mpalm"
+                )
+            for j, level in enumerate(found):
+                self.low[rows, j], self.high[rows, j] = mappings.cells(self.table.codes[rows, j], j, level)
+        self.open.clear()
+
+    def join(self, run: Run) -> bool:
+        """Join buckets whose people are too certain because they fit several; say whether there were any.
+
+        Each bucket by itself was found good, so only people who fit several are looked at, in their union.
+        """
+        fitting = self._fitting(run)
+        if self.model.low > 0 and len(fitting) < len(self.tuples):
+            lost = int(self.many.sum() - self.many[list(fitting)].sum())
+            raise InfeasibleError(
+                f"{lost:,} people of the population fit no bucket, so they "
+                f'are certainly not in the table, which {self.model.title} forbids: choose partitioner = "{BOXES}"'
+            )
+        several = [t for t, buckets in fitting.items() if len(buckets) > 1]
+        if not several:
+            return False
+        places = sorted({bucket for t in several for bucket in fitting[t]})
+        rows = np.flatnonzero(np.isin(self.bucket_of, places))
+        near = sorted(t for t, buckets in fitting.items() if not set(buckets).isdisjoint(places))
+        outside = self._outside(rows, np.array(near), np.array(several), run)
+        if not outside:
+            return False
+        parent = {bucket: bucket for bucket in places}
+
+        def root(bucket: int) -> int:
+            while parent[bucket] != bucket:
+                bucket = parent[bucket]
+            return bucket
+
+        for t in outside:
+            for bucket in fitting[t][1:]:
+                parent[root(bucket)] = root(fitting[t][0])
+        for bucket in places:
+            whole = root(bucket)
+            if whole != bucket:
+                self.bucket_of[self.bucket_of == bucket] = whole
+                self.box_low[whole] = np.minimum(self.box_low[whole], self.box_low[bucket])
+                self.box_high[whole] = np.maximum(self.box_high[whole], self.box_high[bucket])
+                self.open.add(whole)
+                self.joined += 1
+        for bucket in self.open:
+            for j, attribute in enumerate(self.table.attributes):
+                ends = self.box_low[bucket : bucket + 1, j], self.box_high[bucket : bucket + 1, j]
+                lifted = attribute.hierarchy.lift(*ends)
+                self.box_low[bucket, j], self.box_high[bucket, j] = lifted[0][0], lifted[1][0]
+        return True
+
+    def _fitting(self, run: Run) -> dict[int, list[int]]:
+        """Return the buckets that each distinct person fits, by what these show."""
+        found: dict[int, list[int]] = {}
+        numbers = np.unique(self.bucket_of[self.bucket_of >= 0]).tolist()
+        for place, bucket in enumerate(numbers):
+            run.progress("overlap", place / len(numbers))
+            rows = self.bucket_of == bucket
+            left = np.arange(len(self.tuples))
+            for j in range(self.tuples.shape[1]):
+                cells = np.unique(np.stack([self.low[rows, j], self.high[rows, j]], axis=1), axis=0)
+                value = self.tuples[left, j][:, None]
+                left = left[((cells[:, 0] <= value) & (value <= cells[:, 1])).any(axis=1)]
+            for t in left.tolist():
+                found.setdefault(t, []).append(bucket)
+        return found
+
+    def _outside(self, rows: LongVector, near: LongVector, several: LongVector, run: Run) -> list[int]:
+        """Return those of the people who fit several buckets whose chance is, or may be, outside the bounds."""
+        from shoal.membership.presence import presence
+
+        people: IntMatrix = np.repeat(self.tuples[near], self.many[near], axis=0)
+        published = Published(
+            self.table.attributes,
+            (),
+            np.arange(len(rows), dtype=np.int32),
+            np.zeros((len(rows), 0), np.int32),
+            self.low[rows],
+            self.high[rows],
+            bucket_of=np.unique(self.bucket_of[rows], return_inverse=True)[1].astype(np.int32),
+        )
+        found = presence(
+            published, people, limit=self.limit, seconds=0.0, progress=lambda s: run.progress("union", s)
+        )
+        at = np.cumsum(self.many[near]) - self.many[near]
+        low, high = found.low[at], found.high[at]
+        bad = (low < self.model.low - SLACK) | (high > self.model.high + SLACK)
+        return sorted(set(near[bad].tolist()) & set(several.tolist()))

@@ -1,0 +1,190 @@
+"""Permuting methods: values are shuffled within buckets instead of being generalized, or as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.arrays import IntMatrix, IntVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method, Shuffled
+from shoal.models.base import Model
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+PARTITIONERS = (
+    "mondrian",
+    "hilbert",
+    "lexicographic",
+    "agglomerative",
+    "forest",
+    "full-domain",
+    "incognito",
+    "mpalm",
+    "spalm",
+)
+"""Methods whose classes may serve as buckets."""
+SHUFFLED = "as it is, shuffled within buckets"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permuting(Method):
+    """What permuting methods share: buckets from a partitioner, and a shuffle within each."""
+
+    shows_buckets: ClassVar[bool] = True
+
+    k: int = 4
+    """Rows in a bucket, at least. Buckets also satisfy the policy's rules about sensitive values."""
+    strict: bool = True
+    """Rows with equal values come into the same bucket wherever a cut of `mondrian` separates values."""
+    partitioner: str = "mondrian"
+    """The method whose classes become buckets, with its default options."""
+
+    own_partitioners: ClassVar[tuple[str, ...]] = ()
+    """Ways to make buckets that are the method's own."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.k < 2:
+            problems.append(Problem("method.k", f"must be at least 2, not {self.k}"))
+        known = (*self.own_partitioners, *PARTITIONERS)
+        if self.partitioner not in known:
+            message = f"'{self.partitioner}' makes no buckets"
+            hint = did_you_mean(self.partitioner, known) or f"choose one of {', '.join(known)}"
+            problems.append(Problem("method.partitioner", message, hint))
+        if not self.strict and self.partitioner != "mondrian":
+            problems.append(Problem("method.strict", f"goes with mondrian, not with {self.partitioner}"))
+        if problems:
+            raise PolicyError(problems)
+
+    def refuse_k(self, table: CodedTable, requirements: Requirements) -> None:
+        """Say before the work that exact quasi-identifiers are not k-anonymous unless the table is. O(rows)."""
+        from shoal.kernels.grouping import distinct
+
+        asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity)]
+        if not asked:
+            return
+        number, first = distinct(table.codes)
+        if int(np.bincount(number, minlength=len(first)).min(initial=table.rows)) < max(asked):
+            message = (
+                f"{self.name} publishes quasi-identifiers as they are, so rows do not read alike and "
+                f"k = {max(asked):,} cannot hold"
+            )
+            raise PolicyError([Problem("method.name", message, "drop k from [privacy], or take mondrian")])
+
+    def buckets(
+        self, table: CodedTable, requirements: Requirements, run: Run, rules: tuple[Model, ...] | None = None
+    ) -> Release:
+        """Partition the table into buckets. `rules` stand in for the policy's rules about classes, where given."""
+        from shoal.methods import METHODS
+
+        # Those who cut by presence need its bounds.
+        by_presence = self.partitioner in ("mpalm", "spalm")
+        more = tuple(m for m in requirements.models if by_presence and m.name == "delta-presence")
+        wanted = Requirements(
+            models=(KAnonymity(k=self.k), *(requirements.group_models if rules is None else rules), *more),
+            suppression=requirements.suppression,
+            measure=requirements.measure,
+        )
+        kind: Any = METHODS[self.partitioner]
+        options = {"strict": self.strict} if self.partitioner == "mondrian" else {}
+        made: Release = kind(**options).anonymize(table, wanted, run)
+        return made
+
+
+def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVector:
+    """Return for each row another row of its bucket, each once, in a random order. Rows in no bucket keep theirs.
+
+    O(rows log rows).
+    """
+    rows = len(bucket_of)
+    source = np.arange(rows, dtype=np.int32)
+    inside = np.flatnonzero(bucket_of >= 0)
+    places = inside[np.argsort(bucket_of[inside], kind="stable")]
+    mixed = inside[np.lexsort((random.random(len(inside)), bucket_of[inside]))]
+    source[places] = mixed
+    return source
+
+
+def own_cells(bucket_of: IntVector) -> IntVector:
+    """Return one region per row, and none for rows that are in no bucket."""
+    return np.where(bucket_of >= 0, np.arange(len(bucket_of)), -1).astype(np.int32)
+
+
+def each_column(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
+    """Return whose value each cell shows if every column is shuffled by itself."""
+    columns = len(table.attributes) + len(table.sensitive)
+    return np.stack([shuffled_within(bucket_of, run.random) for _ in range(columns)], axis=1)
+
+
+def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
+    """Return whose value each cell shows if all sensitive columns are shuffled, together."""
+    quasi = len(table.attributes)
+    own = np.arange(table.rows, dtype=np.int32)[:, None]
+    shown_from = np.tile(own, (1, quasi + len(table.sensitive)))
+    shown_from[:, quasi:] = shuffled_within(bucket_of, run.random)[:, None]
+    return shown_from
+
+
+def facts_of(bucket_of: IntVector, *, quasi: str, sensitive: str, **more: Any) -> dict[str, Any]:
+    """Return what a method says of its work: how many buckets there are, and how columns are published."""
+    buckets = len(np.unique(bucket_of[bucket_of >= 0]))
+    return {"buckets": buckets, "published_as": {"quasi": quasi, "sensitive": sensitive}, **more}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bucketization(Permuting):
+    """Quasi-identifiers are published as they are; sensitive values are shuffled within buckets."""
+
+    name: ClassVar[str] = "bucketization"
+    summary: ClassVar[str] = (
+        "shuffles sensitive values within buckets; hides who has which, and not at all who is in the table"
+    )
+    paper: ClassVar[str] = "Xiao, Tao: Anatomy, VLDB 2006; Martin et al., ICDE 2007"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Shuffle all sensitive columns together, so that combinations of them stay true. O(rows log rows)."""
+        self.refuse_k(table, requirements)
+        bucket_of = self.buckets(table, requirements, run).region_of
+        return Release(
+            own_cells(bucket_of),
+            table.codes,
+            table.codes,
+            bucket_of=bucket_of,
+            shown_from=only_sensitive(table, bucket_of, run),
+            together=self.shuffled_together(table)[0],
+            facts=facts_of(bucket_of, quasi="as it is", sensitive=SHUFFLED),
+        )
+
+    def shuffled_together(self, table: CodedTable) -> Shuffled:
+        """Quasi-identifiers stand in their rows."""
+        return (tuple(range(len(table.attributes))),), None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceColumns(Permuting):
+    """Every column is shuffled by itself within buckets: one attribute per column, as slicing calls it."""
+
+    name: ClassVar[str] = "slice-columns"
+    summary: ClassVar[str] = (
+        "shuffles every column by itself within buckets; values stay exact, combinations do not"
+    )
+    paper: ClassVar[str] = "Li, Li, Zhang, Molloy: Slicing, TKDE 2012"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Shuffle each column independently. O(columns x rows log rows)."""
+        self.refuse_k(table, requirements)
+        bucket_of = self.buckets(table, requirements, run).region_of
+        return Release(
+            own_cells(bucket_of),
+            table.codes,
+            table.codes,
+            bucket_of=bucket_of,
+            shown_from=each_column(table, bucket_of, run),
+            facts=facts_of(bucket_of, quasi=SHUFFLED, sensitive=SHUFFLED),
+        )

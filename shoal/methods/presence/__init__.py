@@ -1,0 +1,1 @@
+"""Methods that hide who of a population is in the table."""

@@ -1,0 +1,262 @@
+"""MPALM: cut the population into boxes for as long as nobody's presence becomes too certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.errors import InfeasibleError
+from shoal.methods.base import Method
+from shoal.models.delta_presence import DeltaPresence, asked_presence
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.release.groups import group
+from shoal.run import Run
+from shoal.table import Attribute, CodedTable
+from shoal.table.population import counted_together
+
+
+@dataclass(frozen=True, kw_only=True)
+class MPALM(Method):
+    """Multidimensional delta-presence (Nergiz, Atzori, Clifton 2007; in the form of Nergiz et al. 2013).
+
+    Starts with the whole population in one box. A column with a tree is cut into all children of the lowest node over
+    the box, one with free ranges between two values; so boxes never overlap, and each can be published as it is. Of
+    all cuts whose parts are all within the bounds (and satisfy what else is asked for) the one is made that lowers the
+    loss most.
+    """
+
+    name: ClassVar[str] = "mpalm"
+    summary: ClassVar[str] = (
+        "cuts the population into small boxes while nobody's presence becomes too certain"
+    )
+    paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Cut until no allowed cut is left. O(tuples x columns) for each level of boxes."""
+        return _Cutting(table, requirements, asked_presence(requirements.models, self.name)).release(run)
+
+
+class _Cutting:
+    """Distinct tuples of the population on their way into boxes."""
+
+    def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
+        self.table, self.requirements, self.model = table, requirements, model
+        codes, self.people, self.rows = counted_together(table)
+        self.codes = np.asfortranarray(codes)
+        self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
+        self.tops = [attribute.hierarchy.levels[-1].starts for attribute in table.attributes]
+
+    def release(self, run: Run) -> Release:
+        blocks = self._blocks()
+        boxes, cuts = self._cut_at_once(blocks) if self.plain else self._cut(blocks, run)
+        return self._published(boxes, cuts)
+
+    def _cut_at_once(self, blocks: list[LongVector]) -> tuple[list[LongVector], int]:
+        """Cut where nothing but presence is asked for: the same as `_cut`, compiled."""
+        from shoal.kernels.presence import cut_boxes
+
+        trees = [attribute.hierarchy for attribute in self.table.attributes]
+        sizes = np.array([tree.low.size for tree in trees])
+        at = np.cumsum(sizes) - sizes
+        shape = [
+            (tree.size, int(tree.free), tree.ordered, len(tree.levels), start)
+            for tree, start in zip(trees, at, strict=True)
+        ]
+        unit = [a.weight / max(a.hierarchy.size - 1, 1) for a in self.table.attributes]
+        order = np.concatenate(blocks)
+        begin, end, cuts = cut_boxes(
+            self.codes,
+            self.people,
+            self.rows,
+            order,
+            np.cumsum([len(block) for block in blocks]),
+            np.array(shape, np.int64),
+            np.array(unit, np.float64),
+            np.concatenate([tree.low.ravel() for tree in trees]),
+            np.concatenate([tree.high.ravel() for tree in trees]),
+            self.model.low,
+            self.model.high,
+        )
+        return [order[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)], int(cuts)
+
+    def _cut(self, open_: list[LongVector], run: Run) -> tuple[list[LongVector], int]:
+        """Cut with regard to everything that is asked for."""
+        done: list[LongVector] = []
+        cuts = finished = 0
+        while open_:
+            box = open_.pop()
+            parts = self._best_cut(box)
+            if parts is None:
+                done.append(box)
+                finished += len(box)
+                run.progress("cut", finished / len(self.codes))
+            else:
+                cuts += 1
+                open_ += parts
+        return done, cuts
+
+    def _blocks(self) -> list[LongVector]:
+        """The blocks that generalization limits make of the population, each within the bounds by itself."""
+        tops = np.stack(
+            [a.hierarchy.blocks[self.codes[:, j]] for j, a in enumerate(self.table.attributes)], axis=1
+        )
+        _, block_of = np.unique(tops, axis=0, return_inverse=True)
+        order = np.argsort(block_of.ravel(), kind="stable")
+        blocks = np.split(order, np.flatnonzero(np.diff(block_of.ravel()[order])) + 1)
+        if not self._allowed(blocks):
+            raise InfeasibleError(
+                f"the table has {self.table.rows:,} of {int(self.people.sum()):,} people, which as one class does not "
+                f"reach what is asked for ({self.model.title}): ask for less, or loosen generalization limits"
+            )
+        return blocks
+
+    def _allowed(self, parts: list[LongVector]) -> bool:
+        """Whether boxes satisfy everything that is asked for; a box without rows is not published."""
+        for part in parts:
+            if not self.model.allows(int(self.rows[part].sum()), int(self.people[part].sum())):
+                return False
+        return self.plain or self._others_allow(parts)
+
+    def _others_allow(self, parts: list[LongVector]) -> bool:
+        table = self.table
+        box_of = np.full(len(self.codes), -1, np.int32)
+        used = 0
+        for part in parts:
+            if self.rows[part].any():
+                box_of[part] = used
+                used += 1
+        groups = group(
+            box_of[self._tuple_of_row], used, table.sensitive_codes, table.sensitive, table.sensitive_counts
+        )
+        return bool(self.requirements.satisfied(groups).all())
+
+    @cached_property
+    def _tuple_of_row(self) -> IntVector:
+        """Row of the table -> its tuple."""
+        from shoal.kernels.grouping import distinct
+
+        # Tuples come first and are distinct, so they are numbered as they stand.
+        number, _ = distinct(np.asfortranarray(np.concatenate([self.codes, self.table.codes])))
+        return number[len(self.codes) :]
+
+    def _best_cut(self, box: LongVector) -> list[LongVector] | None:
+        """Return the parts of the allowed cut with the highest gain."""
+        candidates: list[tuple[float, int, LongVector]] = []
+        rows, people = self.rows[box], self.people[box]
+        if not rows.any():
+            return None  # Nothing of it is published, so it cannot be published more precisely.
+        for j, attribute in enumerate(self.table.attributes):
+            codes = self.codes[box, j]
+            low, high = int(codes.min()), int(codes.max())
+            if low == high:
+                continue
+            candidates += self._cuts(attribute, j, codes - low, low, high, rows, people)
+        for _, j, first in sorted(candidates, key=lambda entry: (-entry[0], entry[1])):
+            side = np.searchsorted(first, self.codes[box, j], side="right")
+            parts = [box[side == value] for value in np.unique(side)]
+            if self._allowed(parts):
+                return parts
+        return None
+
+    def _cuts(
+        self,
+        attribute: Attribute,
+        j: int,
+        place: IntVector,
+        low: int,
+        high: int,
+        rows: IntVector,
+        people: IntVector,
+    ) -> list[tuple[float, int, LongVector]]:
+        """Return the cuts of one column that presence allows: gain, column, and where parts begin."""
+        tree = attribute.hierarchy
+        size = high - low + 1
+        inside = np.bincount(place, rows, size)
+        fitting = np.bincount(place, people, size)
+        present = np.flatnonzero(fitting) + low
+        mixed = tree.free and high >= tree.ordered
+        if tree.free and not mixed:
+            total_in, total = np.cumsum(inside), np.cumsum(fitting)
+            last = present[:-1] - low
+            left_in, left = total_in[last], total[last]
+            right_in, right = total_in[-1] - left_in, total[-1] - left
+            good = self._within(left_in, left) & self._within(right_in, right)
+            unit = attribute.weight / max(tree.size - 1, 1)
+            gain = left_in * (high - present[:-1]) + right_in * (present[1:] - low)
+            chosen = np.flatnonzero(good)
+            order = chosen[np.argsort(-gain[chosen], kind="stable")]
+            return [(float(gain[i] * unit), j, present[i + 1 : i + 2]) for i in order]
+        if mixed:
+            ordered = present[present < tree.ordered][:1]
+            starts = np.concatenate([ordered, present[present >= tree.ordered]])
+            ends = np.concatenate([present[present < tree.ordered][-1:], present[present >= tree.ordered]])
+            whole = tree.size - 1
+        else:
+            level = int(tree.level_of(np.array([low], np.int32), np.array([high], np.int32))[0])
+            nodes = tree.low[level - 1, present]
+            starts = np.unique(nodes)
+            ends = tree.high[level - 1, starts]
+            whole = int(tree.high[level, low] - tree.low[level, low])
+        part = np.searchsorted(starts, present, side="right") - 1
+        part_in = np.bincount(part, inside[present - low], len(starts))
+        part_people = np.bincount(part, fitting[present - low], len(starts))
+        if len(starts) < 2 or not self._within(part_in, part_people).all():
+            return []
+        unit = attribute.weight / max(tree.size - 1, 1)
+        gain = float((part_in * (whole - (ends - starts))).sum() * unit)
+        return [(gain, j, starts[1:])]
+
+    def _within(self, rows: NDArray[Any], people: NDArray[Any]) -> BoolVector:
+        slack = 1e-9 * people
+        return np.asarray(
+            (rows >= self.model.low * people - slack) & (rows <= self.model.high * people + slack)
+        )
+
+    def _published(self, boxes: list[LongVector], cuts: int) -> Release:
+        """Publish each box as the closure of its rows where presence allows, else as that of its people."""
+        from shoal.kernels.presence import shrink_boxes
+
+        kept = [box for box in boxes if self.rows[box].any()]
+        sizes = np.array([len(box) for box in kept])
+        end, order = np.cumsum(sizes), np.concatenate(kept)
+        low, high = self._closures(order, end - sizes)
+        owned = self.rows[order] > 0
+        tight_low, tight_high = self._closures(
+            order[owned], np.cumsum(owned)[end - sizes] - owned[end - sizes]
+        )
+        shrink_boxes(
+            self.codes,
+            self.people,
+            self.rows,
+            order,
+            end - sizes,
+            end,
+            low,
+            high,
+            tight_low,
+            tight_high,
+            self.model.low <= 0,
+            self.model.high,
+        )
+        box_of = np.full(len(self.codes), -1, np.int32)
+        box_of[order] = np.repeat(np.arange(len(kept), dtype=np.int32), sizes)
+        facts = {"cuts": cuts, "boxes": len(boxes), "empty_boxes": len(boxes) - len(kept)}
+        return Release(box_of[self._tuple_of_row], low, high, facts=facts)
+
+    def _closures(self, order: LongVector, begin: LongVector) -> tuple[IntMatrix, IntMatrix]:
+        """Return the smallest publishable cells over boxes of tuples, one after the other from `begin` on."""
+        low, high = (
+            np.stack(
+                [smallest.reduceat(self.codes[order, j], begin) for j in range(self.codes.shape[1])], axis=1
+            )
+            for smallest in (np.minimum, np.maximum)
+        )
+        for j, attribute in enumerate(self.table.attributes):
+            low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
+        return low, high

@@ -1,0 +1,177 @@
+"""SPALM: the best full-domain mapping that leaves everybody's presence uncertain enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.errors import InfeasibleError
+from shoal.methods.base import Method
+from shoal.methods.full_domain.lattice import Lattice, Rank, rank
+from shoal.models.delta_presence import DeltaPresence, asked_presence
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.release.groups import group
+from shoal.run import Run
+from shoal.table import CodedTable
+from shoal.table.population import counted_together
+
+
+@dataclass(frozen=True, kw_only=True)
+class SPALM(Method):
+    """Single-dimensional delta-presence (Nergiz, Atzori, Clifton 2007): one level per column, by LM.
+
+    If a mapping leaves some class outside the bounds, so does every specialization of it: of the parts of a class one
+    has at least its share of rows, and one at most. So failures are looked for as high up as possible.
+    """
+
+    name: ClassVar[str] = "spalm"
+    summary: ClassVar[str] = (
+        "one level per column such that nobody's presence is too certain, proven to lose least"
+    )
+    paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Return the mapping of the least LM; ties go by `shoal.methods.full_domain.lattice.rank`.
+
+        The open mapping that loses least is taken, and a chain from it to the top is bisected for the highest one that
+        fails. Worst case O(mappings x distinct tuples), usually some dozens of groupings.
+        """
+        return _Search(table, requirements, asked_presence(requirements.models, self.name)).best(run)
+
+
+class _Search:
+    """What is known of all mappings."""
+
+    def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
+        self.table, self.requirements, self.model = table, requirements, model
+        self.lattice = Lattice(table)
+        self.codes, self.people, self.rows = counted_together(table)
+        self.losses = [self._column_losses(j) for j in range(len(table.attributes))]
+        self.steps = [np.maximum(np.diff(losses), 1e-12) for losses in self.losses]
+        self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
+        self.prune = requirements.monotone
+        self.known: dict[int, bool] = {}
+        sizes = [attribute.hierarchy.size for attribute in table.attributes]
+        # With too many combinations for one integer, classes are numbered instead.
+        self.strides = np.cumprod([1, *sizes[:-1]]) if math.prod(sizes) < 1 << 62 else None
+        self.digits: dict[tuple[int, int], LongVector] = {}
+
+    def _column_losses(self, j: int) -> FloatVector:
+        """LM of one column, summed over the rows of the table, by level."""
+        attribute = self.table.attributes[j]
+        tree = attribute.hierarchy
+        width = (tree.high - tree.low) @ self.table.value_counts[j]
+        scale = attribute.weight / max(tree.size - 1, 1) / max(self.table.rows, 1)
+        return np.asarray(width, np.float64) * scale
+
+    def best(self, run: Run) -> Release:
+        from shoal.kernels.lattice import raise_box
+
+        lattice = self.lattice
+        total = lattice.sums(self.losses)
+        failed = np.zeros(lattice.size)
+        order = np.argsort(total, kind="stable")
+        top = self._holds(lattice.top)
+        if not top and self.prune:
+            raise InfeasibleError(
+                f"even one class of everybody does not satisfy {self.model.title} and what else is asked for: the "
+                f"table has {self.table.rows:,} of {int(self.people.sum()):,} people"
+            )
+        found: tuple[Rank, LongVector] | None = None
+        limit = np.inf
+        for place, index in enumerate(order.tolist()):
+            if total[index] > limit + 1e-9:
+                break
+            if failed[index] > 0:
+                continue
+            run.progress("search", place / len(order))
+            levels = lattice.levels(index)
+            chain = lattice.chain(levels, self.steps) if self.prune else [levels]
+            low, high = 0, len(chain) - 1
+            while low < high:
+                middle = (low + high) // 2
+                if self._holds(chain[middle]):
+                    high = middle
+                else:
+                    raise_box(failed, lattice.strides, lattice.bottom, chain[middle], 1.0)
+                    low = middle + 1
+            for candidate in (chain[low], levels):
+                if self._holds(candidate):
+                    value = float(total[lattice.index(candidate)])
+                    own = rank(value, 0, candidate), candidate.copy()
+                    if found is None or own[0] < found[0]:
+                        found, limit = own, value
+        if found is None:
+            raise InfeasibleError(
+                f"no mapping satisfies {self.model.title} together with what else is asked for"
+            )
+        return self._release(found[1])
+
+    def _keys(self, levels: LongVector) -> LongVector:
+        """Return a key per tuple, the same for tuples of one class. O(columns x tuples), a sum of known parts."""
+        if self.strides is None:
+            from shoal.kernels.grouping import distinct
+
+            mapped = np.empty(self.codes.shape, np.int32, order="F")
+            for j, level in enumerate(levels.tolist()):
+                mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.codes[:, j]]
+            return distinct(mapped)[0].astype(np.int64)
+        keys = np.zeros(len(self.codes), np.int64)
+        for j, level in enumerate(levels.tolist()):
+            if (j, level) not in self.digits:
+                nodes = self.table.attributes[j].hierarchy.low[level][self.codes[:, j]]
+                self.digits[j, level] = nodes * self.strides[j]
+            keys += self.digits[j, level]
+        return keys
+
+    def _holds(self, levels: LongVector) -> bool:
+        """Whether everybody is within the bounds, and the classes satisfy what else is asked for."""
+        index = self.lattice.index(levels)
+        if index not in self.known:
+            from shoal.kernels.presence import class_totals
+
+            people, rows = class_totals(self._keys(levels), self.people, self.rows)
+            holds = bool(self.model.within(rows, people).all())
+            self.known[index] = holds and (self.plain or self._others_hold(levels))
+        return self.known[index]
+
+    def _own_classes(self, levels: LongVector) -> tuple[IntVector, LongVector]:
+        """Classes of the rows of the table."""
+        from shoal.kernels.grouping import distinct
+
+        mapped = np.empty(self.table.codes.shape, np.int32, order="F")
+        for j, level in enumerate(levels.tolist()):
+            mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.table.codes[:, j]]
+        return distinct(mapped)
+
+    def _others_hold(self, levels: LongVector) -> bool:
+        table = self.table
+        class_of, first = self._own_classes(levels)
+        groups = group(class_of, len(first), table.sensitive_codes, table.sensitive, table.sensitive_counts)
+        return bool(self.requirements.satisfied(groups).all())
+
+    def _release(self, levels: LongVector) -> Release:
+        class_of, first = self._own_classes(levels)
+        trees = [attribute.hierarchy for attribute in self.table.attributes]
+        chosen = self.table.codes[first]
+        low = np.stack(
+            [
+                tree.low[level][chosen[:, j]]
+                for j, (tree, level) in enumerate(zip(trees, levels, strict=True))
+            ],
+            axis=1,
+        )
+        high = np.stack(
+            [
+                tree.high[level][chosen[:, j]]
+                for j, (tree, level) in enumerate(zip(trees, levels, strict=True))
+            ],
+            axis=1,
+        )
+        facts = {"checked": len(self.known), "mappings": self.lattice.size}
+        return Release(class_of, low, high, tuple(int(level) for level in levels), facts=facts)

@@ -1,0 +1,1 @@
+"""Methods that also replace a bounded share of cells by false values."""

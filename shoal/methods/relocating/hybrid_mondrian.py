@@ -1,0 +1,259 @@
+"""Relocation inside boxes: Mondrian with cuts that change a few cells (M-Hybrid), and the same for any method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import FloatVector, IntMatrix, IntVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.measures.base import CellMeasure
+from shoal.methods.base import Method
+from shoal.methods.relocating.relocation import Allowance, account, check_options, group_rules
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+Losses = tuple[NDArray[np.int64], IntVector, FloatVector]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridMondrian(Method):
+    """M-Hybrid: Mondrian, and where no cut is left, cuts that relocate the rows of a side that is too small.
+
+    Such a side either moves, in the one column that is cut, to the edge of the other side, so that the box shows
+    less; or it is filled up to k with rows from the edge of the other side. What gains most per changed cell comes
+    first, until the budget is used up.
+    """
+
+    name: ClassVar[str] = "hybrid-mondrian"
+    summary: ClassVar[str] = (
+        "mondrian, then a bounded share of cells is changed outright so that boxes show less"
+    )
+    paper: ClassVar[str] = (
+        "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
+    )
+
+    variant: str = "deterministic"
+    """As for ``hybrid``: ``deterministic``, ``randomized``, ``statistical`` or ``rstat``."""
+    budget: float = 0.01
+    """Largest share of quasi-identifier cells that may be changed."""
+    alpha: float = 0.05
+    """Significance level of the chi-squared test in the statistical variants."""
+    measure: str = ""
+    """The measure by which changes are chosen; empty: that of the policy."""
+    strict: bool = True
+    """As for ``mondrian``: rows with equal values stay together in every cut."""
+    choose: str = "gain"
+    """As for ``mondrian``: which cut is made."""
+
+    def __post_init__(self) -> None:
+        from shoal.methods.partitioning.mondrian import Mondrian
+
+        check_options(self.variant, self.budget, self.alpha)
+        Mondrian(strict=self.strict, choose=self.choose)
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Cut as Mondrian does, then relocate; see `relocate_within`."""
+        from shoal.methods.partitioning.mondrian import Mondrian
+
+        rules = group_rules(requirements, self.measure)
+        base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
+        allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
+        # A box that is parted gets new groups, which only plain k is sure to allow.
+        k = rules.k if rules.plain_k else 0
+        return relocate_within(table, base, allowance, rules.measure, run, k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relocate(Method):
+    """Relocation on top of another method: its classes stay as they are, but show less.
+
+    A class of nine people aged 20 to 29 and one aged 65 shows 20-29 once the one age is changed. Sizes and
+    sensitive values of classes do not change, so every model of classes holds as before.
+    """
+
+    name: ClassVar[str] = "relocate"
+    summary: ClassVar[str] = (
+        "any other method, then a bounded share of cells is changed so that classes show less"
+    )
+    paper: ClassVar[str] = HybridMondrian.paper
+
+    base: str = "mondrian"
+    """The method whose release is improved, with its default options."""
+    variant: str = "deterministic"
+    """As for ``hybrid``."""
+    budget: float = 0.01
+    """Largest share of quasi-identifier cells that may be changed."""
+    alpha: float = 0.05
+    """Significance level of the chi-squared test in the statistical variants."""
+
+    def __post_init__(self) -> None:
+        from shoal.methods import METHODS
+
+        check_options(self.variant, self.budget, self.alpha)
+        if self.base not in METHODS or self.base == self.name:
+            known = [name for name in METHODS if name != self.name]
+            hint = did_you_mean(self.base, known)
+            raise PolicyError([Problem("method.base", f"there is no method '{self.base}' to improve", hint)])
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Run the other method, then relocate within its classes; see `relocate_within`."""
+        from shoal.methods import METHODS
+
+        rules = group_rules(requirements)
+        base = METHODS[self.base]().anonymize(table, rules, run)
+        sizes = np.bincount(base.region_of[base.region_of >= 0], minlength=len(base.low))
+        # Rows with cells of their own would shrink to their own values.
+        alone = sizes.min(initial=rules.k) < max(rules.k, 2)
+        if base.sets is not None or base.bucket_of is not None or base.shown_from is not None or alone:
+            raise PolicyError(
+                [
+                    Problem(
+                        "method.base",
+                        f"'{self.base}' does not publish ranges of whole classes, so relocation cannot narrow them",
+                        "use mondrian or another method of generalization",
+                    )
+                ]
+            )
+        allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
+        return relocate_within(table, base, allowance, requirements.measure, run)
+
+
+def relocate_within(
+    table: CodedTable, base: Release, allowance: Allowance, measure: str, run: Run, k: int = 0
+) -> Release:
+    """Return a release in which some cells are changed so that the regions of `base` show narrower ranges.
+
+    Always the change that lowers the loss most per cell; with k > 0, regions of at least 2k rows may also be
+    parted. Regions first shrink to what their rows need. Time as of `kernels.relocation.relocate_cells`.
+    """
+    limit = allowance.limit(len(base.low))
+    while True:
+        region_of, low, high, chi = _within(table, base, allowance, limit, measure, run, k)
+        # Boxes that come to read alike are one class, which leaves the test less freedom.
+        fewer = min(limit, allowance.limit(len(np.unique(np.hstack([low, high]), axis=0))))
+        if chi <= fewer or limit == 0:
+            break
+        limit = fewer if fewer < 0.9 * limit else 0.9 * limit if limit > 1e-3 else 0.0
+    regions = len(low)
+    facts: dict[str, Any] = {
+        **base.facts,
+        "parted": regions - len(base.low),
+        **account(table, region_of, low, high, allowance, chi, regions - 1),
+        **_gained(table, base, measure, region_of, low, high),
+    }
+    return Release(region_of, low, high, facts=facts)
+
+
+def _within(
+    table: CodedTable, base: Release, allowance: Allowance, limit: float, measure: str, run: Run, k: int
+) -> tuple[IntVector, IntMatrix, IntMatrix, float]:
+    """Relocate with one limit for the statistic; return row -> region, the regions, and the statistic."""
+    from shoal.kernels.relocation import Desk, relocate_cells
+
+    regions, width = len(base.low), len(table.attributes)
+    kept = np.flatnonzero(base.region_of >= 0)
+    ids = kept[np.argsort(base.region_of[kept], kind="stable")].astype(np.int32)
+    sizes = np.bincount(base.region_of[kept], minlength=regions)
+    room = regions + (len(ids) // k if k else 0)
+    begins, ends = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    ends[:regions] = np.cumsum(sizes)
+    begins[:regions] = ends[:regions] - sizes
+    true = np.ascontiguousarray(table.codes[ids])
+    codes = true.copy()
+    noise = np.ones((room, width))
+    if allowance.randomized:
+        # Drawn priorities: what is changed, and where the budget ends, cannot be retraced.
+        noise = 1.0 - run.random.random((room, width))
+    largest = int(sizes.max(initial=0)) + 1
+    desk = Desk(
+        ratio=np.empty(room),
+        chosen=np.empty((room, 5), np.int64),
+        heap=np.empty(room, np.int64),
+        todo=np.empty(room + 2, np.int64),
+        keys=np.empty(largest, np.int64),
+        values=np.empty(largest, np.int64),
+        upto=np.empty(largest, np.int64),
+        fresh=np.empty(largest, np.int64),
+        spare=np.empty((largest, 2 * width + 1), np.int32),
+    )
+    run.progress("relocate", 0.0)
+    count, _, chi = relocate_cells(
+        codes, true, ids, begins, ends, regions, k, allowance.cells, limit, noise,
+        *_losses(table, measure), desk,
+    )  # fmt: skip
+    order = np.argsort(begins[:count], kind="stable")
+    begins, lengths = begins[order], (ends - begins)[order]
+    region_of = np.full(table.rows, -1, np.int32)
+    region_of[ids] = np.repeat(np.arange(count, dtype=np.int32), lengths)
+    low = np.empty((count, width), np.int32)
+    high = np.empty_like(low)
+    if count:
+        low[:] = np.minimum.reduceat(codes, begins, axis=0)
+        high[:] = np.maximum.reduceat(codes, begins, axis=0)
+    for j, attribute in enumerate(table.attributes):
+        low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
+    return region_of, low, high, float(chi)
+
+
+def _gained(
+    table: CodedTable, base: Release, measure: str, region_of: IntVector, low: IntMatrix, high: IntMatrix
+) -> dict[str, float]:
+    """What the release loses with and without relocation, over the rows that are published."""
+    out = {}
+    for name, (regions, first, last) in {
+        "loss_without_relocation": (base.region_of, base.low, base.high),
+        "loss_with_relocation": (region_of, low, high),
+    }.items():
+        sizes = np.bincount(regions[regions >= 0], minlength=len(first))
+        rule = _rule(measure)
+        total = sum(
+            attribute.weight
+            * float(sizes @ rule.loss(attribute, table.value_counts[j], first[:, j], last[:, j]))
+            for j, attribute in enumerate(table.attributes)
+        )
+        weight = sum(attribute.weight for attribute in table.attributes)
+        out[name] = total / max(float(weight * sizes.sum()), 1e-300)
+    return out
+
+
+def _rule(measure: str) -> CellMeasure:
+    """The measure of cells that steers: the one asked for where its free ranges are differences of places, else LM."""
+    from shoal.measures import MEASURES
+
+    rule = MEASURES[measure]()
+    if isinstance(rule, CellMeasure) and rule.monotone:
+        return rule
+    lm = MEASURES["lm"]()
+    assert isinstance(lm, CellMeasure)
+    return lm
+
+
+def _losses(table: CodedTable, measure: str) -> Losses:
+    """Tabulate what each node loses and where each free code lies, as kernels/relocation.py wants it."""
+    rule = _rule(measure)
+    shape = np.zeros((len(table.attributes), 3), np.int64)
+    nodes: list[IntVector] = []
+    losses: list[FloatVector] = []
+    for j, attribute in enumerate(table.attributes):
+        tree, counts = attribute.hierarchy, table.value_counts[j]
+        shape[j, :2] = tree.size, tree.ordered if tree.free else -1
+        if tree.free:
+            first, last = np.zeros(tree.size, np.int32), np.arange(tree.size, dtype=np.int32)
+            place = rule.loss(
+                attribute, counts, first, np.minimum(last, max(tree.ordered - 1, 0)).astype(np.int32)
+            )
+            whole = rule.loss(attribute, counts, first[:1], last[-1:])
+            losses.append(np.append(place, whole) * attribute.weight)
+            nodes.append(np.zeros(tree.size + 1, np.int32))
+        else:
+            shown = [rule.loss(attribute, counts, *ends) for ends in zip(tree.low, tree.high, strict=True)]
+            losses.append(np.concatenate(shown) * attribute.weight)
+            nodes.append(tree.low.ravel())
+    shape[:, 2] = np.cumsum([0, *map(len, nodes)])[:-1]
+    return shape, np.concatenate(nodes), np.concatenate(losses)

@@ -1,0 +1,130 @@
+"""What methods share that may change cells outright: variants, the budget, and the account that is kept of it.
+
+A relocated row is shown in a region that does not cover all of its own values; which rows those are stands nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.models.base import Model
+from shoal.models.hybrid import AlphaHybrid, HybridK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
+from shoal.table import CodedTable
+
+VARIANTS = ("deterministic", "randomized", "statistical", "rstat")
+
+
+def check_options(variant: str, budget: float, alpha: float) -> None:
+    """Raise PolicyError with everything that is wrong with the options of a method that relocates."""
+    problems = []
+    if variant not in VARIANTS:
+        problems.append(Problem("method.variant", f"'{variant}' is unknown", did_you_mean(variant, VARIANTS)))
+    if not 0 <= budget <= 1:
+        hint = "0.01 lets one cell in a hundred be untrue"
+        problems.append(Problem("method.budget", f"must be a share of cells from 0 to 1, not {budget}", hint))
+    if not 0 < alpha < 1:
+        hint = "0.05 is a usual significance level"
+        problems.append(Problem("method.alpha", f"must lie between 0 and 1, not {alpha}", hint))
+    if problems:
+        raise PolicyError(problems)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How far relocation may go in one table."""
+
+    cells: int
+    """Cells that may change."""
+    alpha: float | None
+    """Significance level at which group sizes must pass for chance; None where only cells count."""
+    randomized: bool
+    """Targets and numbers of rows are drawn, so that whoever knows the algorithm cannot retrace it."""
+
+    @classmethod
+    def of(cls, table: CodedTable, variant: str, budget: float, alpha: float) -> Allowance:
+        """Resolve the options of a method against a table."""
+        cells = int(np.floor(budget * table.rows * len(table.attributes) + 1e-9))
+        return cls(
+            cells, alpha if variant in ("statistical", "rstat") else None, variant in ("randomized", "rstat")
+        )
+
+    def limit(self, groups: int) -> float:
+        """Return the largest chi-squared statistic that so many groups may reach."""
+        return np.inf if self.alpha is None else critical(groups - 1, self.alpha)
+
+
+def group_rules(requirements: Requirements, measure: str = "") -> Requirements:
+    """Return the requirements that steer a search, with the k of hybrid k-anonymity among them.
+
+    Limits on untrue cells are kept by the budget of the method, and verified afterwards like everything else.
+    """
+    rules: list[Model] = [m for m in requirements.models if not isinstance(m, HybridK | AlphaHybrid)]
+    rules += [KAnonymity(k=m.k) for m in requirements.models if isinstance(m, HybridK) and m.k > 1]
+    return replace(requirements, models=tuple(rules), measure=measure or requirements.measure)
+
+
+def critical(degrees: int, alpha: float) -> float:
+    """Return the value that a chi-squared statistic exceeds with probability alpha; 0 without any freedom."""
+    from scipy.special import chdtri
+
+    return float(chdtri(degrees, alpha)) if degrees > 0 else 0.0
+
+
+def tail(degrees: int, chi: float) -> float:
+    """Return how likely chance alone gives at least this chi-squared statistic; 1 for none at all."""
+    from scipy.special import chdtrc
+
+    if degrees <= 0:
+        return 1.0 if chi <= 0 else 0.0
+    return float(chdtrc(degrees, max(chi, 0.0)))
+
+
+def changed_cells(
+    codes: IntMatrix, region_of: IntVector, low: IntMatrix, high: IntMatrix
+) -> tuple[LongVector, int]:
+    """Count, per column, the cells whose range does not hold the row's own value, and the rows with such a cell.
+
+    Rows of region -1 show nothing and so nothing untrue. O(rows x columns).
+    """
+    kept = region_of >= 0
+    regions = region_of[kept]
+    rows = np.zeros(len(regions), np.bool_)
+    counts = np.zeros(codes.shape[1], np.int64)
+    for j in range(codes.shape[1]):
+        own = codes[kept, j]
+        outside = (own < low[regions, j]) | (own > high[regions, j])
+        counts[j] = np.count_nonzero(outside)
+        rows |= outside
+    return counts, int(np.count_nonzero(rows))
+
+
+def account(
+    table: CodedTable,
+    region_of: IntVector,
+    low: IntMatrix,
+    high: IntMatrix,
+    allowance: Allowance,
+    chi: float,
+    degrees: int,
+) -> dict[str, Any]:
+    """Return what the private record says of relocation: counts only, never which rows."""
+    counts, rows = changed_cells(table.codes, region_of, low, high)
+    cells = int(counts.sum())
+    return {
+        "relocated_rows": rows,
+        "changed_cells": cells,
+        "changed_share": cells / max(table.rows * len(table.attributes), 1),
+        "budget_cells": allowance.cells,
+        "budget_used": cells / allowance.cells if allowance.cells else 0.0,
+        "changed_by_column": {a.name: int(c) for a, c in zip(table.attributes, counts, strict=True)},
+        "chi_squared": chi,
+        "degrees_of_freedom": degrees,
+        "p_value": tail(degrees, chi),
+    }

@@ -1,0 +1,1 @@
+"""Methods that build equivalence classes around their sensitive values."""

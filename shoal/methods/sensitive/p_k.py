@@ -1,0 +1,94 @@
+"""Clusterings for p-sensitive k-anonymity: greedy, enhanced, and the better of the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method
+from shoal.methods.sensitive.classes import cluster, limited_by_values
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+SEEDS = ("farthest", "random")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyPK(Method):
+    """One class after the other grows from a seed: first by sensitive values it lacks, then by rows that are near.
+
+    Serves k-anonymity, p-sensitivity plain and extended, distinct l-diversity and (alpha,k) in any combination;
+    other models are met by merging classes.
+    """
+
+    name: ClassVar[str] = "greedy-p-k"
+    summary: ClassVar[str] = (
+        "classes grown one by one, by missing sensitive values, then by loss; for small p"
+    )
+    paper: ClassVar[str] = "Campan, Truta, Miller and Sinca 2007 (GreedyPKClustering)"
+
+    seeds: str = "farthest"
+    """Where the next class begins: at the row `farthest` from the last beginning, or at a `random` one."""
+
+    def __post_init__(self) -> None:
+        if self.seeds not in SEEDS:
+            raise PolicyError(
+                [Problem("method.seeds", f"'{self.seeds}' is unknown", did_you_mean(self.seeds, SEEDS))]
+            )
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Grow classes until no further one can be completed, and deal out the rest.
+
+        O(classes x distinct rows x columns) to look for near rows, and O(rows x distinct rows) at worst to
+        choose among them.
+        """
+        found = cluster(table, requirements, run, guarded=False, at_random=self.seeds == "random")
+        return found.release(table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnhancedPK(Method):
+    """Classes grow one after the other, and each leaves sensitive values enough for all that are still possible.
+
+    Rare values of the column that is hardest to make sensitive are taken first, so many as every class must have;
+    then frequent values complete it, then values that other columns lack, then near rows up to k. With one
+    sensitive column the number of classes is the largest that there is.
+    """
+
+    name: ClassVar[str] = "enhanced-p-k"
+    summary: ClassVar[str] = "as many p-sensitive classes as sensitive values allow; for large p"
+    paper: ClassVar[str] = "Truta, Campan and Meyer 2007 (EnhancedPKClustering)"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Grow as many classes as the feasibility bound permits, fewer where several columns conflict.
+
+        O(classes x distinct rows x columns) to look for near rows, and O(rows x distinct rows) at worst to
+        choose among them.
+        """
+        return cluster(table, requirements, run, guarded=True).release(table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PK(Method):
+    """`greedy-p-k` where rows limit the number of classes, `enhanced-p-k` where sensitive values do.
+
+    Where rows are the limit both may reach the bound on the number of classes, and where values are, enhanced-p-k may
+    miss it; then both are tried. The one with more classes wins, then the one that loses less.
+    """
+
+    name: ClassVar[str] = "p-k"
+    summary: ClassVar[str] = "the better of greedy-p-k and enhanced-p-k, by what limits the number of classes"
+    paper: ClassVar[str] = "Truta and Campan 2009"
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Choose by the feasibility bound; at worst the cost of both methods."""
+        guarded = limited_by_values(table, requirements, run)
+        best = cluster(table, requirements, run, guarded=guarded)
+        if best.classes < best.bound or not guarded:
+            other = cluster(table, requirements, run, guarded=not guarded)
+            if (-other.classes, other.loss) < (-best.classes, best.loss):
+                best, guarded = other, not guarded
+        return best.release(table, chosen="enhanced-p-k" if guarded else "greedy-p-k")

@@ -1,0 +1,201 @@
+"""What requirements ask of the sensitive values of a class, as labels to count, and how far that can go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.models.alpha_k import AlphaK
+from shoal.models.base import Model
+from shoal.models.extended_p import ExtendedPSensitive
+from shoal.models.feasibility import most_sensitive_classes
+from shoal.models.l_diversity import DistinctDiversity
+from shoal.models.p_sensitive import PSensitive
+from shoal.models.requirements import Requirements
+from shoal.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """So many different labels in every class, and perhaps no label with too large a share of it."""
+
+    column: str
+    """The sensitive column, for people."""
+    label_of: IntVector
+    """Row -> label; rows with one label count as one value."""
+    p: int
+    """How many different labels a class needs."""
+    alpha: float = 2.0
+    """Largest permitted share of a label; above 1: any."""
+    capped: BoolVector | None = None
+    """The labels to which alpha applies; None: all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """All demands on a table together."""
+
+    k: int
+    """The size that a class needs."""
+    each: tuple[Demand, ...]
+    complete: bool
+    """There is no other model: a class that meets the demands meets the requirements."""
+
+    def bound(self, counts: Sequence[LongVector], size: int) -> int:
+        """Return how many classes of this size there can be among rows with such counts of labels, per demand."""
+        return min(
+            most_sensitive_classes([own], demand.p, size).classes
+            for own, demand in zip(counts, self.each, strict=True)
+        )
+
+    def size(self, counts: Sequence[LongVector], shares: Sequence[FloatVector]) -> int:
+        """Return the least number of rows, from k on, with which a class can respect all shares.
+
+        With a share of 0.4, no two of 4 rows may be alike: such a class takes five rows, or four labels.
+        """
+        size = self.k
+        rows = int(counts[0].sum())
+        while size < rows:
+            most = [np.floor(np.minimum(share, 1.0) * size + 1e-9) for share in shares]
+            if all(own.min(initial=1) >= 1 and own.sum() >= size for own in most):
+                break
+            size += 1
+        return size
+
+
+def demands_of(table: CodedTable, requirements: Requirements) -> Demands:
+    """Translate requirements: k, p-sensitivity plain and extended, distinct l-diversity, (alpha,k).
+
+    Where nothing is asked of sensitive values, one demand that every class meets stands in.
+    """
+    k, complete = max(requirements.k, 1), True
+    each: list[Demand] = []
+    for model in requirements.models:
+        if isinstance(model, AlphaK):
+            k = max(k, model.k)
+        found = _demands(table, model)
+        each += found
+        complete &= bool(found) or model.name == "k-anonymity"
+    if not each:
+        each.append(Demand("", np.zeros(table.rows, np.int32), 1))
+    return Demands(k, tuple(each), complete)
+
+
+def _demands(table: CodedTable, model: Model) -> list[Demand]:
+    def own(column: int) -> tuple[str, IntVector]:
+        return table.sensitive[column].name, table.sensitive_codes[:, column]
+
+    if isinstance(model, PSensitive):
+        columns = range(len(table.sensitive)) if model.column is None else [model.column]
+        return [Demand(*own(column), model.p) for column in columns]
+    if isinstance(model, ExtendedPSensitive):
+        name, codes = own(model.column)
+        return [Demand(name, model.strong(table.sensitive[model.column].hierarchy)[codes], model.p)]
+    if isinstance(model, DistinctDiversity):
+        return [Demand(*own(model.column), model.l)]
+    if isinstance(model, AlphaK):
+        capped = model.protected(table.sensitive[model.column].hierarchy)
+        return [Demand(*own(model.column), model.values_needed, model.alpha, capped)]
+    return []
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How many classes sensitive values leave room for, and how many different ones a class can have."""
+
+    p: int
+    """The largest p that is asked for."""
+    k: int
+    classes: int
+    """No release without suppression has more classes."""
+    by_rows: int
+    """What k alone would permit."""
+    hardest: str
+    """The column that is hardest to make sensitive."""
+    rarer: int
+    """How many of the p values of a class come from the rarer values of that column where the bound is reached."""
+    largest_p: int
+    """No release has more different values in every class."""
+    classes_then: int
+    """The most classes with so many values."""
+
+    def __str__(self) -> str:
+        if self.classes == 0:
+            return f"p = {self.p} is out of reach, the largest p possible is {self.largest_p:,}{self._then}"
+        if self.classes < self.by_rows:
+            why = (
+                f"sensitive values limit it: k = {self.k} alone would permit {self.by_rows:,}. `{self.hardest}` is the "
+                f"hardest column to make sensitive"
+            )
+            if self.rarer:
+                why += f": each class takes {self.rarer:,} of its values from the rarer ones"
+        else:
+            why = f"k = {self.k} limits it, not sensitive values"
+        text = f"p = {self.p} permits {_classes(self.classes)}; {why}"
+        return f"{text}. The largest p possible is {self.largest_p:,}{self._then}"
+
+    @property
+    def _then(self) -> str:
+        return f", with {_classes(self.classes_then)}" if self.classes_then else ""
+
+
+def _classes(count: int) -> str:
+    return "a single class" if count == 1 else f"at most {count:,} classes"
+
+
+def outlook(table: CodedTable, requirements: Requirements) -> Outlook | None:
+    """See how far p can go in a table, before any work starts; None where no p, l or alpha is asked for.
+
+    Generalization limits count: what blocks permit is added up, and blocks with fewer values than p are left out as
+    far as suppression permits it. O(rows + blocks x values log values).
+    """
+    demands = demands_of(table, requirements)
+    if not demands.each[0].column:
+        return None
+    counts = _counts(table, demands)
+    blocks = len(counts[0])
+    sizes = np.array([own.sum() for own in counts[0]])
+    fewest = np.min([[len(own) for own in column] for column in counts], axis=0)
+    order = np.argsort(fewest, kind="stable")
+    below = np.cumsum(sizes[order])
+    spared = int(np.searchsorted(below, requirements.suppressible(table.rows), side="right"))
+    largest = int(fewest[order[min(spared, blocks - 1)]])
+
+    def most(d: int, block: int, p: int) -> int:
+        return most_sensitive_classes([counts[d][block]], p, demands.k).classes
+
+    asked = [demand.p for demand in demands.each]
+    every = range(len(asked))
+    by_column = [sum(most(d, b, asked[d]) for b in range(blocks)) for d in every]
+    hardest = min(every, key=lambda d: by_column[d])
+    widest = max(range(blocks), key=lambda b: int(sizes[b]))
+    classes = sum(min(most(d, b, asked[d]) for d in every) for b in range(blocks))
+    served = [b for b in range(blocks) if (fewest[b] >= asked).all() and sizes[b] >= demands.k]
+    lost = table.rows - int(sizes[served].sum()) > requirements.suppressible(table.rows)
+    return Outlook(
+        p=max(asked),
+        k=demands.k,
+        classes=0 if lost else classes,
+        by_rows=int((sizes // demands.k).sum()),
+        hardest=demands.each[hardest].column,
+        rarer=most_sensitive_classes([counts[hardest][widest]], asked[hardest], demands.k).i_values[0],
+        largest_p=largest,
+        classes_then=sum(min(most(d, b, largest) for d in every) for b in range(blocks)),
+    )
+
+
+def _counts(table: CodedTable, demands: Demands) -> list[list[LongVector]]:
+    """Count the labels of each demand in each block."""
+    from shoal.kernels.grouping import histograms
+
+    blocks = int(table.block_of.max(initial=0)) + 1
+    ones = np.ones(table.rows, np.int64)
+    counted = []
+    for demand in demands.each:
+        start, _, count = histograms(table.block_of, blocks, np.ascontiguousarray(demand.label_of), ones)
+        counted.append([count[a:b] for a, b in pairwise(start)])
+    return counted

@@ -1,0 +1,206 @@
+"""Reasons why no release of a table can satisfy its requirements, found before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from shoal.arrays import BoolVector, LongVector
+from shoal.models.requirements import Requirements
+from shoal.release.groups import Groups, group
+from shoal.table import Attribute, CodedTable
+from shoal.wording import counted
+
+_BLOCKS_NAMED = 5
+
+
+def explain(table: CodedTable, requirements: Requirements, *, limits: bool = True) -> list[str]:
+    """Return every reason known, in words; an empty list where nothing speaks against the requirements.
+
+    Every reason is a proof, but there need not be one: a search may still fail. Without `limits`, generalization limits
+    are none: for methods that do not heed them. O(rows).
+    """
+    suppressible = requirements.suppressible(table.rows)
+    reasons = [model.infeasible(table, suppressible) for model in requirements.models]
+    found = [reason for reason in reasons if reason is not None]
+    found = found or (_blocks(table, requirements, suppressible) if limits else [])
+    return found + _possible(table, requirements) if found else []
+
+
+def _possible(table: CodedTable, requirements: Requirements) -> list[str]:
+    """Say how far p can go, where too much of it is what was asked for."""
+    from shoal.models.demands import outlook
+
+    asked = any(model.name in ("p-sensitive", "extended-p-sensitive") for model in requirements.models)
+    far = outlook(table, requirements) if asked else None
+    return [str(far)] if far is not None and far.classes == 0 and far.largest_p < far.p else []
+
+
+def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) -> list[str]:
+    """Return the reason that lies in generalization limits: blocks that cannot satisfy the models alone.
+
+    A block whose rows all share one class fails a monotone model only if every way to split it does, so some
+    of its rows must go; all of them, where no part of it satisfies the model either.
+    """
+    groups = _block_groups(table)
+    blocks = len(groups)
+    if blocks == 1:
+        return []
+    lost = np.zeros(blocks, np.int64)
+    titles = []
+    for model in requirements.group_models:
+        short = ~model.satisfied(groups) if model.monotone else np.zeros(blocks, np.bool_)
+        hopeless = model.hopeless(groups)
+        if short.any() or hopeless.any():
+            titles.append(model.title)
+        lost = np.maximum(lost, np.where(hopeless, groups.size, short))
+    needed = int(lost.sum())
+    if needed <= suppressible:
+        return []
+    worst = np.flatnonzero(lost)
+    worst = worst[np.argsort(-lost[worst], kind="stable")]
+    return [
+        f"generalization limits part the table into {blocks:,} blocks that can share no class, and "
+        f"{len(worst):,} of them cannot satisfy {' and '.join(titles)} alone: "
+        f"{_listed(_named(table, groups, worst[:_BLOCKS_NAMED]), len(worst))}. "
+        f"At least {needed:,} rows would have to be suppressed, {suppressible:,} may be: loosen the limits, or "
+        f"permit more suppression"
+    ]
+
+
+def unserved(
+    table: CodedTable, requirements: Requirements, *, private: bool = False
+) -> tuple[BoolVector, list[str], int]:
+    """Return which blocks satisfy the requirements as one class, the others by name and size, largest first, and
+    how many rows those have. `private` names may combine values of several columns: they are for the private
+    record, not for messages. O(rows).
+    """
+    groups = _block_groups(table)
+    good = requirements.satisfied(groups)
+    bad = np.flatnonzero(~good)
+    bad = bad[np.argsort(-groups.size[bad], kind="stable")]
+    return good, _named(table, groups, bad, private), int(groups.size[bad].sum())
+
+
+def left_out(table: CodedTable, requirements: Requirements) -> str:
+    """Name the blocks that will be suppressed because they cannot be served, for the record; empty if none."""
+    _, names, dropped = unserved(table, requirements)
+    if not names or not any(_parts(attribute) for attribute in table.attributes):
+        return ""
+    blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
+    return (
+        f"generalization limits leave {blocks} without a release, {_rows(dropped)} in all: {'; '.join(names)}"
+    )
+
+
+def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
+    """Name the sensitive columns that no requirement is about: whoever finds a class may learn their values."""
+    about = {model.column for model in requirements.models if hasattr(model, "column")}
+    if None in about:
+        return []
+    return [
+        f"nothing in the policy protects `{attribute.name}` from being learnt: classes may all show one value; "
+        "ask for l"
+        for index, attribute in enumerate(table.sensitive)
+        if index not in about
+    ]
+
+
+def refusal(table: CodedTable, requirements: Requirements) -> str:
+    """Say why the blocks that fall short as one class cannot all be left out."""
+    _, names, dropped = unserved(table, requirements)
+    asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
+    if not any(_parts(attribute) for attribute in table.attributes):
+        return f"even one class of all {table.rows:,} rows does not reach {asked}: ask for less, or bring more rows"
+    return (
+        f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not reach {asked} alone: "
+        f"{_listed(names[:_BLOCKS_NAMED], len(names))}. {requirements.suppressible(table.rows):,} rows may be "
+        "suppressed: loosen the limits, or permit more suppression"
+    )
+
+
+def _block_groups(table: CodedTable) -> Groups:
+    block_of = table.block_of
+    blocks = int(block_of.max(initial=0)) + 1
+    return group(block_of, blocks, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+
+
+def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool = False) -> list[str]:
+    """Name blocks, with their sizes. Values of several columns together are records, so messages leave them out."""
+    columns = [attribute.name for attribute in table.attributes if _parts(attribute)]
+    if len(columns) > 1 and not private:
+        together = " and ".join(columns)
+        return [f"a combination of {together} ({_rows(int(groups.size[block]))})" for block in blocks]
+    first_row = np.unique(table.block_of, return_index=True)[1]
+    return [
+        f"{_block_name(table, int(first_row[block]))} ({_rows(int(groups.size[block]))})" for block in blocks
+    ]
+
+
+def _rows(count: int) -> str:
+    return counted(count, "row")
+
+
+def _listed(names: Sequence[str], count: int) -> str:
+    more = f" and {count - _BLOCKS_NAMED:,} more" if count > _BLOCKS_NAMED else ""
+    return "; ".join(names) + more
+
+
+def _parts(attribute: Attribute) -> bool:
+    """Whether a limit on this column parts the table."""
+    return len(attribute.hierarchy.levels[-1].starts) > 1
+
+
+def _block_name(table: CodedTable, row: int) -> str:
+    """Name the highest permitted nodes of a row, in the columns whose limit parts the table."""
+    names = []
+    for index, attribute in enumerate(table.attributes):
+        hierarchy = attribute.hierarchy
+        if _parts(attribute):
+            code = table.codes[row : row + 1, index]
+            node = hierarchy.names(hierarchy.low[-1, code], hierarchy.high[-1, code], hierarchy.height)[0]
+            names.append(f"{attribute.name} = {'null' if node is None else node}")
+    return ", ".join(names)
+
+
+@dataclass(frozen=True)
+class SensitivityBound:
+    """How many p-sensitive classes a table can have at most."""
+
+    classes: int
+    """Most classes; 0 where p-sensitive k-anonymity is out of reach."""
+    hardest: int
+    """The sensitive column that is hardest to make sensitive: the one with the smallest bound."""
+    i_values: tuple[int, ...]
+    """Per column, how many of the p values of a class come from its rarer values when the bound is reached:
+    the i at which the minimum lies; 0 where p is 1."""
+
+
+def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> SensitivityBound:
+    """Bound the number of classes of a p-sensitive k-anonymous release without suppression.
+
+    `counts` holds, per sensitive column, how often each value occurs. Each class needs p different values, at
+    most p - i of them among the p - i most frequent ones, so at least i of its rows come from the rest: with
+    v classes i v <= n - (rows of the p - i most frequent), for i = 1..p-1, in every column. And
+    each class has k rows, or p where k is less. O(values log values).
+    """
+    rows = int(counts[0].sum())
+    bounds, i_values = [], []
+    for column in counts:
+        cumulated = np.cumsum(np.sort(column[column > 0])[::-1])
+        if len(cumulated) < p:
+            bounds.append(Fraction(0))
+            i_values.append(0)
+            continue
+        # Compared before rounding: at this i the p - i most frequent values all have enough rows.
+        best = min(
+            ((Fraction(rows - int(cumulated[p - i - 1]), i), i) for i in range(1, p)),
+            default=(Fraction(rows), 0),
+        )
+        bounds.append(best[0])
+        i_values.append(best[1])
+    hardest = min(range(len(bounds)), key=lambda column: bounds[column])
+    return SensitivityBound(min(int(bounds[hardest]), rows // max(k, p)), hardest, tuple(i_values))

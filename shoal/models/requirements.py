@@ -1,0 +1,61 @@
+"""`Requirements`: what a release must satisfy and what it should optimize, resolved against a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.arrays import BoolVector
+from shoal.models.base import GroupModel, Model
+from shoal.release.groups import Groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirements:
+    """The models that a release must satisfy, the share of rows it may drop, and the measure to optimize."""
+
+    models: tuple[Model, ...]
+    suppression: float = 0.0
+    measure: str = "lm"
+
+    @property
+    def group_models(self) -> tuple[GroupModel, ...]:
+        """The models as rules over single classes, those left out that have none."""
+        rules = (model.by_classes for model in self.models)
+        return tuple(rule for rule in rules if rule is not None)
+
+    @property
+    def without_classes(self) -> bool:
+        """A notion is asked for that rows may satisfy without reading alike, such as (k,k)."""
+        return any(model.by_classes not in (None, model) for model in self.models)
+
+    @property
+    def k(self) -> int:
+        """The size that every class must have; 1 where none is asked for."""
+        return max(
+            (int(model.required) for model in self.group_models if model.name == "k-anonymity"), default=1
+        )
+
+    @property
+    def plain_k(self) -> bool:
+        """Class size is all that is asked for, so a method may take a faster way than `satisfied`."""
+        return all(
+            rule is not None and rule.name == "k-anonymity" for rule in (m.by_classes for m in self.models)
+        )
+
+    @property
+    def monotone(self) -> bool:
+        """Merging satisfying groups always gives a satisfying group, so searches may prune."""
+        return all(model.monotone for model in self.group_models)
+
+    def satisfied(self, groups: Groups) -> BoolVector:
+        """Return which groups satisfy all group models."""
+        good = np.ones(len(groups), np.bool_)
+        for model in self.group_models:
+            good &= model.satisfied(groups)
+        return good
+
+    def suppressible(self, rows: int) -> int:
+        """Return how many of so many rows may be suppressed."""
+        return int(np.floor(self.suppression * rows + 1e-9))

@@ -1,0 +1,132 @@
+"""`Published`: what an outsider sees, read back from the rendered rows and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.release import ValueSets
+from shoal.release.groups import Groups, group
+from shoal.table import Attribute, CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The rows of a release as an outsider reads them, grouped into classes of rows that show the same."""
+
+    attributes: tuple[Attribute, ...]
+    """The quasi-identifiers."""
+    sensitive: tuple[Attribute, ...]
+    """The sensitive columns."""
+    class_of: IntVector
+    """Published row -> class: rows whose quasi-identifiers (and bucket) read alike. Classes are 0, 1, .."""
+    sensitive_codes: IntMatrix
+    """``[published rows, sensitive columns]``."""
+    low: IntMatrix | None
+    """``[classes, quasi-identifiers]`` first code of each cell; None where a release was read without the
+    original and its cells cannot be placed in their domains."""
+    high: IntMatrix | None
+    """``[classes, quasi-identifiers]`` last code of each cell."""
+    suppressed: int = 0
+    """Rows of the original that are not here."""
+    owner: IntVector | None = None
+    """Published row -> row of the original table; known only to whoever made the release."""
+    sets: ValueSets | None = None
+    """Value sets, by class, where the release shows sets."""
+    bucket_of: IntVector | None = None
+    """Published row -> bucket, where the release shows buckets."""
+    together: tuple[tuple[int, ...], ...] | None = None
+    """Which quasi-identifiers were shuffled as a unit within buckets, where that is known; else each by itself."""
+    sensitive_in: tuple[int, ...] | None = None
+    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None: with none of them."""
+
+    @property
+    def rows(self) -> int:
+        """Number of published rows."""
+        return len(self.class_of)
+
+    @cached_property
+    def sizes(self) -> LongVector:
+        """``[classes]`` rows in each class."""
+        return np.bincount(self.class_of).astype(np.int64)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.sizes)
+
+    @property
+    def buckets(self) -> int | None:
+        """Number of buckets; None where the release shows none. In buckets rows need not read alike."""
+        return None if self.bucket_of is None else len(np.unique(self.bucket_of))
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[IntVector, IntVector, LongVector], ...] | None:
+        """Per quasi-identifier the distinct ranges that are shown: first code, last code, number of rows.
+
+        There are far fewer of them than classes, so losses that depend on a range alone are cheap on any
+        number of rows. None where `low` and `high` are. O(classes x quasi-identifiers), plus sorting for
+        columns with very many values.
+        """
+        if self.low is None or self.high is None:
+            return None
+        found = []
+        for j, attribute in enumerate(self.attributes):
+            size = attribute.hierarchy.size
+            keys = self.low[:, j].astype(np.int64) * size + self.high[:, j]
+            if size * size <= max(1 << 16, 4 * len(keys)):
+                used = np.bincount(keys, minlength=size * size) > 0
+                shown = np.flatnonzero(used)
+                rows = np.bincount(keys, weights=self.sizes, minlength=size * size)[shown]
+            else:
+                shown, place = np.unique(keys, return_inverse=True)
+                rows = np.bincount(place, weights=self.sizes, minlength=len(shown))
+            found.append(
+                ((shown // size).astype(np.int32), (shown % size).astype(np.int32), rows.astype(np.int64))
+            )
+        return tuple(found)
+
+    def groups(self, original: CodedTable | None = None) -> Groups:
+        """Return the classes as group models see them; the buckets, where values were shuffled within buckets, in
+        parts whose quasi-identifiers read alike if these were shuffled together with sensitive values.
+
+        What counts as the whole table (for t-closeness) is the original where it is known, else the release.
+        """
+        if original is not None:
+            return replace(self._groups, totals=original.sensitive_counts)
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> Groups:
+        totals = [
+            np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
+            for j, attribute in enumerate(self.sensitive)
+        ]
+        number = self.candidates
+        return group(number, int(number.max(initial=-1)) + 1, self.sensitive_codes, self.sensitive, totals)
+
+    @property
+    def linked(self) -> list[int]:
+        """The quasi-identifiers that stand beside sensitive values within buckets: they were shuffled as a unit."""
+        if self.together is None or self.sensitive_in is None:
+            return []
+        return sorted({j for place in self.sensitive_in if place >= 0 for j in self.together[place]})
+
+    @cached_property
+    def candidates(self) -> IntVector:
+        """Row -> rows whose sensitive values could as well be the person's: its class, or its bucket as far as
+        quasi-identifiers that stand beside sensitive values read alike.
+        """
+        if self.bucket_of is None:
+            return self.class_of
+        if not self.linked:
+            return self.bucket_of
+        if self.low is None or self.high is None:
+            return self.class_of  # A finer grouping than needed, so never too kind.
+        from shoal.kernels.grouping import distinct
+
+        cells = np.hstack([self.low[:, self.linked], self.high[:, self.linked]])[self.class_of]
+        return distinct(np.asfortranarray(np.column_stack([self.bucket_of, cells])))[0]

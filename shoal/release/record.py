@@ -1,0 +1,247 @@
+"""The two papers that accompany a release: the private run record and the public release card."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from shoal import __version__
+from shoal.errors import ShoalBug
+from shoal.wording import counted_parts
+
+NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
+
+PUBLISHED_AS = {
+    "quasi": "generalized",
+    "sensitive": "as it is",
+    "plain": "as it is",
+    "identifier": "removed",
+}
+
+PUBLIC_MEASURES = frozenset(
+    (
+        "lm",
+        "precision",
+        "ag",
+        "dm",
+        "avg",
+        "classes",
+        "risk-prosecutor-max",
+        "risk-prosecutor-mean",
+        "risk-at-risk",
+        "risk-journalist-max",
+        "risk-marketer",
+        "unique-after",
+        "nsil",
+    )
+)
+"""Measures that the public may see: they follow from the published rows, from how many were left out, and from how many
+values each column can have. Others (`entropy`, `gcp`, `il`, `unique-before` ..) are exact functions of how often values
+occur in the original, or of its extremes, and can be solved for what few people have.
+"""
+_AT_MOST = re.compile(r"[^ ]+-closeness \(")
+_AT_LEAST = re.compile(r"[^ ]+-hybrid$")
+
+
+def make_record(
+    summary: Mapping[str, Any], *, digest: str | None, policy: str, seed: int | None
+) -> dict[str, Any]:
+    """Make the private record of a run: enough to say what was done to which file, and to defend it."""
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "private": "Keep this record with the original data; it is not part of the release.",
+        "for_publication": seed is None,
+        "seed": seed,
+        "input": {"sha256": digest, "rows": summary["rows"]},
+        "policy": policy,
+        "versions": _versions(),
+        **{key: value for key, value in summary.items() if key != "rows"},
+    }
+
+
+def _versions() -> dict[str, str]:
+    import numba
+    import numpy
+    import polars
+
+    return {
+        "shoal": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+        "polars": polars.__version__,
+    }
+
+
+def make_card(
+    summary: Mapping[str, Any],
+    *,
+    roles: Mapping[str, str],
+    meanings: Sequence[str],
+    seed: int | None,
+) -> dict[str, Any]:
+    """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
+
+    `meanings` says in plain words what each verdict means, in the order of the verdicts.
+    """
+    if len(meanings) != len(summary["verdicts"]):
+        raise ShoalBug("every verdict on a card needs a meaning")
+    rows = summary["rows"]
+    # Methods that do not generalize say what they do instead.
+    words = {**PUBLISHED_AS, **summary.get("published_as", {})}
+    return {
+        "made_with": f"Shoal {__version__}",
+        "made_on": datetime.now(UTC).date().isoformat(),
+        "for_publication": seed is None,
+        "rows_published": rows - summary["suppressed"],
+        "rows_suppressed": summary["suppressed"],
+        "share_suppressed": summary["suppressed"] / rows if rows else 0.0,
+        "classes": summary["classes"],
+        **({"buckets": summary["buckets"]} if "buckets" in summary else {}),
+        "method": summary["method"],
+        "levels": summary.get("levels"),
+        "columns": [
+            {"name": name, "role": role, "published": words[role], "loss": summary["losses"].get(name)}
+            for name, role in roles.items()
+        ],
+        "guarantees": [
+            {
+                "model": verdict["model"],
+                "required": verdict["required"],
+                "reached": public_reached(**_judged(verdict), suppressed=summary["suppressed"]),
+                "meaning": meaning,
+            }
+            for verdict, meaning in zip(summary["verdicts"], meanings, strict=True)
+        ],
+        "measures": public_measures(summary["measures"]),
+        **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
+        **_untrue(summary),
+    }
+
+
+def public_reached(*, model: str, required: Any, reached: Any, holds: bool, suppressed: int) -> Any:
+    """Return how far a release gets as the public may learn it.
+
+    How close classes are to the original, and how probable their sizes are given the original, are exact functions of
+    rows that are not published. Whoever knows all but one of these would learn the last, so only the bound is told.
+    """
+    if reached is not None and suppressed and _AT_MOST.match(model):
+        return f"{'at most' if holds else 'more than'} {_short(required)}"
+    if reached is not None and _AT_LEAST.match(model):
+        return f"{'at least' if holds else 'less than'} {_short(required)}"
+    return reached
+
+
+def _judged(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: verdict[name] for name in ("model", "required", "reached", "holds")}
+
+
+def public_measures(measures: Mapping[str, float]) -> dict[str, float]:
+    """Return the measures that may be published."""
+    return {name: value for name, value in measures.items() if name in PUBLIC_MEASURES}
+
+
+def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says of cells that were changed outright: how many, never which."""
+    if not summary.get("changed_cells"):
+        return {}
+    return {
+        "cells_changed": summary["changed_share"],
+        "cells_changed_by_column": {
+            name: count / max(summary["rows"], 1) for name, count in summary["changed_by_column"].items()
+        },
+    }
+
+
+def card_text(card: Mapping[str, Any], path: Path) -> str:
+    """Write a card as the ending of its file says: JSON, or else Markdown."""
+    return json.dumps(card, indent=2) + "\n" if path.suffix.lower() == ".json" else card_markdown(card)
+
+
+def card_markdown(card: Mapping[str, Any]) -> str:
+    """Write a card as Markdown, for people."""
+    lines = ["# Release card", ""]
+    if not card["for_publication"]:
+        lines += [f"> **{NOT_FOR_PUBLICATION}**", ""]
+    lines += [
+        f"Made with {card['made_with']} on {card['made_on']}, by the method `{card['method']}`"
+        + (f" at levels {card['levels']}." if card["levels"] else "."),
+        "",
+        f"{card['rows_published']:,} rows are published in "
+        f"{counted_parts(card['classes'], card.get('buckets'), explained=True)}; "
+        f"{card['rows_suppressed']:,} rows ({card['share_suppressed']:.2%}) were suppressed. "
+        "The rows are in random order.",
+        "",
+        *_edges(card),
+        "## What it protects against",
+        "",
+        "| guarantee | required | reached | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {g['model']} | {_short(g['required'])} | {_short(g['reached'])} | {g['meaning']} |"
+        for g in card["guarantees"]
+    ]
+    lines += [
+        "",
+        "Each guarantee was checked on the published rows themselves.",
+        "",
+        "## What was done to each column",
+        "",
+        "| column | role | published | information lost |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {_cell(c['name'])} | {c['role']} | {c['published']} | "
+        f"{'' if c['loss'] is None else format(c['loss'], '.1%')} |"
+        for c in card["columns"]
+    ]
+    if "shuffled_together" in card:
+        groups = "; ".join(", ".join(map(_cell, group)) for group in card["shuffled_together"])
+        lines += ["", f"Within buckets, each of these groups of columns was shuffled as a unit: {groups}."]
+    if "cells_changed" in card:
+        columns = ", ".join(
+            f"{_cell(name)} {share:.2%}" for name, share in card["cells_changed_by_column"].items() if share
+        )
+        lines += [
+            "",
+            f"{card['cells_changed']:.2%} of the generalized cells were changed outright and do not hold the value of "
+            f"the person whose row it is ({columns}); which ones is secret.",
+        ]
+    lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
+    lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _edges(card: Mapping[str, Any]) -> list[str]:
+    """What a card says of a network beyond its people."""
+    if "edges_published" not in card:
+        return []
+    return [
+        f"Each class is a super-node of the network; {card['edges_published']:,} edges are published as counts within "
+        f"and between super-nodes. Attributes weighed {_short(card['weight_of_attributes'])} in forming them, edges "
+        f"{_short(card['weight_of_structure'])}.",
+        "",
+    ]
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        f"{value:,.4g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
+
+
+def _cell(text: str) -> str:
+    """A name inside a Markdown table."""
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,126 @@
+"""The population: everybody who could be in a table. Whether a person is in it is a question of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal import frames
+from shoal.arrays import BoolVector, IntMatrix, IntVector
+from shoal.errors import DataError, PolicyError, Problem, did_you_mean
+from shoal.frames import Frame
+from shoal.policy import Policy
+from shoal.table import CodedTable
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
+
+HOW = (
+    '[population] with file = ".." or column = ".." in the policy; `shoal attack` also takes --population, and Python '
+    "population="
+)
+
+
+def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
+    """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any.
+
+    With a membership column the file holds the population, and the table is those of its rows whose column is true.
+    Hierarchies are built over the values of both, so that a value that nobody in the table has can be published.
+    """
+    plans = policy.plans(frame.columns)
+    wanted = policy.population
+    if given is None and wanted is None:
+        if policy.privacy.presence is not None:
+            raise PolicyError([Problem("privacy.presence", "needs to know the population", HOW)])
+        return encode(frame, plans)
+    if given is None and wanted is not None and wanted.column is not None:
+        member = _members(frame, wanted.column)
+        return _both(frame.data.filter(pl.Series(member)), frame.data, plans)
+    source = given
+    if source is None and wanted is not None and wanted.file is not None:
+        source = policy.base / wanted.file
+    return _both(frame.data, frames.read(source, policy.read_options()).data, plans)
+
+
+def _members(frame: Frame, column: str) -> BoolVector:
+    """Read a membership column: truth values, 0 and 1, or yes and no."""
+    if column not in frame.columns:
+        hint = did_you_mean(column, frame.columns)
+        raise PolicyError([Problem("population.column", f"the table has no column '{column}'", hint)])
+    text = frame.column(column).cast(pl.String).str.to_lowercase()
+    yes, no = text.is_in(["true", "1", "yes", "y"]), text.is_in(["false", "0", "no", "n"])
+    if not (yes | no).fill_null(False).all():
+        raise DataError(
+            f"column '{column}' says who is in the table, but not all its cells are true or false"
+        )
+    if not yes.any():
+        raise DataError(f"column '{column}' says that nobody is in the table")
+    return np.asarray(yes.to_numpy(), np.bool_)
+
+
+def _both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan]) -> CodedTable:
+    """Code the table and the population by the same hierarchies."""
+    quasi = [plan for plan in plans if plan.role == "quasi"]
+    missing = [plan.name for plan in quasi if plan.name not in people.columns]
+    if missing:
+        hint = did_you_mean(missing[0], people.columns)
+        raise DataError(f"the population has no column '{missing[0]}' ({hint})")
+    stacked = {}
+    for plan in quasi:
+        above, below = rows[plan.name], people[plan.name]
+        if above.dtype != below.dtype and not (above.dtype.is_numeric() and below.dtype.is_numeric()):
+            above, below = above.cast(pl.String), below.cast(pl.String)
+        stacked[plan.name] = pl.concat(
+            [above.to_frame(), below.to_frame()], how="vertical_relaxed"
+        ).to_series()
+    coded = encode(pl.DataFrame(stacked), quasi)
+    rest = encode(rows, [plan for plan in plans if plan.role != "quasi"])
+    population = np.asfortranarray(coded.codes[rows.height :])
+    table = replace(
+        rest,
+        attributes=coded.attributes,
+        codes=np.asfortranarray(coded.codes[: rows.height]),
+        columns=tuple(
+            plan.name
+            for name in rows.columns
+            for plan in plans
+            if plan.name == name and plan.role != "identifier"
+        ),
+        population=population,
+    )
+    outside = strangers(table)
+    if outside:
+        raise DataError(
+            f"{outside:,} of {table.rows:,} rows of the table have values that nobody, or too few people, of the "
+            f"population of {len(population):,} have: the population must contain everybody of the table"
+        )
+    return table
+
+
+def population_of(table: CodedTable) -> IntMatrix:
+    """Return the people of the population, or say that it is missing."""
+    if table.population is None:
+        raise PolicyError([Problem("population", "is missing: who could be in the table must be known", HOW)])
+    return table.population
+
+
+def strangers(table: CodedTable) -> int:
+    """Return how many rows of the table have nobody of the population to themselves. O(people)."""
+    people, inside = counted_together(table)[1:]
+    return int(np.maximum(inside - people, 0).sum())
+
+
+def counted_together(table: CodedTable) -> tuple[IntVector, IntVector, IntVector]:
+    """Return the distinct tuples of table and population, and how many people and how many rows have each."""
+    from shoal.kernels.grouping import distinct
+
+    everyone = population_of(table)
+    both = np.asfortranarray(np.concatenate([everyone, table.codes]))
+    number, first = distinct(both)
+    count = len(first)
+    people = np.bincount(number[: len(everyone)], minlength=count)
+    inside = np.bincount(number[len(everyone) :], minlength=count)
+    return both[first], people.astype(np.int32), inside.astype(np.int32)

@@ -1,0 +1,38 @@
+"""How counts, numbers and names are written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a number with its noun: ``1 class``, ``2,000 classes``."""
+    return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
+
+
+def counted_parts(classes: int, buckets: int | None, *, explained: bool = False) -> str:
+    """Count the buckets of a release where there are any: rows do not read alike in them, and classes say nothing."""
+    if buckets is None:
+        return counted(classes, "class", "classes") + " of rows that read alike" * explained
+    return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
+
+
+def some_values(values: Sequence[object], most: int = 8) -> str:
+    """List a few values for a message: ``'a', 'b' and 3 more``."""
+    shown = ", ".join(repr(value) for value in values[:most])
+    rest = len(values) - most
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def number(value: object) -> str:
+    """Write a number as short as it can be understood."""
+    if value is None or value != value:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def printable(text: str) -> str:
+    """A column's name on one line, and without signs that would steer the terminal."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
