@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,10 +29,10 @@ def _console() -> Console:
 
 def _compiled() -> bool:
     """Whether kernels were compiled on this machine before; if not, the first run takes some seconds longer."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(__file__).parent.parent / "kernels" / "__pycache__"
-    folders = [Path(chosen)] if chosen else [beside, Path.home() / ".cache" / "numba"]
-    return any(next(folder.rglob("*.nbi"), None) for folder in folders if folder.is_dir())
+    from shoal.kernels.compiled import cache_folder
+
+    folder = cache_folder()
+    return folder is not None and any(folder.glob("*.nbc"))
 
 
 @contextmanager

@@ -27,7 +27,8 @@ counter, two of nonce.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 DENSE = 32
 """Up to this degree spans are wide: neighbours are tied to each other most where the degree is small."""

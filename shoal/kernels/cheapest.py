@@ -6,7 +6,8 @@ Columns and losses are those of kernels/agglomerative.py.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 GRAIN = 2.0**-20
 OPTIONS = 512

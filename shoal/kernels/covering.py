@@ -9,7 +9,8 @@ ranges of their own, the others are still alike. `prices` is a tuple of arrays, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 NEVER = 1 << 60
 

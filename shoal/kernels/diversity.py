@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 # Most groups of a search are small: looking up c log c is several times faster than computing it.
 _C_LOG_C = np.arange(1024) * np.log(np.maximum(np.arange(1024), 1))

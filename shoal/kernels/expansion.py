@@ -7,7 +7,8 @@ arrays, described at `shoal.methods.cells.prices.Prices`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 NEVER = 1 << 60
 

@@ -6,7 +6,8 @@ Columns and losses are those of kernels/agglomerative.py; items stand in the ord
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 GRAIN = 2.0**-20
 

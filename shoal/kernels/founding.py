@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 GRAIN = 2.0**-20
 LEAST_GAIN = 1e-6

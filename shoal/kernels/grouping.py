@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.kernels.compiled import njit
 
 
 def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:

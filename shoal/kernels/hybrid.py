@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 ENOUGH = 48
 """With more small groups, hashing groups costs less than comparing them all."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 GRAIN = 2.0**-20
 LEAST_GAIN = 1e-9

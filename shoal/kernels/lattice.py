@@ -7,7 +7,8 @@ its first code, which fits into the same field, so a mapping is rolled up from a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,8 @@ that a count never outgrows its bits, so states are added and subtracted as whol
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,8 @@ become vector instructions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 ROUNDED = 1e-10
 """Factors are off by less. Bounds on them are so much higher, which makes them hold, and can be divided out again."""

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.kernels.compiled import njit
 
 SHOWN = 64
 """A side that is filled up takes the best of so many rows of the other side."""

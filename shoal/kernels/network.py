@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.kernels.compiled import njit
 
 
 class Atoms(NamedTuple):

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.kernels.compiled import njit
 
 MUST = 1 << 40
 """Score of a label that must be taken now, or its share in what remains becomes too large."""

@@ -7,7 +7,8 @@ for, and the tree over them: ``(codes, weight, first, last, skip, box)``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import njit
 
 NEVER = 1 << 60
 NEAR = 256

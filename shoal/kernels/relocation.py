@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntMatrix, LongVector
+from shoal.kernels.compiled import njit
 
 TRIM, PART = 0, 1
 MOST_ENDS = 1000

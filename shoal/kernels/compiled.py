@@ -1,0 +1,212 @@
+"""How kernels are compiled: once per machine and per content of the files that they reach.
+
+numba stamps a cached function with its own file only, and keeps the cache next to that file. Here a kernel is stamped
+with the content of its own file and of every kernel file that it imports, directly or through others. So kernels can
+share code, an edit compiles what depends on it and nothing else, and reinstalling compiles nothing. All copies of the
+project that a person has share one folder of compiled kernels, and so do processes that run at the same time: the
+second waits for the first instead of compiling the same kernel again.
+
+The folder is `NUMBA_CACHE_DIR` if that is set, or `shoal` in the user's cache folder, or `__pycache__`: the first that
+can be written to. If none can, kernels are compiled in every process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import os
+import pickle
+import re
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import config
+from numba.core.caching import CompileResultCacheImpl, NullCache, _Cache
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+from numba.misc.appdirs import AppDirs
+
+try:
+    import fcntl
+except ImportError:  # Windows: processes that start together may compile the same kernel
+    fcntl = None
+
+_FROM_KERNELS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(?:\.|shoal\.kernels\b)[^\n]*", re.MULTILINE)
+_ONE_KERNEL_FILE = re.compile(rb"[ \t]*from shoal\.kernels\.(\w+) import ")
+_UNUSED_DAYS = 60
+
+
+def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a kernel at its first call, or load it if this machine has compiled it before."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(**options)(function)
+        if cache and not config.DISABLE_JIT:
+            folder = cache_folder()
+            dispatcher._cache = NullCache() if folder is None else KernelCache(function, folder)
+        return dispatcher
+
+    return decorate
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return the folder of compiled kernels, or None if there is no place where this process can write."""
+    if config.CACHE_DIR:
+        places = [Path(config.CACHE_DIR) / "shoal"]
+    else:
+        places = [
+            Path(AppDirs("shoal", appauthor=False).user_cache_dir),
+            Path(__file__).parent / "__pycache__",
+        ]
+    for place in places:
+        with contextlib.suppress(OSError):
+            # Only its owner may write there: what is loaded from it is run.
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=place).close()
+            return place
+    return None
+
+
+@functools.cache
+def stamp(file: Path) -> str:
+    """Return a digest of the content of a kernel file and of all kernel files that it reaches by imports."""
+    reached, todo = {file.stem: file.read_bytes()}, [file.stem]
+    while todo:
+        for line in _FROM_KERNELS.findall(reached[todo.pop()]):
+            found = _ONE_KERNEL_FILE.match(line)
+            if found is None:
+                raise ImportError(
+                    f"{file.name} reaches kernels by '{line.decode().strip()}', which the stamp of compiled kernels "
+                    "does not follow: write 'from shoal.kernels.<file> import <name>'"
+                )
+            name = found[1].decode()
+            if name not in reached:
+                reached[name] = (file.parent / f"{name}.py").read_bytes()
+                todo.append(name)
+    whole = hashlib.sha256()
+    for name in sorted(reached):
+        whole.update(f"{name} {len(reached[name])} ".encode() + reached[name])
+    return whole.hexdigest()
+
+
+class KernelCache(_Cache):
+    """The compiled forms of one kernel: a file per signature, kind of processor, version and stamp.
+
+    The name of a file is a digest of all that its content depends on. It is written under another name and moved, so
+    it is never seen half written, and processes cannot disturb each other.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        file = Path(inspect.getfile(function))
+        self._folder = folder
+        self._name = f"{file.stem}.{function.__name__}"
+        self._stamp = stamp(file)
+        self._locked: dict[Path, int] = {}
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of compiled kernels."""
+        return str(self._folder)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled before for this signature; else None, and others wait until it is saved."""
+        if not self._enabled:
+            return None
+        target_context.refresh()
+        path = self.path(sig, target_context.codegen())
+        payload = _read(path)
+        if payload is None:
+            self._lock(path)
+            payload = _read(path)
+            if payload is None:
+                return None
+            self._unlock(path)
+        return CompileResultCacheImpl.rebuild(self, target_context, payload)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for this signature."""
+        if not self._enabled:
+            return
+        path = self.path(sig, data.codegen)
+        # A full disk, or a folder that was removed meanwhile, costs the next process time and nothing else.
+        with contextlib.suppress(OSError):
+            if CompileResultCacheImpl.check_cachable(self, data):
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._drop_unused()
+                _write(path, dumps(CompileResultCacheImpl.reduce(self, data)))
+        self._unlock(path)
+
+    def path(self, sig: Any, codegen: Any) -> Path:
+        """Return the file of a signature: its name says what the compiled form depends on."""
+        versions = (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag)
+        options = (str(config.OPT), config.BOUNDSCHECK)
+        types, _ = normalize_signature(sig)
+        facts = (self._name, self._stamp, str(types), codegen.magic_tuple(), versions, options)
+        return self._folder / f"{self._name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.nbc"
+
+    def enable(self) -> None:
+        """Use the cache."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Neither load nor save."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Remove all compiled forms of this kernel."""
+        for path in self._folder.glob(f"{self._name}-*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _lock(self, path: Path) -> None:
+        """Let other processes wait for what this one compiles; a process that ends lets go.
+
+        Kernels call each other in no circle, and a kernel waits only for those that it calls: no deadlock.
+        """
+        if fcntl is None:
+            return
+        with contextlib.suppress(OSError):  # a file system without locks: compile at the same time, then
+            held = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            self._locked[path] = held
+            fcntl.flock(held, fcntl.LOCK_EX)
+
+    def _unlock(self, path: Path) -> None:
+        held = self._locked.pop(path, None)
+        if held is not None:
+            path.with_suffix(".lock").unlink(missing_ok=True)
+            os.close(held)
+
+    def _drop_unused(self) -> None:
+        """Remove forms of this kernel that nobody has loaded for long: older content, other versions."""
+        oldest = time.time() - _UNUSED_DAYS * 86_400
+        for path in self._folder.glob(f"{self._name}-*"):
+            with contextlib.suppress(OSError):
+                used = path.stat()
+                if max(used.st_atime, used.st_mtime) < oldest:
+                    path.unlink()
+
+
+def _read(path: Path) -> Any:
+    try:
+        return pickle.loads(path.read_bytes())
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
