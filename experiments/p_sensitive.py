@@ -22,7 +22,7 @@ from shoal.methods import METHODS
 from shoal.models.alpha_k import AlphaK
 from shoal.models.demands import outlook
 from shoal.models.extended_p import ExtendedPSensitive
-from shoal.models.feasibility import explain, left_out, unserved
+from shoal.models.feasibility import left_out, reasons_against, unserved
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity
 from shoal.models.p_sensitive import PSensitive
@@ -262,7 +262,7 @@ def constrained():
     for name in ("mondrian", "full-domain", "incognito", "greedy-p-k", "enhanced-p-k", "p-k"):
         table = adult(age_levels=name in ("full-domain", "incognito"), limits=limits)
         wish = asking(table, 10, models, "lm", suppression=0.02)
-        assert explain(table, wish) == []
+        assert reasons_against(table, wish) == []
         note = left_out(table, wish).split(":")[0] + ": " + "; ".join(unserved(table, wish, private=True)[1])
         found = trial(name, table, wish)
         published = found["published"]

@@ -13,21 +13,22 @@ import polars as pl
 
 from shoal import frames
 from shoal.auditing import as_policy, measure, verify
+from shoal.comparing.auto import method_of
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.frames import Frame
-from shoal.models.base import Verdict
-from shoal.models.feasibility import explain, left_out, unprotected
+from shoal.models.feasibility import left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
 from shoal.release.render import read_back, render, shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
+from shoal.release.verdict import Verdict
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
-from shoal.table.population import encode_with_population
 
 SUPPRESSION_MEANING = "rows that could not be made safe without spoiling the rest were left out"
 
@@ -75,7 +76,7 @@ def anonymize_file(
     Of methods that publish two tables, the second goes beside `output`: ``out-sensitive.csv`` beside ``out.csv``.
     """
     papers = (*cards, *([record] if record else []))
-    outputs = [output, second_path(output)] if policy.build_method().two_tables else [output]
+    outputs = [output, second_path(output)] if method_of(policy).two_tables else [output]
     for path in outputs:
         frames.check_writable(path, force=force)
     for path in papers:
@@ -133,7 +134,7 @@ def _make(
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
     run = Run.start(seed, progress)
-    method = policy.build_method()
+    method = method_of(policy)
     progress("read", 0.0)
     with clock("read"):
         frame = frames.read(source, policy.read_options())
@@ -141,7 +142,7 @@ def _make(
     with clock("encode"):
         table = encode_with_population(frame, policy, population)
         requirements = policy.requirements([attribute.name for attribute in table.sensitive])
-    reasons = explain(table, requirements, limits=method.heeds_limits)
+    reasons = reasons_against(table, requirements, limits=method.heeds_limits)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
     unserved = left_out(table, requirements) if method.heeds_limits else ""

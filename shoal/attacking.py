@@ -13,12 +13,12 @@ from shoal.auditing import as_policy, as_published, read_release
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.policy.encoding import encode_with_population
 from shoal.release.published import Published
 from shoal.release.render import read_back, render
 from shoal.release.results import Clock, Result
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
-from shoal.table.population import encode_with_population
 
 
 def attack(

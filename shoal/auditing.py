@@ -13,20 +13,20 @@ import polars as pl
 from shoal import frames
 from shoal.errors import DataError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
-from shoal.measures import measure_all, per_column, unmeasured
+from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.methods import METHODS
-from shoal.models.base import Verdict
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.policy.encoding import encode_with_population
 from shoal.release.published import Published
 from shoal.release.render import bucket_name, read_published, sensitive_codes
 from shoal.release.results import Audit, Clock
 from shoal.release.two_tables import joined, second_beside
+from shoal.release.verdict import Verdict
 from shoal.run import Progress, silent
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
-from shoal.table.population import encode_with_population
 
 RISKS_BY_CLASS = (
     "risk-prosecutor-max",

@@ -25,9 +25,9 @@ from shoal.comparing.running import Task, run_trial
 from shoal.comparing.workers import Worker
 from shoal.errors import DataError, InfeasibleError, OutputError, PolicyError
 from shoal.methods import METHODS
-from shoal.models.base import Verdict
 from shoal.policy import Policy
-from shoal.table.population import encode_with_population
+from shoal.policy.encoding import encode_with_population
+from shoal.release.verdict import Verdict
 
 # --- numbers side by side ---------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import shoal
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.methods import METHODS
 from shoal.models.base import GroupModel
-from shoal.models.feasibility import explain, unserved
+from shoal.models.feasibility import reasons_against, unserved
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
@@ -196,7 +196,7 @@ def test_every_method_honours_limits_on_adult(name, adult):
         policy = Policy.from_keywords(k=5, method=name, **question, **asked)
         table = encode(data, policy.plans(data.columns))
         wish = policy.requirements([a.name for a in table.sensitive])
-        assert explain(table, wish) == []
+        assert reasons_against(table, wish) == []
         try:
             release = policy.build_method().anonymize(table, wish, Run.start(1))
             break

@@ -16,8 +16,8 @@ from shoal.hierarchy.tree import tiled
 from shoal.models import GroupModel
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import one_class
-from shoal.models.demands import Outlook, outlook
-from shoal.models.feasibility import SensitivityBound, explain, most_sensitive_classes
+from shoal.models.demands import Outlook, SensitivityBound, most_sensitive_classes, outlook
+from shoal.models.feasibility import reasons_against
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import (
     DistinctDiversity,
@@ -107,24 +107,24 @@ def asking(*wanted, suppression=0.0):
 def test_blocks_of_the_worked_example_are_fine_alone():
     """Constrained 2-sensitive 2-anonymity: California holds two rows and values, Kansas four and two."""
     table = simple_table([0, 1, 1, 2, 1, 1], quasi=(Attribute("city", CITIES), [0, 1, 2, 3, 2, 3]))
-    assert explain(table, asking(KAnonymity(k=2), PSensitive(p=2))) == []
+    assert reasons_against(table, asking(KAnonymity(k=2), PSensitive(p=2))) == []
 
 
 def test_a_block_that_cannot_be_served_is_named():
     table = simple_table([0, 0, 1, 2, 1, 1], quasi=(Attribute("city", CITIES), [0, 1, 2, 3, 2, 3]))
-    reason, possible = explain(table, asking(KAnonymity(k=2), PSensitive(p=2)))
+    reason, possible = reasons_against(table, asking(KAnonymity(k=2), PSensitive(p=2)))
     assert possible == "p = 2 is out of reach, the largest p possible is 1, with at most 3 classes"
     assert "1 of them cannot satisfy 2-sensitivity" in reason
     assert "city = California (2 rows)" in reason
     assert "Midwest" not in reason
     assert "At least 2 rows would have to be suppressed, 0 may be" in reason
-    assert explain(table, asking(PSensitive(p=2), suppression=0.34)) == []
-    assert len(explain(table, asking(PSensitive(p=2), suppression=0.33))) == 2
+    assert reasons_against(table, asking(PSensitive(p=2), suppression=0.34)) == []
+    assert len(reasons_against(table, asking(PSensitive(p=2), suppression=0.33))) == 2
 
 
 def test_all_reasons_are_given_at_once():
     table = simple_table([0, 0, 1])
-    reasons = explain(table, asking(KAnonymity(k=4), DistinctDiversity(l=3, **PLACE)))
+    reasons = reasons_against(table, asking(KAnonymity(k=4), DistinctDiversity(l=3, **PLACE)))
     assert [reason.split(":")[0] for reason in reasons] == [
         "no release can be 4-anonymous",
         "no release can satisfy distinct 3-diversity of disease",
@@ -145,7 +145,7 @@ def test_reasons_of_blocks_are_proofs(table, data):
     )
     model, drop = data.draw(models), data.draw(st.integers(0, 2))
     requirements = asking(model, suppression=min(drop / table.rows, 1.0))
-    if explain(table, requirements):
+    if reasons_against(table, requirements):
         # For a monotone rule one class per block is the best use of the rows that are kept.
         for gone in range(min(drop, table.rows - 1) + 1):
             for left in itertools.combinations(range(table.rows), table.rows - gone):
@@ -226,7 +226,7 @@ def test_the_outlook_in_words():
         "The largest p possible is 4, with a single class"
     )
     assert outlook(table, asking(KAnonymity(k=3))) is None
-    reasons = explain(table, asking(KAnonymity(k=3), PSensitive(p=5)))
+    reasons = reasons_against(table, asking(KAnonymity(k=3), PSensitive(p=5)))
     assert reasons == [
         "no release can be 5-sensitive: `s0` has 4 values",
         "p = 5 is out of reach, the largest p possible is 4, with a single class",

@@ -14,7 +14,8 @@ from shoal.attacks import ATTACKS
 from shoal.attacks.statistical import accusations
 from shoal.errors import InfeasibleError, PolicyError, ViolationError
 from shoal.kernels import hybrid as kernels
-from shoal.measures import MEASURES, CellMeasure, measure_all
+from shoal.measures import MEASURES, CellMeasure
+from shoal.measures.evaluate import measure_all
 from shoal.methods import METHODS
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.relocating.hybrid import Hybrid, moved_rows

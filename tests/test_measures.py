@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from shoal.errors import PolicyError, ShoalError
 from shoal.hierarchy import Hierarchy, Level
 from shoal.hierarchy.tree import tiled
-from shoal.measures import MEASURES, CellMeasure, ClassMeasure, measure_all, per_column, unmeasured
+from shoal.measures import MEASURES, CellMeasure, ClassMeasure
+from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.measures.learning import Classification
 from shoal.measures.queries import QueryError, count_rows
 from shoal.measures.risk import assess, population_sizes

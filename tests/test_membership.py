@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.membership import counting as membership_count
-from shoal.membership.chances import Bucket, membership, propagated
+from shoal.membership.bucket import Bucket, propagated
+from shoal.membership.chances import membership
 from shoal.membership.counting import _next_prime, _together
 from tests import naive
 

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
+from shoal.membership.bucket import Bucket, Part, bucket_of, part_of, parts_of, propagated
 from shoal.membership.certain import Certain, _Search
-from shoal.membership.chances import Bucket, Part, _bucket, _parts, membership, part_of, propagated
+from shoal.membership.chances import membership
 from shoal.membership.estimate import walked
 from shoal.membership.walk import Walks, any_set, neighbours
 from tests import naive
@@ -19,9 +20,9 @@ from tests.test_membership import ask, buckets, counts_of, enumerated, grouped
 def parts(people, private):
     """The open parts of a bucket."""
     tuples, many, _ = grouped(people)
-    bucket = _bucket(tuples, many, counts_of(people, private))
+    bucket = bucket_of(tuples, many, counts_of(people, private))
     low, high = propagated(bucket)
-    return [part_of(bucket, low, high, own) for own in _parts(bucket, low, high)]
+    return [part_of(bucket, low, high, own) for own in parts_of(bucket, low, high)]
 
 
 def drawn(seed, most=60):

@@ -17,10 +17,10 @@ import shoal
 from shoal.cli import main
 from shoal.errors import DataError, InfeasibleError, OutputError, PolicyError
 from shoal.network.attacks import attack_network, degree_candidates, degree_ranges
-from shoal.network.graph import read_network
 from shoal.network.graphml import graphml, read_graphml
 from shoal.network.losses import nsil
 from shoal.network.masked import MaskedNetwork, read_masked
+from shoal.network.reading import read_network
 from shoal.network.sampling import _slots, _triangle, sample_network
 from shoal.network.structure import differences, structure_of
 

@@ -18,9 +18,9 @@ from shoal.methods import METHODS
 from shoal.methods.range_losses import range_losses
 from shoal.methods.sensitive.classes import _desk, _pool, _Problem, cluster, limited_by_values
 from shoal.models.alpha_k import AlphaK
-from shoal.models.demands import demands_of
+from shoal.models.demands import demands_of, most_sensitive_classes
 from shoal.models.extended_p import ExtendedPSensitive, strong_values
-from shoal.models.feasibility import explain, most_sensitive_classes
+from shoal.models.feasibility import reasons_against
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity
 from shoal.models.p_sensitive import PSensitive
@@ -219,7 +219,7 @@ def test_number_of_classes_against_the_exact_maximum(table, k, p):
     wish = asking(*models)
     exact = most_classes(table, models)
     if exact == 0:
-        assert explain(table, wish)
+        assert reasons_against(table, wish)
         with pytest.raises(InfeasibleError):
             cluster(table, wish, Run.start(1), guarded=True)
         return
@@ -250,7 +250,7 @@ def test_enhanced_reaches_the_bound_with_one_column(counts, k, p, seed):
     bound = most_sensitive_classes([np.array(counts)], p, k).classes
     wish = asking(KAnonymity(k=k), PSensitive(p=p))
     if bound == 0:
-        assert explain(table, wish)
+        assert reasons_against(table, wish)
     else:
         assert cluster(table, wish, Run.start(1), guarded=True).classes == bound
         assert limited_by_values(table, wish, Run.start(1)) == (bound < table.rows // k)

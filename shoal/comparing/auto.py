@@ -1,99 +1,60 @@
-"""`auto`: the best release by the policy's measure among those that withstand the adversaries of the policy."""
+"""The choice of `auto`: the best release by the policy's measure that withstands the policy's adversaries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import InfeasibleError, PolicyError, Problem, ShoalBug
+from shoal.comparing.compare import compare_coded
+from shoal.comparing.comparison import Comparison
+from shoal.errors import InfeasibleError
+from shoal.measures import MEASURES
+from shoal.methods import METHODS
+from shoal.methods.auto import Auto, check_methods
 from shoal.methods.base import Method
-from shoal.models.requirements import Requirements
+from shoal.policy import Policy
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
 
 if TYPE_CHECKING:
-    from shoal.comparing.comparison import Comparison
     from shoal.comparing.trial import Trial
-    from shoal.policy import Policy
 
 
-@dataclass(frozen=True, kw_only=True)
-class Auto(Method):
-    """Tries every method that applies, and takes the release that loses least of those that withstand.
+def method_of(policy: Policy) -> Method:
+    """Return the method of a policy with its options, ready to run; `auto` chooses under this policy."""
+    method = policy.build_method()
+    if isinstance(method, Auto):
+        object.__setattr__(method, "chooser", partial(_choose, policy))
+    return method
 
-    The very release that was verified, attacked and measured is delivered; nothing is drawn again.
-    """
 
-    name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "tries every method that applies, and takes the best release that withstands"
-    paper: ClassVar[str] = "none: a choice among the others"
-
-    methods: tuple[str, ...] = ()
-    """Which methods to try; none named: all."""
-    sets: bool = False
-    """Try releases whose cells list values instead of naming nodes of the hierarchies, too."""
-    seconds: float = 120.0
-    """A method that takes longer is stopped, and not chosen."""
-    jobs: int = 1
-    """How many methods run at a time."""
-    policy: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        from shoal.comparing.portfolio import check_methods
-
-        object.__setattr__(self, "methods", tuple(self.methods))
-        problems = []
-        if not self.seconds > 0:
-            problems.append(Problem("method.seconds", f"must be more than 0, not {self.seconds}"))
-        if self.jobs < 1:
-            problems.append(Problem("method.jobs", f"must be at least 1, not {self.jobs}"))
-        try:
-            check_methods(self.methods)
-        except PolicyError as error:
-            problems += [Problem("method.methods", p.message, p.hint) for p in error.problems]
-        if problems:
-            raise PolicyError(problems)
-
-    def under(self, policy: Policy) -> Auto:
-        """Return the method with the policy whose adversaries and measure decide."""
-        bound = replace(self)
-        object.__setattr__(bound, "policy", policy)
-        return bound
-
-    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Run all trials and deliver the best release. As long as all of them together, over `jobs`."""
-        from shoal.comparing.compare import compare_coded
-        from shoal.comparing.portfolio import check_methods
-        from shoal.methods import METHODS
-
-        if self.policy is None:
-            raise ShoalBug("auto was not told the policy")
-        # Whoever asked for one file gets one.
-        wanted = [name for name in check_methods(self.methods) if not METHODS[name].two_tables]
-        best = _Best(self.policy)
-        compared = compare_coded(
-            table,
-            [self.policy],
-            wanted,
-            sets=self.sets,
-            jobs=self.jobs,
-            seconds=self.seconds,
-            seed=run.seed,
-            keep=best.offer,
-            progress=run.progress,
-        )
-        if best.trial is None or best.release is None:
-            raise InfeasibleError(_none(compared))
-        return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial)})
+def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
+    """Run all trials and deliver the best release. Takes as long as all of them together, over `jobs`."""
+    # Auto delivers one file, so methods that publish two tables are not tried.
+    wanted = [name for name in check_methods(auto.methods) if not METHODS[name].two_tables]
+    best = _Best(policy)
+    compared = compare_coded(
+        table,
+        [policy],
+        wanted,
+        sets=auto.sets,
+        jobs=auto.jobs,
+        seconds=auto.seconds,
+        seed=run.seed,
+        keep=best.offer,
+        progress=run.progress,
+    )
+    if best.trial is None or best.release is None:
+        raise InfeasibleError(_none(compared))
+    return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial)})
 
 
 class _Best:
     """The best trial so far, with its release; the others need not be kept."""
 
     def __init__(self, policy: Policy) -> None:
-        from shoal.measures import MEASURES
-
         self._measure = policy.utility.measure
         self._lower = MEASURES[self._measure].lower_is_better
         self.trial: Trial | None = None
@@ -101,8 +62,6 @@ class _Best:
 
     def offer(self, trial: Trial, release: Release | None) -> None:
         """Keep a trial if it is better than what there is."""
-        from shoal.comparing.comparison import Comparison
-
         held = () if self.trial is None else (self.trial,)
         pair = Comparison(
             trials=(*held, trial), adversaries=(), measure=self._measure, lower_is_better=self._lower

@@ -16,7 +16,6 @@ from shoal.comparing.folder import Folder
 from shoal.comparing.portfolio import (
     Planned,
     attempts,
-    check_methods,
     lists_values,
     portfolio,
     with_k,
@@ -27,13 +26,14 @@ from shoal.comparing.trial import Trial
 from shoal.comparing.workers import run_all
 from shoal.errors import PolicyError, Problem
 from shoal.measures import MEASURES
-from shoal.models.feasibility import explain
+from shoal.methods.auto import check_methods
+from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
+from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
-from shoal.table.population import encode_with_population
 
 SECONDS = 120.0
 """The usual limit of a trial."""
@@ -120,7 +120,9 @@ def compare_coded(
     for policy in policies:
         names = [attribute.name for attribute in table.sensitive]
         requirements = policy.requirements(names)
-        reasons = {heeded: " ".join(explain(table, requirements, limits=heeded)) for heeded in (True, False)}
+        reasons = {
+            heeded: " ".join(reasons_against(table, requirements, limits=heeded)) for heeded in (True, False)
+        }
         for planned in portfolio(policy, methods, sets=sets):
             impossible = reasons[bool(planned.refusal) or _heeds_limits(policy, planned)]
             refusal = planned.refusal or impossible

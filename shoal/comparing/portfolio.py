@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy.adversaries import ALPHA, DRAWN, RELOCATING, implied
@@ -43,19 +43,6 @@ class Attempt:
     options: Options
     decides: bool
     """The policy is about this adversary."""
-
-
-def check_methods(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the methods to try, all where none are named; raise PolicyError for unknown ones."""
-    wanted = tuple(dict.fromkeys(names)) or tuple(METHODS)
-    problems = [
-        Problem("methods", f"there is no method '{name}'", did_you_mean(name, METHODS))
-        for name in wanted
-        if name not in METHODS
-    ]
-    if problems:
-        raise PolicyError(problems)
-    return wanted
 
 
 def lists_values(policy: Policy) -> bool:

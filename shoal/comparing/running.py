@@ -10,11 +10,11 @@ from typing import Any
 from shoal.comparing.portfolio import Attempt, in_words
 from shoal.comparing.trial import Outcome, Trial
 from shoal.errors import PolicyError, ShoalError
-from shoal.models.base import Verdict
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.release.results import plain
+from shoal.release.verdict import Verdict
 from shoal.run import Run
 from shoal.table import CodedTable
 

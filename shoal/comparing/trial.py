@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 from shoal.errors import DataError
-from shoal.models.base import Verdict
 from shoal.release.results import plain
+from shoal.release.verdict import Verdict
 
 Status = Literal["done", "refused", "failed", "timeout"]
 """``done``: there is a release, and the policy's requirements hold. ``refused``: the method, or the policy, does not

@@ -18,9 +18,9 @@ from shoal.frames import Frame
 from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
+from shoal.policy.encoding import encode_with_population
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
-from shoal.table.population import encode_with_population
 
 SECONDS = 60.0
 FIRST = 0.2

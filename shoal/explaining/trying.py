@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from shoal.auditing import verify
+from shoal.comparing.auto import method_of
 from shoal.errors import InfeasibleError, ShoalError
-from shoal.measures import MEASURES, CellMeasure, ClassMeasure, per_column
-from shoal.models.feasibility import explain as reasons_against
+from shoal.measures import MEASURES, CellMeasure, ClassMeasure
+from shoal.measures.evaluate import per_column
+from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.release.render import read_back, render
 from shoal.run import Progress, Run
@@ -54,7 +56,7 @@ def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_
     """
     requirements = policy.requirements([attribute.name for attribute in table.sensitive])
     try:
-        method = policy.build_method()
+        method = method_of(policy)
         reasons = reasons_against(table, requirements, limits=method.heeds_limits)
         if reasons:
             raise InfeasibleError("\n".join(reasons))

@@ -1,7 +1,6 @@
 """Utility and risk. A new measure is a file here and a line in `MEASURES`."""
 
 from shoal.measures.base import CellMeasure, ClassMeasure, Measure
-from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.registry import Registry
 
 MEASURES: Registry[Measure] = Registry(
@@ -32,4 +31,4 @@ MEASURES: Registry[Measure] = Registry(
     },
 )
 
-__all__ = ["MEASURES", "CellMeasure", "ClassMeasure", "Measure", "measure_all", "per_column", "unmeasured"]
+__all__ = ["MEASURES", "CellMeasure", "ClassMeasure", "Measure"]

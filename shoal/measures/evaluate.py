@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shoal.measures.base import CellMeasure, Measure
+from shoal.measures import MEASURES, CellMeasure, Measure
 from shoal.release.published import Published
 from shoal.table import CodedTable
 
@@ -38,8 +38,6 @@ def per_column(
     """Return the loss of each quasi-identifier by a cell measure: the mean over rows, or the sum where the
     measure reports sums. Weights are left out. NaN where it cannot be known.
     """
-    from shoal.measures import MEASURES
-
     chosen = MEASURES[measure]() if isinstance(measure, str) else measure
     if not isinstance(chosen, CellMeasure):
         raise TypeError(f"'{chosen.name}' is not a loss of cells, so it has no value per column")
@@ -52,8 +50,6 @@ def per_column(
 
 
 def _chosen(names: Iterable[str] | None) -> list[Measure]:
-    from shoal.measures import MEASURES
-
     if names is not None:
         return [MEASURES[name]() for name in names]
     return [kind() for kind in MEASURES.values() if kind.default]

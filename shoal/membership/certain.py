@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
-from shoal.membership.chances import Part, no_fit
+from shoal.membership.bucket import Part, no_fit
 from shoal.membership.walk import any_set
 
 GOOD_ENOUGH = 0.5

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
-from shoal.membership.chances import Bucket, Part, binomials, bits_for, no_fit, part_of
+from shoal.membership.bucket import Bucket, Part, binomials, bits_for, no_fit, part_of
 
 Words = NDArray[np.uint64]
 BUDGETS = (20_000, 200_000)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
-from shoal.membership.chances import Part
+from shoal.membership.bucket import Part
 from shoal.membership.walk import Walks, any_set
 
 LADDERS = 8

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.membership.chances import Part
+from shoal.membership.bucket import Part
 
 FAR = 0.05
 """Share of steps that may go to any tuple, so that every set can be reached."""

@@ -1,6 +1,6 @@
 """Privacy models. A new one is a file here and a line in `MODELS`."""
 
-from shoal.models.base import GroupModel, Model, SensitiveModel, Verdict
+from shoal.models.base import GroupModel, Model, SensitiveModel
 from shoal.registry import Registry
 
 MODELS: Registry[Model] = Registry(
@@ -30,4 +30,4 @@ MODELS: Registry[Model] = Registry(
     },
 )
 
-__all__ = ["MODELS", "GroupModel", "Model", "SensitiveModel", "Verdict"]
+__all__ = ["MODELS", "GroupModel", "Model", "SensitiveModel"]

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, LongVector
 from shoal.release.groups import Groups, Histograms
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a release satisfies a model, and by how much."""
-
-    model: str
-    """Name and parameter as a person reads it, such as ``5-anonymity`` or ``distinct 3-diversity of disease``."""
-    required: Any
-    reached: Any
-    holds: bool
-    detail: str = ""
-    """What decided it, in words, with nothing about individuals: ``smallest class has 3 rows``."""
 
 
 class Model(ABC):

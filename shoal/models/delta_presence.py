@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
-from shoal.models.base import Model, Verdict, number
+from shoal.models.base import Model, number
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
 SLACK = 1e-9

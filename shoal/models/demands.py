@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,6 @@ from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import Model
 from shoal.models.extended_p import ExtendedPSensitive
-from shoal.models.feasibility import most_sensitive_classes
 from shoal.models.l_diversity import DistinctDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
@@ -199,3 +199,43 @@ def _counts(table: CodedTable, demands: Demands) -> list[list[LongVector]]:
         start, _, count = histograms(table.block_of, blocks, np.ascontiguousarray(demand.label_of), ones)
         counted.append([count[a:b] for a, b in pairwise(start)])
     return counted
+
+
+@dataclass(frozen=True)
+class SensitivityBound:
+    """How many p-sensitive classes a table can have at most."""
+
+    classes: int
+    """Most classes; 0 where p-sensitive k-anonymity is out of reach."""
+    hardest: int
+    """The sensitive column that is hardest to make sensitive: the one with the smallest bound."""
+    i_values: tuple[int, ...]
+    """Per column, how many of the p values of a class come from its rarer values when the bound is reached:
+    the i at which the minimum lies; 0 where p is 1."""
+
+
+def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> SensitivityBound:
+    """Bound the number of classes of a p-sensitive k-anonymous release without suppression.
+
+    `counts` holds, per sensitive column, how often each value occurs. Each class needs p different values, at
+    most p - i of them among the p - i most frequent ones, so at least i of its rows come from the rest: with
+    v classes i v <= n - (rows of the p - i most frequent), for i = 1..p-1, in every column. And
+    each class has k rows, or p where k is less. O(values log values).
+    """
+    rows = int(counts[0].sum())
+    bounds, i_values = [], []
+    for column in counts:
+        cumulated = np.cumsum(np.sort(column[column > 0])[::-1])
+        if len(cumulated) < p:
+            bounds.append(Fraction(0))
+            i_values.append(0)
+            continue
+        # Compared before rounding: at this i the p - i most frequent values all have enough rows.
+        best = min(
+            ((Fraction(rows - int(cumulated[p - i - 1]), i), i) for i in range(1, p)),
+            default=(Fraction(rows), 0),
+        )
+        bounds.append(best[0])
+        i_values.append(best[1])
+    hardest = min(range(len(bounds)), key=lambda column: bounds[column])
+    return SensitivityBound(min(int(bounds[hardest]), rows // max(k, p)), hardest, tuple(i_values))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from shoal.wording import counted
 _BLOCKS_NAMED = 5
 
 
-def explain(table: CodedTable, requirements: Requirements, *, limits: bool = True) -> list[str]:
+def reasons_against(table: CodedTable, requirements: Requirements, *, limits: bool = True) -> list[str]:
     """Return every reason known, in words; an empty list where nothing speaks against the requirements.
 
     Every reason is a proof, but there need not be one: a search may still fail. Without `limits`, generalization limits
@@ -164,43 +162,3 @@ def _block_name(table: CodedTable, row: int) -> str:
             node = hierarchy.names(hierarchy.low[-1, code], hierarchy.high[-1, code], hierarchy.height)[0]
             names.append(f"{attribute.name} = {'null' if node is None else node}")
     return ", ".join(names)
-
-
-@dataclass(frozen=True)
-class SensitivityBound:
-    """How many p-sensitive classes a table can have at most."""
-
-    classes: int
-    """Most classes; 0 where p-sensitive k-anonymity is out of reach."""
-    hardest: int
-    """The sensitive column that is hardest to make sensitive: the one with the smallest bound."""
-    i_values: tuple[int, ...]
-    """Per column, how many of the p values of a class come from its rarer values when the bound is reached:
-    the i at which the minimum lies; 0 where p is 1."""
-
-
-def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> SensitivityBound:
-    """Bound the number of classes of a p-sensitive k-anonymous release without suppression.
-
-    `counts` holds, per sensitive column, how often each value occurs. Each class needs p different values, at
-    most p - i of them among the p - i most frequent ones, so at least i of its rows come from the rest: with
-    v classes i v <= n - (rows of the p - i most frequent), for i = 1..p-1, in every column. And
-    each class has k rows, or p where k is less. O(values log values).
-    """
-    rows = int(counts[0].sum())
-    bounds, i_values = [], []
-    for column in counts:
-        cumulated = np.cumsum(np.sort(column[column > 0])[::-1])
-        if len(cumulated) < p:
-            bounds.append(Fraction(0))
-            i_values.append(0)
-            continue
-        # Compared before rounding: at this i the p - i most frequent values all have enough rows.
-        best = min(
-            ((Fraction(rows - int(cumulated[p - i - 1]), i), i) for i in range(1, p)),
-            default=(Fraction(rows), 0),
-        )
-        bounds.append(best[0])
-        i_values.append(best[1])
-    hardest = min(range(len(bounds)), key=lambda column: bounds[column])
-    return SensitivityBound(min(int(bounds[hardest]), rows // max(k, p)), hardest, tuple(i_values))

@@ -12,9 +12,10 @@ import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
 from shoal.errors import DataError, PolicyError, Problem
-from shoal.models.base import Model, Verdict
+from shoal.models.base import Model
 from shoal.models.k_anonymity import KAnonymity
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
 CELLS_AT_ONCE = 1 << 22

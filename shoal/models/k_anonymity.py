@@ -9,9 +9,10 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem
-from shoal.models.base import GroupModel, Verdict
+from shoal.models.base import GroupModel
 from shoal.release.groups import Groups
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from shoal.arrays import LongVector
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.linking.consistency import Consistency, consistency
-from shoal.models.base import GroupModel, Model, Verdict
+from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import KAnonymity
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
 NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"

@@ -12,10 +12,11 @@ import numpy as np
 from shoal.arrays import LongVector
 from shoal.errors import DataError
 from shoal.linking.consistency import Consistency, consistency
-from shoal.models.base import GroupModel, Model, Verdict, number, plain
+from shoal.models.base import GroupModel, Model, number, plain
 from shoal.models.k_type import KType
 from shoal.models.l_diversity import ProbabilisticDiversity
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
 MOST_LINKS = 10_000_000

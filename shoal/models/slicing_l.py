@@ -10,9 +10,10 @@ import polars as pl
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem
-from shoal.models.base import GroupModel, Model, Verdict, number, plain
+from shoal.models.base import GroupModel, Model, number, plain
 from shoal.models.l_diversity import ProbabilisticDiversity
 from shoal.release.published import Published
+from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
 PIECE = 20_000

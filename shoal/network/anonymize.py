@@ -16,13 +16,14 @@ from shoal import frames
 from shoal.arrays import BoolVector, IntVector
 from shoal.auditing import as_policy
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
-from shoal.models.feasibility import explain, refusal, unserved
+from shoal.models.feasibility import reasons_against, refusal, unserved
 from shoal.models.requirements import Requirements
 from shoal.network.card import network_card
 from shoal.network.clustering import cluster_network
-from shoal.network.graph import Network, read_network
+from shoal.network.graph import Network
 from shoal.network.judging import NetworkAudit, encode_nodes, judge_network
 from shoal.network.masked import FORMATS, MaskedNetwork, make_folder, mask
+from shoal.network.reading import read_network
 from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
@@ -120,7 +121,7 @@ def anonymize_network(
     with clock("encode"):
         full = encode_nodes(whole, chosen)
         requirements = chosen.requirements([attribute.name for attribute in full.sensitive])
-    reasons = explain(full, requirements)
+    reasons = reasons_against(full, requirements)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
     dropped, names = _unserved(full, requirements)

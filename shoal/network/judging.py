@@ -11,18 +11,19 @@ import numpy as np
 
 from shoal.auditing import as_policy, as_published, verify
 from shoal.errors import DataError
-from shoal.measures import measure_all, per_column
-from shoal.models.base import Verdict
+from shoal.measures.evaluate import measure_all, per_column
 from shoal.models.requirements import Requirements
 from shoal.network.attacks import NetworkExposure, attack_network
-from shoal.network.graph import Network, read_network
+from shoal.network.graph import Network
 from shoal.network.losses import ngil, nsil
 from shoal.network.masked import MaskedNetwork, checked, read_masked
+from shoal.network.reading import read_network
 from shoal.network.sampling import sample_network
 from shoal.network.structure import Structure, differences, structure_of
 from shoal.policy import Policy
 from shoal.release.published import Published
 from shoal.release.results import Audit, Clock
+from shoal.release.verdict import Verdict
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 from shoal.table.encode import encode

@@ -12,8 +12,9 @@ import polars as pl
 from shoal import frames
 from shoal.arrays import IntVector, LongVector
 from shoal.errors import DataError, OutputError, did_you_mean
-from shoal.network.graph import Network, read_maybe_empty
+from shoal.network.graph import Network
 from shoal.network.graphml import graphml
+from shoal.network.reading import read_maybe_empty
 from shoal.release import Release, closures
 from shoal.release.render import render
 from shoal.table import CodedTable

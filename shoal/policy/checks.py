@@ -220,7 +220,7 @@ def method_problems(choice: MethodChoice, complete: bool = False) -> list[Proble
 def method_kind(name: str) -> type[Any]:
     """Return the class of a method, the one that chooses among the others included."""
     if name == AUTO:
-        from shoal.comparing.auto import Auto
+        from shoal.methods.auto import Auto
 
         return Auto
     from shoal.methods import METHODS

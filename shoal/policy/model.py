@@ -19,7 +19,7 @@ from pydantic import (
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import toml
-from shoal.policy.checks import AUTO, WORDS, built, problems_of
+from shoal.policy.checks import WORDS, built, problems_of
 from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import Privacy
@@ -305,9 +305,8 @@ class Policy(BaseModel):
 
     def build_method(self) -> Method:
         """Return the method with its options."""
-        method: Any = built(self.method)
-        made: Method = method.under(self) if self.method.name == AUTO else method
-        return made
+        method: Method = built(self.method)
+        return method
 
 
 def _long_form(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from shoal.models.base import Verdict
 from shoal.release import Release
+from shoal.release.verdict import Verdict
 
 
 @dataclass

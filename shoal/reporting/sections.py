@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.methods import METHODS
-from shoal.models.base import Verdict
 from shoal.policy.adversaries import derivation
 from shoal.release.record import PUBLISHED_AS, public_reached
+from shoal.release.verdict import Verdict
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.charts import before_and_after
 from shoal.reporting.gate import FEW_LEFT_OUT, Gate

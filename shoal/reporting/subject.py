@@ -14,15 +14,15 @@ from shoal import frames
 from shoal.attacking import read_own
 from shoal.auditing import as_published, measure, read_release, verify
 from shoal.errors import DataError, PolicyError
-from shoal.models.base import Verdict
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.policy.encoding import encode_with_population
 from shoal.release.published import Published
 from shoal.release.results import Result
+from shoal.release.verdict import Verdict
 from shoal.reporting.gate import Gate
 from shoal.run import Progress
 from shoal.table import CodedTable
-from shoal.table.population import encode_with_population
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

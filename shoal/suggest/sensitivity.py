@@ -21,7 +21,7 @@ def propose_p(table: pl.DataFrame, sensitive: Sequence[Guess], k: int) -> tuple[
     bound leaves room for at least half of the classes that k alone permits. Two otherwise; none for a single value.
     O(rows) per sensitive column.
     """
-    from shoal.models.feasibility import most_sensitive_classes
+    from shoal.models.demands import most_sensitive_classes
 
     chosen: dict[str, int] = {}
     by_rows = classes = table.height // k

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal import frames
 from shoal.arrays import BoolVector, IntMatrix, IntVector
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.frames import Frame
-from shoal.policy import Policy
 from shoal.table import CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -24,28 +21,7 @@ HOW = (
 )
 
 
-def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
-    """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any.
-
-    With a membership column the file holds the population, and the table is those of its rows whose column is true.
-    Hierarchies are built over the values of both, so that a value that nobody in the table has can be published.
-    """
-    plans = policy.plans(frame.columns)
-    wanted = policy.population
-    if given is None and wanted is None:
-        if policy.privacy.presence is not None:
-            raise PolicyError([Problem("privacy.presence", "needs to know the population", HOW)])
-        return encode(frame, plans)
-    if given is None and wanted is not None and wanted.column is not None:
-        member = _members(frame, wanted.column)
-        return _both(frame.data.filter(pl.Series(member)), frame.data, plans)
-    source = given
-    if source is None and wanted is not None and wanted.file is not None:
-        source = policy.base / wanted.file
-    return _both(frame.data, frames.read(source, policy.read_options()).data, plans)
-
-
-def _members(frame: Frame, column: str) -> BoolVector:
+def members_of(frame: Frame, column: str) -> BoolVector:
     """Read a membership column: truth values, 0 and 1, or yes and no."""
     if column not in frame.columns:
         hint = did_you_mean(column, frame.columns)
@@ -61,7 +37,7 @@ def _members(frame: Frame, column: str) -> BoolVector:
     return np.asarray(yes.to_numpy(), np.bool_)
 
 
-def _both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan]) -> CodedTable:
+def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan]) -> CodedTable:
     """Code the table and the population by the same hierarchies."""
     quasi = [plan for plan in plans if plan.role == "quasi"]
     missing = [plan.name for plan in quasi if plan.name not in people.columns]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.membership.chances import Bucket, membership, propagated
+from shoal.membership.bucket import Bucket, propagated
+from shoal.membership.chances import membership
 from shoal.models.delta_presence import SLACK, DeltaPresence
 from shoal.table import CodedTable
 

@@ -1,0 +1,74 @@
+"""`auto`: tries the other methods and takes the best release. Only its options are here; comparing/ does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from shoal.errors import PolicyError, Problem, ShoalBug, did_you_mean
+from shoal.methods.base import Method
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Run
+from shoal.table import CodedTable
+
+Chooser = Callable[["Auto", CodedTable, Run], Release]
+
+
+def check_methods(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the methods to try, all where none are named; raise PolicyError for unknown ones."""
+    from shoal.methods import METHODS
+
+    wanted = tuple(dict.fromkeys(names)) or tuple(METHODS)
+    problems = [
+        Problem("methods", f"there is no method '{name}'", did_you_mean(name, METHODS))
+        for name in wanted
+        if name not in METHODS
+    ]
+    if problems:
+        raise PolicyError(problems)
+    return wanted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Method):
+    """Tries every method that applies, and takes the release with the least loss among those that withstand.
+
+    Shoal delivers the very release that it verified, attacked and measured; nothing is drawn again.
+    """
+
+    name: ClassVar[str] = "auto"
+    summary: ClassVar[str] = "tries every method that applies, and takes the best release that withstands"
+    paper: ClassVar[str] = "none: a choice among the others"
+
+    methods: tuple[str, ...] = ()
+    """Which methods to try; none named: all."""
+    sets: bool = False
+    """Try releases whose cells list values instead of naming nodes of the hierarchies, too."""
+    seconds: float = 120.0
+    """A method that takes longer is stopped, and not chosen."""
+    jobs: int = 1
+    """How many methods run at a time."""
+    chooser: Chooser | None = field(default=None, init=False, repr=False, compare=False)
+    """What makes the choice: it needs the policy, which methods do not know."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "methods", tuple(self.methods))
+        problems = []
+        if not self.seconds > 0:
+            problems.append(Problem("method.seconds", f"must be more than 0, not {self.seconds}"))
+        if self.jobs < 1:
+            problems.append(Problem("method.jobs", f"must be at least 1, not {self.jobs}"))
+        try:
+            check_methods(self.methods)
+        except PolicyError as error:
+            problems += [Problem("method.methods", p.message, p.hint) for p in error.problems]
+        if problems:
+            raise PolicyError(problems)
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Let the chooser deliver the best release."""
+        if self.chooser is None:
+            raise ShoalBug("auto has no chooser: build it with comparing.auto.method_of")
+        return self.chooser(self, table, run)

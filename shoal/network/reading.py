@@ -1,0 +1,177 @@
+"""Networks from tables, GraphML files, networkx and igraph graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal import frames
+from shoal.arrays import LongVector
+from shoal.errors import DataError, did_you_mean
+from shoal.frames import ReadOptions
+from shoal.network.graph import Network, network_from_pairs
+from shoal.network.graphml import read_graphml
+from shoal.wording import some_values
+
+USUAL_IDS = ("id", "node", "node_id", "name")
+
+
+def read_network(
+    nodes: Any,
+    edges: Any = None,
+    *,
+    id: str | None = None,
+    identifiers: Sequence[str] = (),
+    ends: tuple[str, str] | None = None,
+    options: ReadOptions | None = None,
+) -> Network:
+    """Read a network.
+
+    `nodes` and `edges` are tables (paths or frames); or `nodes` alone is a GraphML file, or a networkx or igraph graph.
+    `id` names the column of the node table that edges refer to: else it is the only one of `identifiers`, or one with
+    a usual name. `ends` names the two columns of the edge table: else they are the first two. Raises DataError where
+    an edge has an end that is no node, listing them.
+    """
+    library = type(nodes).__module__.partition(".")[0]
+    if library in ("networkx", "igraph"):
+        if edges is not None:
+            raise DataError(f"a {library} graph has its own edges: give no others")
+        return _from_networkx(nodes) if library == "networkx" else _from_igraph(nodes)
+    if isinstance(nodes, str | Path) and Path(nodes).suffix.lower() in (".graphml", ".xml"):
+        if edges is not None:
+            raise DataError(f"{nodes} has its own edges: give no others")
+        return read_graphml(Path(nodes))
+    table = frames.read(nodes, options)
+    column = _id_column(table.columns, id, identifiers)
+    data = table.data
+    ids = data[column]
+    if ids.null_count():
+        raise DataError(f"{ids.null_count():,} nodes have no {column}: name each node, or drop it")
+    twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        raise DataError(f"'{column}' names more than one node: {some_values(twice.to_list())}")
+    links, digest, ignored = _edge_table(edges, ends, options)
+    a, b = _placed(ids, links)
+    notes = [f"columns of the edge table that play no part: {', '.join(ignored)}"] if ignored else []
+    attributes = data.drop(column)
+    if not attributes.width:
+        raise DataError(
+            "the node table has no columns but the names of the nodes: there is nothing to generalize"
+        )
+    return network_from_pairs(
+        a, b, attributes, id_column=column, kind=table.kind, digests=(table.digest, digest), notes=notes
+    )
+
+
+def _id_column(columns: Sequence[str], given: str | None, identifiers: Sequence[str]) -> str:
+    if given is not None:
+        if given not in columns:
+            raise DataError(f"the node table has no column '{given}' ({did_you_mean(given, columns)})")
+        return given
+    named = [name for name in identifiers if name in columns]
+    usual = [name for name in columns if name.lower() in USUAL_IDS]
+    for found in ([name for name in usual if name in named], named, usual):
+        if len(found) == 1:
+            return found[0]
+    raise DataError(
+        "which column names the nodes? say it with --id (id=..); the node table has: "
+        + ", ".join(columns[:12])
+    )
+
+
+def read_maybe_empty(
+    source: Any, options: ReadOptions | None, columns: Sequence[str]
+) -> tuple[pl.DataFrame, str | None]:
+    """Read a table that may have no rows, unlike tables of people: a network may have no edges."""
+    if source is None or (hasattr(source, "__len__") and not isinstance(source, str) and len(source) == 0):
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64)), None
+    if isinstance(source, str | Path) and Path(source).is_file() and Path(source).stat().st_size < 4096:
+        path = Path(source)
+        if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+            lines = path.read_bytes().strip().splitlines()
+            if len(lines) == 1:
+                return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64)), None
+        elif (
+            path.suffix.lower() in (".parquet", ".pq")
+            and pl.scan_parquet(path).select(pl.len()).collect().item() == 0
+        ):
+            return pl.read_parquet(path), None
+    table = frames.read(source, options)
+    return table.data, table.digest
+
+
+def _edge_table(
+    edges: Any, ends: tuple[str, str] | None, options: ReadOptions | None
+) -> tuple[pl.DataFrame, str | None, list[str]]:
+    data, digest = read_maybe_empty(edges, options, ends or ("source", "target"))
+    if ends is not None:
+        for name in ends:
+            if name not in data.columns:
+                raise DataError(f"the edge table has no column '{name}' ({did_you_mean(name, data.columns)})")
+    elif data.width < 2:
+        raise DataError(f"the edge table has {data.width} column, an edge needs two: one for each end")
+    chosen = list(ends) if ends is not None else data.columns[:2]
+    links = data.select(chosen)
+    missing = int(links.select(pl.any_horizontal(pl.all().is_null())).to_series().sum())
+    if missing:
+        raise DataError(f"{missing:,} edges have no name at one of their ends: complete or drop them")
+    return links, digest, [name for name in data.columns if name not in chosen]
+
+
+def _placed(ids: pl.Series, links: pl.DataFrame) -> tuple[LongVector, LongVector]:
+    """Return the positions of the ends of all edges. O(nodes + edges)."""
+    kinds = {ids.dtype, *links.dtypes}
+    common: Any = ids.dtype
+    if len(kinds) > 1:
+        common = pl.Int64 if all(kind.is_integer() for kind in kinds) else pl.String
+    known = pl.DataFrame({"id": ids.cast(common), "place": np.arange(len(ids))})
+    ends, unknown = [], []
+    for column in links:
+        wanted = pl.DataFrame({"id": column.cast(common)})
+        found = wanted.join(known, on="id", how="left", maintain_order="left")["place"]
+        unknown.append(wanted["id"].filter(found.is_null()))
+        ends.append(found.fill_null(-1).to_numpy().astype(np.int64))
+    strangers = pl.concat(unknown).unique(maintain_order=True)
+    if len(strangers):
+        raise DataError(
+            f"edges end at {len(strangers):,} nodes that the node table does not have: "
+            f"{some_values(strangers.to_list())}; add them, or drop their edges"
+        )
+    return ends[0], ends[1]
+
+
+def _from_networkx(graph: Any) -> Network:
+    names = list(graph.nodes)
+    place = {name: at for at, name in enumerate(names)}
+    links = np.array([(place[a], place[b]) for a, b in graph.edges()], np.int64).reshape(-1, 2)
+    columns = list(dict.fromkeys(key for _, values in graph.nodes(data=True) for key in values))
+    data = {str(key): [values.get(key) for _, values in graph.nodes(data=True)] for key in columns}
+    return _from_library("networkx", data, len(names), links, bool(graph.is_directed()))
+
+
+def _from_igraph(graph: Any) -> Network:
+    links = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    # What names a vertex in igraph is its `name`, if any.
+    data = {str(key): list(graph.vs[key]) for key in graph.vs.attributes() if key != "name"}
+    return _from_library("igraph", data, int(graph.vcount()), links, bool(graph.is_directed()))
+
+
+def _from_library(
+    kind: str, data: dict[str, list[Any]], nodes: int, links: LongVector, directed: bool
+) -> Network:
+    if not nodes:
+        raise DataError(f"the {kind} graph has no nodes")
+    if not data:
+        raise DataError(f"the nodes of the {kind} graph have no attributes: there is nothing to generalize")
+    try:
+        attributes = pl.DataFrame({name: pl.Series(values, strict=True) for name, values in data.items()})
+    except (TypeError, pl.exceptions.PolarsError):
+        raise DataError(
+            f"an attribute of the {kind} graph mixes types: give all nodes values of one type"
+        ) from None
+    notes = ["directions of edges play no part"] if directed else []
+    return network_from_pairs(links[:, 0], links[:, 1], attributes, kind=kind, digests=(None,), notes=notes)

@@ -1,0 +1,36 @@
+"""From a frame and a policy to codes, with the population that the policy names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from shoal import frames
+from shoal.errors import PolicyError, Problem
+from shoal.frames import Frame
+from shoal.policy.model import Policy
+from shoal.table import CodedTable
+from shoal.table.encode import encode
+from shoal.table.population import HOW, encode_both, members_of
+
+
+def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
+    """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any.
+
+    With a membership column the file holds the population, and the table is those of its rows whose column is true.
+    Hierarchies are built over the values of both, so that a value that nobody in the table has can be published.
+    """
+    plans = policy.plans(frame.columns)
+    wanted = policy.population
+    if given is None and wanted is None:
+        if policy.privacy.presence is not None:
+            raise PolicyError([Problem("privacy.presence", "needs to know the population", HOW)])
+        return encode(frame, plans)
+    if given is None and wanted is not None and wanted.column is not None:
+        member = members_of(frame, wanted.column)
+        return encode_both(frame.data.filter(pl.Series(member)), frame.data, plans)
+    source = given
+    if source is None and wanted is not None and wanted.file is not None:
+        source = policy.base / wanted.file
+    return encode_both(frame.data, frames.read(source, policy.read_options()).data, plans)
