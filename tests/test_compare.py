@@ -448,7 +448,7 @@ def test_command_line(tmp_path, monkeypatch):
         "mondrian (strict=no)",
         "forest",
         "frontier",
-        "not to be had",
+        "skipped:",
         "knows-members",
         "best at k = 3",
     ):

@@ -18,7 +18,7 @@ from shoal.cli.options import PATH, chosen_policy, listed, names_of
 @click.option(
     "--method",
     shell_complete=names_of("methods"),
-    help="Use this method instead of the policy's; auto: the best of all.",
+    help="Use this method instead of the policy's; auto: try all, and take the best.",
 )
 @options.settings
 @click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
@@ -29,7 +29,7 @@ from shoal.cli.options import PATH, chosen_policy, listed, names_of
 @click.option(
     "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
-@click.option("--k", type=int, help="Every person gets at least k-1 lookalikes.")
+@click.option("--k", type=int, help="The smallest permitted equivalence class.")
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip

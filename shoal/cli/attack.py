@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 @click.option(
     "--population",
     type=PATH,
-    help="Membership: everybody who could be in the table; otherwise as the policy says.",
+    help="Membership: the table of everybody who could be in the data [the policy's].",
 )
 @click.option(
     "--limit",
     type=click.IntRange(0),
-    help="Membership: states that exact counting may use per bucket; beyond, chances are estimated [4000000].",
+    help="Membership: states that exact counting may use per bucket; with more, Shoal estimates [4000000].",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
-    help="Membership: time per bucket for what cannot be counted [1].",
+    help="Membership: seconds per bucket for what Shoal cannot count exactly [1].",
 )
 @options.settings
 @click.option(
     "--record",
     type=PATH,
-    help="Write the private record (JSON) here: the most exposed, by row number.",
+    help="Write the private record (JSON) here, with the row numbers of the people most exposed.",
 )
 @options.force
 @options.as_json
@@ -70,20 +70,18 @@ def attack(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Let an adversary loose on a RELEASE, made by Shoal or by any other tool.
+    """Attack a RELEASE, made by Shoal or by any other tool, and count the people who are exposed.
 
-    Exit code 5 if somebody is exposed more than the policy allows: to linkage, with fewer than k candidates.
+    Exit code 5 if anyone is exposed more than the policy allows; in a linkage attack, if anyone has fewer than k
+    candidates.
     """
     from shoal import frames
     from shoal.attacking import attack as attempt
     from shoal.cli import show
-    from shoal.policy import Policy
 
     if record is not None:
         frames.check_writable(record, force=force, table=False)
-    policy = Policy.read(policy_file)
-    if settings:
-        policy = policy.override(settings)
+    policy = options.policy_of(policy_file, settings)
     given = {"limit": limit, "seconds": seconds}
     with show.progress(quiet=as_json) as progress:
         found = attempt(

@@ -13,15 +13,15 @@ from shoal.cli.options import PATH, chosen_policy, listed, names_of
 
 @click.command()
 @click.argument("release", type=PATH)
-@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to hold it against.")
-@click.option("--original", type=PATH, help="The data that it was made from.")
+@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
+@click.option("--original", type=PATH, help="The data that the release was made from.")
 @options.second
 @options.settings
 @click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
 @click.option(
     "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
 )
-@click.option("--k", type=int, help="Every person gets at least k-1 lookalikes.")
+@click.option("--k", type=int, help="The smallest permitted equivalence class.")
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
 @options.as_json
@@ -37,7 +37,7 @@ def audit(
     measures: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Judge a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
+    """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
     from shoal.auditing import audit as judge
     from shoal.cli import show
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH
+from shoal.cli.options import PATH, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,15 +20,13 @@ BAR = 20
 """Width of the longest bar of the frontier."""
 
 
-def _words(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()] if text else []
-
-
 def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[int]:
     found = []
-    for part in _words(_context, _parameter, text):
+    for part in listed(_context, _parameter, text):
         if not part.isdigit() or int(part) < 2:
-            raise click.BadParameter(f"'{part}' is no whole number from 2 on; write for example 2,5,10")
+            raise click.BadParameter(
+                f"'{part}' is not a whole number of at least 2; write for example 2,5,10"
+            )
         found.append(int(part))
     return found
 
@@ -38,15 +36,21 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 @options.policy_file
 @click.option(
     "-o", "--output", type=PATH,
-    help="Keep finished trials, the comparison and its plot in this folder; a second run takes up from there.",
+    help="Keep finished trials, the comparison and its plot in this folder; a second run continues from them.",
 )  # fmt: skip
-@click.option("--methods", callback=_words, metavar="A,B,..", help="Try these methods only.")
+@click.option("--methods", callback=listed, metavar="A,B,..", help="Try these methods only.")
 @click.option("--k", "ks", callback=_ks, metavar="2,5,..", help="Try these k instead of the policy's.")
-@click.option("--sets", is_flag=True, help="Try cells that list values, whatever the hierarchies say, too.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time.")
+@click.option(
+    "--sets",
+    is_flag=True,
+    help="Also try releases whose cells list values instead of naming nodes of the hierarchies.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many trials run at a time."
+)
 @click.option(
     "--seconds", type=click.FloatRange(0, min_open=True), default=120.0, show_default=True,
-    help="Stop a trial after so long.",
+    help="Stop a trial after this many seconds.",
 )  # fmt: skip
 @options.settings
 @options.as_json
@@ -64,15 +68,12 @@ def compare(
 ) -> None:
     """Try every method on DATA, attack and measure each release, and say which is best for the POLICY.
 
-    Nothing is published: take the best with `shoal anonymize --method auto`, or by its name.
+    Writes no release: make the best one with `shoal anonymize --method auto`, or with its name.
     """
     from shoal.cli import show
     from shoal.comparing.compare import compare as tried
-    from shoal.policy import Policy
 
-    policy = Policy.read(policy_file)
-    if settings:
-        policy = policy.override(settings)
+    policy = options.policy_of(policy_file, settings)
     try:
         with show.progress(quiet=as_json) as progress:
             found = tried(
@@ -116,7 +117,7 @@ def _show(found: Comparison, output: Path | None) -> None:
         else:
             console.print(f"best{at} by {found.measure}: [bold green]{escape(best.label)}[/]")
     if output is not None:
-        console.print(f"wrote {escape(str(output / 'comparison.json'))} and frontier.svg beside it")
+        console.print(f"wrote {escape(str(output / 'comparison.json'))} and frontier.svg next to it")
     console.print(f"[dim]seconds: {found.seconds:.1f}[/]")
 
 
@@ -151,14 +152,14 @@ def _table(console: Console, found: Comparison, k: int | None) -> None:
 
 
 def _frontier(console: Console, found: Comparison) -> None:
-    """Draw the frontier as bars: who wants less risk pays with more loss."""
+    """Draw the Pareto frontier as bars: less risk costs more loss."""
     from rich.markup import escape
 
     line = found.frontier()
     if not line:
         return
     solid = "█" if console.encoding.startswith("utf") else "#"
-    console.print("\nfrontier: for less risk there is no smaller loss than")
+    console.print("\nPareto frontier: no release here has both lower risk and lower loss")
     values = [abs(trial.measures[found.measure]) for trial in line]
     width = max(len(_named(trial)) for trial in line)
     for trial, value in zip(line, values, strict=True):
@@ -173,19 +174,19 @@ def _named(trial: Trial) -> str:
 
 
 def _others(console: Console, found: Comparison) -> None:
-    """Say why other methods gave no release, once per reason."""
+    """Say why other methods made no release, once per reason."""
     from rich.markup import escape
     from rich.padding import Padding
 
     reasons: dict[tuple[str, str], list[Trial]] = {}
     for trial in found.trials:
         if trial.status != "done":
-            # Methods that refuse in the same words are told together.
+            # Methods that refuse for the same reason share a line.
             brief = f"; {trial.reason}".replace(f"; {trial.method} ", "; ").removeprefix("; ")
             reasons.setdefault((trial.status, brief), []).append(trial)
     if reasons:
-        console.print("\nnot to be had:")
-    words = {"refused": "", "failed": "failed, ", "timeout": "took too long, "}
+        console.print("\nskipped:")
+    words = {"refused": "", "failed": "failed: ", "timeout": "took too long: "}
     for (status, reason), trials in reasons.items():
         names = ", ".join(dict.fromkeys(trial.method for trial in trials))
         ks = {trial.k for trial in trials}

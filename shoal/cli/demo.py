@@ -19,7 +19,7 @@ STEPS = (
      "--record {0}/record.json --card {0}/card.md --force"),
     ("Anyone can check it: the audit reads the published rows, and the original for the losses.",
      "audit {0}/release.csv -p {0}/patients.toml --original {0}/patients.csv"),
-    ("A page for whoever must decide: guarantees, attacks, losses. Open it in a browser.",
+    ("A page for the people who decide: guarantees, attacks, losses. Open it in a browser.",
      "report {0}/release.csv --original {0}/patients.csv -p {0}/patients.toml --record {0}/record.json "
      "-o {0}/report.html --force"),
 )  # fmt: skip

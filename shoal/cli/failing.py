@@ -18,7 +18,7 @@ EXIT_CODES = """\b
 Exit codes:
   0  done, and every requirement holds
   1  something else went wrong       4  no release can satisfy the requirements
-  2  the policy or a command is off  5  a release violates its policy
+  2  the policy or a command is wrong  5  a release violates its policy
   3  the data cannot be used         6  the output cannot be written
   70  Shoal made a mistake of its own; please report it
   130  interrupted; nothing was written"""
@@ -30,11 +30,11 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         for stream in (sys.stdout, sys.stderr):
-            # A terminal that cannot show a sign must not end the work.
+            # A character that the terminal cannot show must not end the work.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
         if threading.current_thread() is threading.main_thread():
-            # Ended from outside, as by a scheduler: leave as after an interrupt, without half a file.
+            # Ended from outside, for example by a scheduler: stop as after Ctrl-C, without half a file.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
             return super().invoke(ctx)

@@ -21,7 +21,7 @@ from shoal.errors import DataError, OutputError
 @options.force
 @options.as_json
 def init(data: Path, output: Path | None, settings: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Look at DATA and write a starter policy, with the reason for each guess beside it."""
+    """Look at DATA and write a starter policy, with the reason for each guess."""
     from shoal import frames
     from shoal.cli import show
     from shoal.policy import reading_options

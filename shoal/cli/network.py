@@ -17,12 +17,11 @@ from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.network.judging import NetworkAudit
-    from shoal.policy import Policy
 
 
 @click.group()
 def network() -> None:
-    """Social networks: publish clusters of people who are alike in attributes and in whom they know."""
+    """Social networks: publish clusters of people with similar attributes and similar contacts."""
 
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,9 +86,9 @@ def anonymize(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Turn a network into a masked one that satisfies its policy, verify it, and write it.
+    """Turn a network into a masked network that satisfies its policy, verify it, and write it.
 
-    The folder gets nodes, members and edges (tables) and masked.graphml.
+    Shoal writes nodes, members and edges (tables) and masked.graphml into the folder.
     """
     from shoal.cli import show
     from shoal.network.anonymize import anonymize_network_files
@@ -97,7 +96,7 @@ def anonymize(
     source = _given(nodes, edges, graph)
     if source is None:
         raise DataError("name the network: --nodes and --edges, or --graph")
-    policy = _policy(policy_file, settings)
+    policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         result = anonymize_network_files(
             *source, policy, output, kind=kind, record=record, report=report, cards=cards, force=force,
@@ -126,14 +125,15 @@ def audit(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Judge the masked network in FOLDER from its tables; with the original, attack it, too. Exit code 5 if it
-    violates its policy.
+    """Audit the masked network in FOLDER from its tables, and attack it if the original is given.
+
+    Exit code 5 if it violates its policy.
     """
     from shoal.cli import show
     from shoal.network.judging import audit_network
 
     source = _given(nodes, edges, graph) or (None, None)
-    policy = _policy(policy_file, settings)
+    policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         report = audit_network(
             folder,
@@ -160,9 +160,9 @@ def audit(
 @options.force
 @options.as_json
 def sample(folder: Path, output: Path, kind: str, seed: int | None, force: bool, as_json: bool) -> None:
-    """Draw an ordinary graph at random that the masked network in FOLDER could stand for.
+    """Draw a random graph that is consistent with the masked network in FOLDER.
 
-    The output folder gets nodes and edges (tables) and graph.graphml.
+    Shoal writes nodes and edges (tables) and graph.graphml into the output folder.
     """
     from shoal.network.masked import read_masked
     from shoal.network.sampling import sample_network, write_sample_network
@@ -188,13 +188,6 @@ def _given(nodes: Path | None, edges: Path | None, graph: Path | None) -> tuple[
     if nodes is None or edges is None:
         raise DataError(f"--{'nodes' if nodes is None else 'edges'} is missing: a network is two tables")
     return nodes, edges
-
-
-def _policy(path: Path, settings: tuple[str, ...]) -> Policy:
-    from shoal.policy import Policy
-
-    policy = Policy.read(path)
-    return policy.override(settings) if settings else policy
 
 
 def _show(report: NetworkAudit, place: Path) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
 
 PATH = click.Path(path_type=Path)
-"""Files and folders; whether they are there is looked at where they are used, which says more."""
+"""Files and folders. The code that uses them checks that they exist: its messages say more."""
 
 policy_file = click.option(
     "-p", "--policy", "policy_file", type=PATH, required=True, help="The policy, a TOML file."
@@ -22,11 +22,15 @@ policy_file = click.option(
 settings = click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
 )
-original = click.option("--original", type=PATH, required=True, help="The data that it was made from.")
-second = click.option(
-    "--second", type=PATH, help="The second table of a release in two [RELEASE-sensitive.*, if it is there]."
+original = click.option(
+    "--original", type=PATH, required=True, help="The data that the release was made from."
 )
-force = click.option("--force", is_flag=True, help="Replace files that exist.")
+second = click.option(
+    "--second",
+    type=PATH,
+    help="The second table, if the release has two [RELEASE-sensitive.*, if that file exists].",
+)
+force = click.option("--force", is_flag=True, help="Replace existing files.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -64,6 +68,14 @@ def listed(_context: click.Context, _parameter: click.Parameter, text: str | Non
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
 
+def policy_of(path: Path, settings: tuple[str, ...]) -> Policy:
+    """Read a policy file, and apply the settings of the command line."""
+    from shoal.policy import Policy
+
+    policy = Policy.read(path)
+    return policy.override(settings) if settings else policy
+
+
 def chosen_policy(
     path: Path | None,
     settings: tuple[str, ...],
@@ -74,7 +86,7 @@ def chosen_policy(
     identifier: list[str],
     plain: list[str],
 ) -> Policy:
-    """The policy of a command: from a file or from roles on the command line, with what is set beside it."""
+    """Return the policy of a command, from a file or from roles on the command line, with all settings applied."""
     from shoal.policy import Policy
 
     roles = {"--quasi": quasi, "--sensitive": sensitive, "--identifier": identifier, "--plain": plain}
@@ -82,7 +94,10 @@ def chosen_policy(
         given = [name for name, columns in roles.items() if columns]
         if given:
             raise PolicyError(
-                [Problem(name, "goes without a policy file", "give one or the other") for name in given]
+                [
+                    Problem(name, "cannot be combined with a policy file", "give one or the other")
+                    for name in given
+                ]
             )
         policy = Policy.read(path)
     elif not quasi:

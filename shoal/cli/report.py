@@ -21,21 +21,21 @@ from shoal.errors import OutputError
 @click.option(
     "--record",
     type=PATH,
-    help="The private record of the run that made it: tells method and options.",
+    help="The private record of the run that made the release; it names the method and its options.",
 )
 @click.option(
     "--comparison",
     type=PATH,
-    help="The folder that `shoal compare` wrote: adds the frontier between risk and loss.",
+    help="The folder that `shoal compare` wrote; adds the Pareto frontier of risk and loss.",
 )
 @click.option(
-    "--public", "edition", flag_value="public", help="Tell nothing about single people. This is the default."
+    "--public", "edition", flag_value="public", help="Say nothing about single people. This is the default."
 )
 @click.option(
     "--private",
     "edition",
     flag_value="private",
-    help="Name the rows that are most exposed, and tell of the run.",
+    help="Include the rows that are most exposed, and details of the run.",
 )
 @options.settings
 @options.force
@@ -53,17 +53,18 @@ def report(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Report on a RELEASE as one HTML page: guarantees, attacks, risk, use. Exit code 5 if it violates its policy."""
+    """Write a report on a RELEASE as one HTML page: guarantees, attacks, risk, utility.
+
+    Exit code 5 if the release violates its policy.
+    """
     from shoal import frames
     from shoal.cli import show
-    from shoal.policy import Policy
     from shoal.release.two_tables import second_path
     from shoal.reporting.report import report as write
 
     frames.check_writable(output, force=force, table=False)
     _all_different(output, release, second or second_path(release), original, policy_file, record)
-    policy = Policy.read(policy_file)
-    policy = policy.override(settings) if settings else policy
+    policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         made = write(
             release,
@@ -96,7 +97,7 @@ def report(
 
 
 def _all_different(output: Path, *others: Path | None) -> None:
-    """--force replaces a page, never what it is about."""
+    """Refuse to replace the release, its original or its policy by the report, even with --force."""
     import os
 
     for other in others:
@@ -113,7 +114,7 @@ def _all_different(output: Path, *others: Path | None) -> None:
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="Try nothing more after so long.",
+    help="Start no further trial after this many seconds.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), help="Make the random choices, and so the answer, repeatable."
@@ -127,17 +128,15 @@ def explain(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Say in words what each requirement of the POLICY costs on DATA, and what would help most.
+    """Say what each requirement of the POLICY costs on DATA, and which change would help most.
 
-    Makes one release after another, with one thing relaxed at a time, and publishes none. Exit code 4 if no release
-    satisfies the policy as it is.
+    Shoal makes one release after another, each with one requirement relaxed, and writes none. Exit code 4 if no
+    release satisfies the policy as it is.
     """
     from shoal.cli import show
     from shoal.explaining.explain import explain as find_out
-    from shoal.policy import Policy
 
-    policy = Policy.read(policy_file)
-    policy = policy.override(settings) if settings else policy
+    policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         found = find_out(data, policy, seconds=seconds, seed=seed, progress=progress)
     click.echo(json.dumps(found.summary(), indent=2) if as_json else str(found))

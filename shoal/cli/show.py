@@ -54,7 +54,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
 
 def result(made: Result, output: Path) -> None:
-    """Say what was made, what it withstands and what it cost."""
+    """Show the release, its guarantees and its losses."""
     console = _console()
     kept = made.rows - made.suppressed
     console.print(
@@ -76,7 +76,7 @@ def result(made: Result, output: Path) -> None:
 
 
 def audit(report: Audit, path: Path) -> None:
-    """Say what a release withstands and what it has lost."""
+    """Show the guarantees and the losses of a release."""
     console = _console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
     parts = counted_parts(report.classes, report.buckets)
@@ -108,25 +108,27 @@ def _body(console: Console, report: Audit) -> None:
 
 
 def costs(report: Audit) -> list[str]:
-    """Say in words what was lost and what risk is left."""
+    """Say in words how much information was lost and which risk is left."""
     known = {name: value for name, value in report.measures.items() if value == value}
     lines = []
     if "lm" in known:
         columns = "   ".join(f"{printable(name)} {value:.1%}" for name, value in report.losses.items())
-        lines.append(f"lost   {known['lm']:.1%} of the information (LM):   {columns}")
+        lines.append(f"information loss (LM): {known['lm']:.1%}   ({columns})")
     if "risk-prosecutor-max" in known:
         before = (
-            f"; {known['unique-before']:.1%} of rows were unique before" if "unique-before" in known else ""
+            f"; {known['unique-before']:.1%} of rows were unique in the original"
+            if "unique-before" in known
+            else ""
         )
         lines.append(
-            f"risk   a known person's row is found with at most {known['risk-prosecutor-max']:.1%}, "
-            f"on average {known['risk-prosecutor-mean']:.1%}{before}"
+            f"re-identification risk: at most {known['risk-prosecutor-max']:.1%} per person, "
+            f"{known['risk-prosecutor-mean']:.1%} on average{before}"
         )
     from shoal.measures import MEASURES
 
     asked = [name for name in known if not MEASURES[name].default]
     rest = "   ".join(f"{name} {number(known[name])}" for name in (*SHOWN_MEASURES, *asked) if name in known)
-    return [*lines, f"also   {rest}"] if rest else lines
+    return [*lines, f"other measures: {rest}"] if rest else lines
 
 
 def suggestion(found: Suggestion, data: Path, output: Path) -> None:
@@ -144,5 +146,5 @@ def suggestion(found: Suggestion, data: Path, output: Path) -> None:
             console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     for line in found.identifying_lines():
         console.print(escape(line))
-    console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, mend the roles, then")
+    console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
     console.print(escape(f"  shoal anonymize {data} -p {output} -o release{data.suffix}"))
