@@ -1,7 +1,7 @@
 """The experiments of Nergiz, Gök and Özkanlı on hybrid k-anonymity: tables, plots, and the statistical attack.
 
 Run as ``python experiments/hybrid.py [rows of the census sample]`` from the project's folder; SHOAL_DATA is the folder
-that holds adult/. Writes hybrid.md and, where matplotlib is installed, hybrid_*.svg beside this file.
+that holds adult/. Writes hybrid.md and, if matplotlib is installed, hybrid_*.svg next to this file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SEEDS = 8
 
 
 def published(table, release):
-    """What an outsider sees: rows that read alike are one class."""
+    """Return what an outsider sees: rows with identical quasi-identifiers form one class."""
     kept = np.flatnonzero(release.region_of >= 0).astype(np.int32)
     number, first = distinct(np.ascontiguousarray(np.hstack([release.low, release.high])))
     return Published(
@@ -151,7 +151,7 @@ def text_of(found, label, plots):
             for p in BUDGETS
         ]
         parts.append(
-            f"What was used of the budget at k = {K}, and seconds in-process on a busy machine:\n\n{grid(head, rows)}"
+            f"Cells changed within the budget at k = {K}, and seconds on a busy machine:\n\n{grid(head, rows)}"
         )
     return "\n".join([*parts, *plots])
 
@@ -159,7 +159,7 @@ def text_of(found, label, plots):
 def attacked(tables):
     """The statistical attack on each variant at the usual k and budget."""
     head = [
-        "table", "method", "variant", "rows relocated", "p-value", "rejected", "accused", "right",
+        "table", "method", "variant", "rows relocated", "p-value", "rejected", "suspected", "right",
         "right without counts", "blind guess", "times better", "times better without counts",
         "relocated rows in the most suspicious class", "vanished groups",
     ]  # fmt: skip
@@ -263,30 +263,30 @@ def plot(found, label):
 
 WORDS = """## In words
 
-With 100,000 census rows and all of Adult, one seed but where said otherwise:
+With 100,000 census rows and all of Adult, one seed unless stated otherwise:
 
 - *Every hybrid is at or below Incognito*: confirmed, for LM and for query error, in one dimension and in several,
   at every k and p. At p = 1 % and k = 10 deterministic S-Hybrid lowers LM from 0.60 to 0.05 on the census and from
-  0.64 to 0.20 on Adult: a few thousand rows in tiny groups are what keeps whole columns general. M-Hybrid lowers
+  0.64 to 0.20 on Adult: a few thousand rows in tiny groups force whole columns up. M-Hybrid lowers
   Mondrian's LM by two thirds and by one third.
-- *Deterministic and randomized are below the statistical ones*: confirmed for LM throughout; for query error but
-  for three cases of M-Hybrid on the census, where all errors are below 0.3 %.
-- *The statistical ones hardly react to p*: confirmed. In S-Hybrid the test stops relocation at 0.03 % to 0.17 % of
-  the cells, the paper says 0.1 %. M-Hybrid gets to 0.3 % to 0.6 % (the test has some 2,200 to
-  3,600 degrees of freedom there, against 140 to 520): it reacts to p below that, not above.
-- *Fluctuations with k*: seen. Randomized S-Hybrid is mostly better at k = 10 than at k = 5. The cause is deletion:
-  targets are drawn anew for each mapping, and one unlucky draw rules out everything finer. Without deletion
+- *Deterministic and randomized are below the statistical variants*: confirmed for LM in all cases; for query error
+  except in three cases of M-Hybrid on the census, where all errors are below 0.3 %.
+- *The statistical variants hardly react to p*: confirmed. In S-Hybrid the test stops relocation at 0.03 % to 0.17 % of
+  the cells; the paper says 0.1 %. M-Hybrid reaches 0.3 % to 0.6 % (the test has some 2,200 to
+  3,600 degrees of freedom there, instead of 140 to 520): it reacts to p below that, not above.
+- *Fluctuations with k*: confirmed. Randomized S-Hybrid is mostly better at k = 10 than at k = 5. The cause is deletion:
+  the method draws new targets for each mapping, and one unlucky draw rules out everything finer. Without deletion
   (`prune = false`) k = 5 is better than k = 10 at every seed, LM depends little on the seed, and on the census it
   is far lower.
-- LM does not see untruth. At p = 5 % deterministic S-Hybrid publishes the census with every column as it was, LM
-  0, and yet its counts are further off than at p = 2 %. A budget is no aim in itself.
-- *The attack*: the test gives away every deterministic and randomized release and no statistical one. But whoever
-  knows how many people have which values, and not only how likely they are, points at relocated rows in *every*
-  variant: 35 % to 65 % of her accusations are right. There is no chance in her expectation, so a test for chance
-  protects nobody from her. Without the counts she is right in 6 % to 14 % of cases against statistical S-Hybrid,
-  and 30 % to 33 % against the others.
-- Drawing targets at random does not hide relocated rows from her either: there are fewer for the same number of cells,
-  and a larger share of her accusations is right.
+- LM ignores false cells. At p = 5 % deterministic S-Hybrid publishes the census with no column generalized, LM
+  0, and yet its counts are further off than at p = 2 %. Using up a budget is not a goal.
+- *The attack*: the test detects every deterministic and randomized release and no statistical one. But an adversary who
+  knows how many people have which values, and not only how likely they are, finds relocated rows in *every*
+  variant: 35 % to 65 % of the rows that they suspect were relocated. Their expectation has no random error, so a test
+  for chance does not stop them. Without the counts they are right in 6 % to 14 % of cases against statistical S-Hybrid,
+  and in 30 % to 33 % against the others.
+- Drawing targets at random does not hide relocated rows from this adversary either: there are fewer for the same number
+  of cells, and a larger share of the suspected rows was relocated.
 """
 
 
@@ -301,20 +301,21 @@ def main(rows):
         "# Hybrid k-anonymity: the experiments of the paper\n",
         "Written by `hybrid.py`. The census sample has 7 quasi-identifiers with the hierarchies that ship with it and "
         "a salary; Adult has its 9 columns with their hierarchies. The baseline without relocation is the proven "
-        "optimum of full-domain, which is Incognito's, and Mondrian. Every release was verified to be k-anonymous. "
-        f"Count queries: {QUERIES.queries} random ones over 1 to all columns that find about a tenth of the rows.\n",
+        "optimum of full-domain, which is also Incognito's, and Mondrian. Every release was verified to be "
+        f"k-anonymous. Count queries: {QUERIES.queries} random ones over 1 to all columns that find about a tenth of "
+        "the rows.\n",
         WORDS,
         "## The findings of the paper, counted\n",
         findings(tables),
         "## What deletion costs the randomized variant\n",
         f"LM of randomized S-Hybrid at p = {BUDGET:.0%} over {SEEDS} seeds. In the paper, a mapping at which "
-        "relocation fails is deleted with all finer ones; `prune = false` tries those as well.\n",
+        "relocation fails is deleted with all finer ones; `prune = false` tries those, too.\n",
         deleted(tables),
         "## The statistical attack\n",
-        f"k = {K}, p = {BUDGET:.0%}. The adversary knows how many people truly have which values. She accuses as many "
-        "rows as classes have too many, from the most suspicious class on; *right* is the share of relocated rows "
-        "among the accused, *blind guess* their share among all rows. *Without counts* she knows the distribution "
-        "only, from another sample of the same size.\n",
+        f"k = {K}, p = {BUDGET:.0%}. The adversary knows how many people truly have which values. They suspect as "
+        "many rows as classes have too many, from the most suspicious class on. *Right* is the share of relocated rows "
+        "among the suspected, *blind guess* their share among all rows. *Without counts*, they only know the "
+        "distribution, from another sample of the same size.\n",
         attacked(tables),
     ]
     text += [text_of(found, label, plot(found, label)) for label, (_, found) in tables.items()]

@@ -1,9 +1,9 @@
-"""Clusters and cells of paper 004 (k-type anonymity) beside its published figures, and on Adult and CMC.
+"""Clusters and cells of the paper on k-type anonymity next to its published figures, and on Adult and CMC.
 
     python -m experiments.k_type [--seeds 10] [--sizes 1000 20000]
 
 writes experiments/k_type.md. ART is drawn as the paper specifies it, ten seeds averaged. Adult and CMC are taken from
-the folder SHOAL_DATA; without it their tables are left out.
+the folder SHOAL_DATA; without it, their tables are skipped.
 """
 
 from __future__ import annotations
@@ -249,10 +249,10 @@ def beside_the_paper(values):
     most, where = max(excess)
     within = sum(value <= 0.03 for value, _ in excess)
     return [
-        f"- ART, 5,000 rows, with the improvement: {met} of {met + len(missed)} published values are met or beaten"
-        + (f"; missed: {'; '.join(missed)}." if missed else "."),
-        f"- Without it, and for the forest, which has none: {within} of {len(excess)} values are below the published "
-        f"ones or at most 0.03 above them. The largest difference is {most:+.3f}, of {where}.",
+        f"- ART, 5,000 rows, with the improvement: {met} of {met + len(missed)} published values are "
+        "reached or improved on" + (f"; missed: {'; '.join(missed)}." if missed else "."),
+        f"- Without it, and for the forest, which has no improvement: {within} of {len(excess)} values are below the "
+        f"published ones or at most 0.03 above them. The largest difference is {most:+.3f}, of {where}.",
     ]
 
 
@@ -270,7 +270,7 @@ def ordering(title, values):
     plain, improved = "best k-anon, not improved", "k-anon, improved"
     return (
         f"- {title}: k-anonymity by clusters is {apart(plain, 'forest')} below the forest, improved "
-        f"{apart(improved, 'forest')}; (k,k) is {apart('(k,k), not improved', plain)} below k-anonymity, with both "
+        f"{apart(improved, 'forest')}; (k,k) is {apart('(k,k), not improved', plain)} below k-anonymity, if both are "
         f"improved {apart('(k,k), improved', improved)}. (The paper: 20 to 50 % and 10 to 30 %.)"
     )
 
@@ -302,8 +302,8 @@ def main():
         head = [
             "# k-type anonymity: clusters and cells",
             "",
-            "Mean losses; published figures are in brackets. Improvements are our own, everything else is the paper's "
-            "but the distance of Nergiz and Clifton. Seconds are processor time of one thread.",
+            "Mean losses; published figures are in brackets. The improvements and the distance of Nergiz and Clifton "
+            "are not in the paper, everything else is. Seconds are processor time of one thread.",
             "",
             "## In words",
             "",
@@ -317,7 +317,7 @@ def main():
     section(f"ART, n = 5,000, mean of {chosen.seeds} draws", lines)
     for title, name, table in (("CMC, 1,473 rows", "cmc", cmc), ("5,000 rows of Adult", "adult", adult)):
         if not (DATA / name).is_dir():
-            words.append(f"- {title}: left out, the data is not there.")
+            words.append(f"- {title}: skipped, the data is not there.")
             continue
         values = {}
         lines = comparison([table() if name == "cmc" else table(5_000)], False, values)

@@ -1,4 +1,4 @@
-"""Who is exposed in (k,k) releases of Adult, and in none of global (1,k): writes experiments/linkage.md.
+"""Count who is exposed in (k,k) releases of Adult, and that nobody is in global (1,k): writes experiments/linkage.md.
 
 Run as ``python -m experiments.linkage``, with SHOAL_DATA naming the folder that holds adult/.
 """
@@ -31,15 +31,15 @@ RELEASES = (
 )
 HEAD = """# Linkage on Adult
 
-All nine columns of Adult (30,162 people) are quasi-identifiers, with their hierarchies; cells are priced by LM, which
-is also the loss shown. Each release is attacked by whoever knows *some* people's values, and by whoever knows exactly
-who the *members* of the table are and prunes by complete assignments. *Below k* counts people who are left with fewer
-than k candidate rows, *one row* those whose row is certain.
+All nine columns of Adult (30,162 people) are quasi-identifiers, with their hierarchies. The methods minimize LM, which
+is also the loss shown. Two adversaries attack each release: one knows *some* people's values; the other knows exactly
+who the *members* of the table are and prunes by complete assignments. *Below k* counts people with fewer
+than k candidate rows, *one row* those with a single one.
 
-(k,k) keeps its promise against the first adversary and breaks under the second for a quarter of the people,
-and for more than a third where cells are improved, which leaves less to spare: the notion is safe only where nobody
-knows exactly who is in the table. `global-1-k` leaves nobody below k, and still loses
-less than k-anonymity by boxes. The releases of `expansion` are only (k,1), and fall to both.
+(k,k) keeps its promise against the first adversary. The second one narrows a quarter of the people down to fewer than k
+rows, and more than a third if cells are improved, because improved cells leave less slack. So the notion is safe only
+if nobody knows exactly who is in the table. `global-1-k` leaves nobody below k, and still loses less than k-anonymity
+by boxes. The releases of `expansion` are only (k,1), and stop neither adversary.
 
 | k | method | LM | processor seconds | some: below k | one row | members: below k | one row | fewest | guessed right |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |

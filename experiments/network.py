@@ -1,7 +1,7 @@
 """Masked networks on random graphs: losses against k and alpha, time, memory, structure, attacks.
 
 Run as ``python -m experiments.network [nodes of the largest graphs, 100000]`` from the project's folder. Writes
-network.md beside this file.
+network.md next to this file.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ def main():
     parts = [
         "# Masked networks on random graphs",
         f"Made by `experiments/network.py` on {os.cpu_count()} cores. Nodes have three quasi-identifiers (age, zip, "
-        "sex) and a sensitive attribute of five values; every cluster has k nodes and p = 2 values. Unless said "
-        f"otherwise {NODES:,} nodes, k = 10, alpha = beta = 0.5. *Fewest by degree* is the least number of candidates "
-        "that whoever knows a person's degree is left with, over all nodes.",
+        "sex) and a sensitive attribute of five values; every cluster has k nodes and p = 2 values. Unless stated "
+        f"otherwise {NODES:,} nodes, k = 10, alpha = beta = 0.5. *Fewest by degree* is the least number of candidates, "
+        "over all nodes, for an adversary who knows a person's degree.",
         "## Against k",
         by_k(),
         "## Against alpha and beta",
@@ -128,7 +128,7 @@ def main():
         "Before, and the mean of three graphs drawn from the masked network.",
         structure,
         "## Attacks",
-        "Candidates left. After masking, all nodes that what is known does not rule out.",
+        "Candidates left. After masking, a candidate is any node that the adversary's knowledge does not rule out.",
         attacks,
         "## Size",
         "Without measuring structure and without attacks, but with verification.",

@@ -2,7 +2,7 @@
 
 Run as ``python -m experiments.non_homogeneous [part ..]``; SHOAL_DATA is the folder that holds adult/. Parts are
 loss, diversity, draws, attacks, orders; without any, all are run. Writes non_homogeneous.md and, where matplotlib is
-installed, non_homogeneous_*.svg beside this file.
+installed, non_homogeneous_*.svg next to this file.
 """
 
 from __future__ import annotations
@@ -58,40 +58,41 @@ _tables = {}
 INTRODUCTION = """# Non-homogeneous generalization: the experiments of the paper
 
 Written by `non_homogeneous.py`. GCP is (values covered - 1) / (values of the domain - 1), averaged over all cells.
-HR: Hilbert order, optimal groups, ranges and nodes; HS: the same with sets; HP: lexicographic parts with sets; NH:
-rings on these parts. Times are of one processor, without waiting.
+HR: Hilbert order, optimal groups, ranges and nodes; HS: the same with sets; HP: lexicographic groups with sets; NH:
+rings on these groups. Times are processor times.
 """.splitlines()
 DIVERSITY = """## l-diversity: NH, HS, anatomy
 
-Census, n = 100K; the sensitive column is the occupation. *NH, mondrian* takes its parts from Mondrian. Rings hold rows
-with different occupations only, and all rows that may be a person's then show different ones. The arrangement of the
-paper, in which any l neighbours of a ring differ but values come again farther on, loses less and is not safe:
-tests/test_ring.py has a ring of six in which two people's values are certain. So NH gains next to nothing over HP
-here. From l = 6 on, one sex alone is no longer diverse, and lexicographic parts have to mix the sexes; Mondrian finds
-other cuts.
+Census, n = 100K; the sensitive column is the occupation. *NH, mondrian* takes its groups from Mondrian. Each ring
+only holds rows with different occupations, so all candidate rows of a person show different ones. In the arrangement of
+the paper, any l neighbours of a ring differ but values repeat farther on. It loses less and is not safe:
+tests/test_ring.py has a ring of six in which two people's values are certain. So NH gains almost nothing over HP
+here. From l = 6 on, one sex alone is no longer diverse, and lexicographic groups must mix the sexes; Mondrian finds
+other splits.
 """.splitlines()
 DRAWS = """## Draws of the assignment
 
 100,000 draws each. *p* is the chi-squared test that all pairs of a position are equally likely: the smallest of the
-p-values of all positions times their number, at most 1 (of 42 such values one or two below 0.04 are to be expected).
+p-values of all positions times their number, at most 1 (of 42 such values we expect one or two below 0.04).
 *known* is the largest probability of any other pair once one pair is known, over all pairs; the ideal is 1/(k-1), and
-one common turn of the ring gives 1. The draw of the paper and ours tell about as much; for odd k and long rings ours
-tells a little more (k = 5, 50 rows: 0.39 against 0.37). For k = 3 neighbours are tied to each other in every draw:
-unless a ring is turned as a whole, whoever has the own cell (offset 0) has a neighbour with the farthest one (offset
-2). *s* is seconds.
+rotating the whole ring gives 1. The draw of the paper and ours reveal about as much; for odd k and long rings ours
+reveals a little more (k = 5, 50 rows: 0.39, the paper's 0.37). For k = 3 neighbours depend on each other in every draw:
+unless the whole ring is rotated, a person who has their own cell (offset 0) has a neighbour with the farthest one
+(offset 2). *s* is seconds.
 """.splitlines()
 ATTACKED = """## Attacks on NH, k = 10
 
-Census, n = 20K, d = 5. *Guessed* is the share of people in rings with different cells whose row is named when the ring
-is turned as far as the known rows say; the blind share is 1/10. *Withstands* means that nobody has fewer than k - q
-candidates left and that less than 2/(k-1) is guessed; for the second table, that one turn names less than half of the
-rings, and the first guess less than 2/k of the people. These limits are ours; docs/attacks/ says why.
+Census, n = 20K, d = 5. *Guessed* is the share of people in rings with different cells whose row the adversary names by
+rotating the ring as the known rows suggest; a blind guess names 1/10. *Withstands* means that nobody has fewer than
+k - q candidates left and that the adversary guesses less than 2/(k-1); for the second table, that one rotation names
+less than half of the rings, and the first guess less than 2/k of the people. We chose these limits; docs/attacks/ says
+why.
 """.splitlines()
-ORDERED = """The order inside parts matters little: parts that mix values have fewer than 2k rows, and all orders
-but the fold lie within 2 % of each other. The greedy nearest order is the best single one, or as good to the digits
-shown, everywhere; it gains most where one ring holds all rows, 6 % over the lexicographic one at d = 7. The partition
-matters more. Lexicographic parts lose least throughout. Agglomerative clusters lose less than groups by Hilbert or
-Mondrian, but more than lexicographic parts: they are made for little loss of nodes and ranges, not of sets.
+ORDERED = """The order inside groups matters little: groups that mix values have fewer than 2k rows, and all orders
+except the fold lie within 2 % of each other. The greedy nearest order is the best single one in all cases, or equal in
+the digits shown. It gains most if one ring holds all rows, 6 % over the lexicographic one at d = 7. The partition
+matters more. Lexicographic groups lose least in all cases. Agglomerative clusters lose less than groups by Hilbert or
+Mondrian, but more than lexicographic groups: they minimize the loss of nodes and ranges, not of sets.
 """.splitlines()
 
 
@@ -221,22 +222,22 @@ def loss():
     return lines
 
 
-WHY = """### Where the order is another one, and why
+WHY = """### Where the order differs, and why
 
-NH is never above HP: both have the same parts, and a cell that covers k rows of a part never covers more values than
-one that covers the whole part. HS is never above HR here: the rows stand in the same order, and a set does not claim
-what lies between its values.
+NH is never above HP: both have the same groups, and a cell that covers k rows of a group never covers more values than
+one that covers the whole group. HS is never above HR here: the rows have the same order, and a set does not cover
+values between its elements.
 
-HP comes out above HS in two cases. *Two columns of Adult:* no cell mixes the sexes in any method, so only age is
-left, in one dimension, where dynamic programming is optimal and the moves between neighbours are not (NH is above HS
-by 3 % there). *Three columns of the census and k of 40 or more:* the lexicographic partition keeps what comes first
-at any price. At k = 100 its cells lose 0.0287 of age and 0.0001 of education, those of HS 0.0153 and 0.0077: to give
-up a little education would have saved more age. A ring takes back about 40 % of the difference in age (it loses
-0.0235), because its cells cover k rows and not the up to 2k - 1 of a part, but it cannot change where the parts are.
+HP is above HS in two cases. *Two columns of Adult:* no cell mixes the sexes in any method, so only age is
+left, in one dimension. There dynamic programming is optimal and the moves between neighbours are not (NH is above HS
+by 3 %). *Three columns of the census and k of 40 or more:* the lexicographic partition keeps the first columns
+at any cost. At k = 100 its cells lose 0.0287 of age and 0.0001 of education, those of HS 0.0153 and 0.0077: losing
+a little education would have saved more age. A ring recovers about 40 % of the difference in age (it loses
+0.0235), because its cells cover k rows and not up to 2k - 1 as in a group, but it cannot change the groups.
 With more columns NH gains on HS: HS loses 1.2 times as much as NH at d = 3 of the census, and twice as much at d = 7.
 
-Unlike in the paper, HP has no sudden jump for five columns of Adult. Parts that mix values have fewer than 2k rows
-here by construction; why those of the paper grew is not said there.
+Unlike in the paper, HP has no sudden jump for five columns of Adult. Groups that mix values have fewer than 2k rows
+here by construction; the paper does not say why its groups grew.
 
 """.splitlines()
 
@@ -377,7 +378,7 @@ def known(offset, k):
 
 
 def one_turn(parts, widths, varied, run):
-    """The draw that must not be used: the cells of a ring are all turned as far."""
+    """Rotate each ring as a whole: the draw that must not be used."""
     begin, size = np.repeat(parts.starts[:-1], parts.sizes), np.repeat(parts.sizes, parts.sizes)
     turn = np.repeat(run.random.integers(0, widths), parts.sizes)
     return (begin + (np.arange(len(begin)) - begin + turn) % size).astype(np.int32)
@@ -387,7 +388,7 @@ def attacks():
     lines = [*ATTACKED, ""]
     table = census(20_000, 5)
     drawn, body, aware, few = ring.assigned, [], [], ""
-    for name, draw in (("decomposition", drawn), ("one turn per ring", one_turn)):
+    for name, draw in (("decomposition", drawn), ("one rotation per ring", one_turn)):
         ring.assigned = draw
         release = Ring().anonymize(table, asked(Ring(), 10), Run.start(1))
         ring.assigned = drawn
@@ -429,7 +430,9 @@ def attacks():
     lines += [
         "",
         *rows_of(
-            "algorithm-aware", aware, ["named by the first guess", "rings named by one turn", "withstands"]
+            "algorithm-aware",
+            aware,
+            ["named by the first guess", "rings named by one rotation", "withstands"],
         ),
         "",
         few,
@@ -439,7 +442,7 @@ def attacks():
 
 
 def two_cells(published, table):
-    """Tell why rings of two different cells are not counted as turned."""
+    """Say why rings of two different cells do not count as rotated."""
     again, truth = rerun(published, table, Ring(), 10, Run.start(2)), true_classes(published, table.rows)
     best = np.zeros(len(again.parts.sizes), np.int64)
     for turn in range(10):
@@ -449,9 +452,9 @@ def two_cells(published, table):
     two = [r for r, cells in own.items() if len(np.unique(cells)) == 2]
     named = [r for r in two if best[r] == again.parts.sizes[r]]
     return (
-        f"Of the {len(own)} rings, {len(two)} have only two different cells. {len(named)} of these were dealt out by "
-        "decomposition as some turn would\nhave done, so they cannot tell one from the other, and the last column "
-        "leaves all rings of two cells out. To name a cell\nis there to name one of "
+        f"Of the {len(own)} rings, {len(two)} have only two different cells. In {len(named)} of these, the "
+        "decomposition drew the same assignment\nas some rotation would, so they cannot distinguish the two, and the "
+        "last column ignores all rings of two cells. To name a\ncell there is to name one of "
         f"{np.mean([len(own[r]) for r in named]) / 2:.0f} rows on average, not one row."
     )
 
@@ -465,7 +468,7 @@ def orders():
     ]
     chosen = [p for p in ring.PARTITIONS if p != "agglomerative"]
     lines += compared(100_000, [(p, order) for p in chosen for order in ring.ORDERS])
-    lines += ["", "GCP, k = 10, n = 10K: agglomerative clusters too, which take their time.", ""]
+    lines += ["", "GCP, k = 10, n = 10K, with agglomerative clusters, which take longer.", ""]
     pairs = [(p, order) for p in ring.PARTITIONS for order in ("lexicographic", "nearest")]
     return [*lines, *compared(10_000, pairs), "", *ORDERED, ""]
 

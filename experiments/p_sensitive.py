@@ -1,7 +1,7 @@
 """The experiments of Truta and Campan on (extended) p-sensitive k-anonymity, and more, as tables and plots.
 
 Run as ``python experiments/p_sensitive.py``; SHOAL_DATA is the folder that holds adult/. Writes p_sensitive.md and
-p_sensitive_*.svg beside this file.
+p_sensitive_*.svg next to this file.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def plot(file, parts, names, sizes=SIZES):
 
 
 def findings(every, names_below):
-    """Hold the paper's findings against the trials, by counting."""
+    """Compare the paper's findings with the trials, by counting."""
     rows = [(found, k) for found in every for k in SIZES]
     limited = [(found, k) for found, k in rows if found[k, "bound"][1]]
     reached = sum(found[k, "enhanced-p-k"]["classes"] == found[k, "bound"][0] for found, k in limited)
@@ -227,19 +227,17 @@ def findings(every, names_below):
     against = [(found[k, "incognito"][what] / max(found[k, name][what] for name in METHOD_NAMES[:2]))
                for found in names_below for k in SIZES for what in ("avg", "dm")]  # fmt: skip
     return (
-        f"- Where p limits the number of classes, enhanced-p-k reaches the bound in {reached} of {len(limited)} "
+        f"- If p limits the number of classes, enhanced-p-k reaches the bound in {reached} of {len(limited)} "
         "cases.\n"
         f"- Its AVG is at or below that of greedy-p-k in {at_or_below('avg', rows)} of {len(rows)} cases, "
-        f"{at_or_below('avg', limited)} of {len(limited)} where p limits. Its DM is so in "
-        f"{at_or_below('dm', rows)} and "
-        f"{at_or_below('dm', limited)}: rows that are left over go where the loss grows least, not where classes are "
-        "small.\n"
+        f"{at_or_below('avg', limited)} of {len(limited)} if p limits. Its DM is in {at_or_below('dm', rows)} and "
+        f"{at_or_below('dm', limited)}, because leftover rows join the class whose loss grows least, not a small one.\n"
         f"- AVG and DM of incognito are at least {min(against):,.0f} times those of either clustering.\n"
     )
 
 
 def losses():
-    """What many classes cost: LM and IL beside Mondrian, which makes fewer and tighter ones."""
+    """What many classes cost: LM and IL next to Mondrian, which makes fewer and tighter ones."""
     table = adult()
     lines = ["| k = 10 | method | classes | LM | IL |", "| --- | --- | ---: | ---: | ---: |"]
     for p in (3, 10):
@@ -305,7 +303,7 @@ def disclosure():
 
 
 def other_models():
-    """The same clusterings for distinct l-diversity and (alpha,k) of the occupation, beside Mondrian."""
+    """The same clusterings for distinct l-diversity and (alpha,k) of the occupation, next to Mondrian."""
     table = adult()
     j = [a.name for a in table.sensitive].index("occupation")
     place = {"column": j, "column_name": "occupation"}
@@ -332,12 +330,12 @@ def main():
 
     text = [
         "# p-sensitive k-anonymity: the experiments of the paper\n",
-        "Written by `p_sensitive.py`. All releases were verified from what they publish. AVG = rows / (classes x k), "
+        "Written by `p_sensitive.py`. All releases were verified from the published rows. AVG = rows / (classes x k), "
         "DM = sum of squared class sizes, s = seconds in-process (the better of two). *Most classes* is the "
         "feasibility bound, and *limited by* says what sets it. Incognito optimizes AVG over its minimal mappings; age "
         "has levels of 5, 10 and 20 years there, and is a free range for the clusterings. As in the paper, classes are "
-        "those of the partition; some of them read alike in the end and are one class to an outsider: *that differ* "
-        "counts those of enhanced-p-k that do not.\n",
+        "those of the partition. Some of them become identical in the end, so an outsider sees them as one class: "
+        "*that differ* counts the classes of enhanced-p-k that an outsider can distinguish.\n",
     ]
     parts = {}
     for p in (3, 10):
@@ -348,7 +346,7 @@ def main():
     names = METHOD_NAMES[:3]
     text.append(
         "## Extended p-sensitivity, p = 3\n\n"
-        "The figures with the paper's strong values are not in its text, so these are ours: for Adult "
+        "The paper does not list its strong values, so we chose these: for Adult "
         + "; ".join(f"{name}: {', '.join(nodes)}" for name, nodes in PROTECTED.items())
         + ". For the synthetic sets, of eight values a to h in a binary tree: "
         + "; ".join(f"{name}: {', '.join(nodes)}" for name, nodes in STRONG.items())

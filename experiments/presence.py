@@ -1,8 +1,8 @@
-"""The experiments of Toth's thesis on presence: who is found in shuffled tables, and what hiding them costs.
+"""The experiments of Toth's thesis on presence: who is re-identified in shuffled tables, and what hiding them costs.
 
 Run as ``python -m experiments.presence [largest k]`` from the project's folder; SHOAL_DATA is the folder that holds
-adult/. Writes presence.md and, where matplotlib is installed, presence_*.svg beside this file. With ``--only 4`` the
-fourth experiment alone is run, in a minute, and printed.
+adult/. Writes presence.md and, if matplotlib is installed, presence_*.svg next to this file. ``--only 4`` runs
+and prints the fourth experiment alone, in a minute.
 """
 
 from __future__ import annotations

@@ -92,21 +92,22 @@ def text_of(found, plots):
     low, middle, high = np.quantile(shares, [0.01, 0.5, 0.99], axis=0)
     size, rows = len(table.population), table.rows
     parts = [
-        "# Presence: who is found in shuffled tables\n",
+        "# Presence: who is re-identified in shuffled tables\n",
         f"Written by `presence.py`. The population is Adult without rows with missing values, {size:,} people with 9 "
-        f"quasi-identifiers and their hierarchies; the table is {rows:,} of them at random. Re-identified is whoever "
-        "of the table is in it for certain, given the release and the population. Seconds are seconds of computing.\n",
+        f"quasi-identifiers and their hierarchies; the table is {rows:,} of them at random. A person of the table "
+        "is re-identified if, given the release and the population, they are certainly in it. Seconds are processor "
+        "time.\n",
         words(found, own),
         "## 1. Re-identified people of the table\n",
         shares_of(found.first, rows),
-        f"The bounds of CombinedAlg and MPALM are {USUAL}. *From .. to* means that some people could not be decided in "
-        "the time given.\n",
+        f"The bounds of CombinedAlg and MPALM are {USUAL}. *From .. to* means that the attack could not decide some "
+        "people in the time given.\n",
         *plots[:1],
         "### Kinds of answers, for all people of the population\n",
         kinds_of(found.first),
-        "*Exact*: counted, or proven to be certainly in or out. *Bounded*: fits several "
-        "classes, so that bounds are proven and no chance. *Estimated*: not certain, the chance is an estimate. "
-        f"*Undecided*: whether certain was not decided with {LIMIT:,} states and {SECONDS:g} s per bucket.\n",
+        "*Exact*: counted, or proven to be certainly in or out. *Bounded*: matches several classes, so the attack "
+        "proves bounds, not a probability. *Estimated*: not certain, the probability is an estimate. *Undecided*: "
+        f"{LIMIT:,} states and {SECONDS:g} s per bucket did not decide whether the person is certain.\n",
         "### Why not 94 %?\n",
         f"Over {DRAWS:,} random tables of {rows:,} people:\n",
         grid(
@@ -128,7 +129,7 @@ def text_of(found, plots):
         ),
         f"Of the population, {unique:.2%} have a combination of values that nobody else has.\n",
         "### If people with equal values were one person\n",
-        "The population and the table without duplicates; the share is of the 2,000 rows all the same.\n",
+        "The population and the table without duplicates; the share is still of the 2,000 rows.\n",
         shares_of(found.alone, rows),
         "### If k counts people of the population\n",
         "Buckets of at least k people of the population, in which about one of fifteen is in the table.\n",
@@ -138,12 +139,12 @@ def text_of(found, plots):
         "## 2. CombinedAlg against MPALM\n",
         compared_table(found.second),
         "k is the smallest for which there is a release. DM: squared sizes of buckets or classes. AG: levels, over "
-        "rows and columns. All releases were verified. With boxes of people there is none if everybody must be "
-        "covered.\n",
+        "rows and columns. All releases were verified. With boxes of people there is no release if everybody must "
+        "be covered.\n",
         *plots[1:2],
         "## 3. Growing k\n",
         growing_table(found.third),
-        f"Bounds {USUAL}; a mapping that needs more than {MOST_STATES:,} states is not taken.\n",
+        f"Bounds {USUAL}; the method skips a mapping that needs more than {MOST_STATES:,} states.\n",
         *plots[2:],
         against_k_text(*found.fourth),
     ]
@@ -188,7 +189,7 @@ def against_k_text(fourth, plain):
                 lines.append([where, name, f"none of {MANY_SIZES[0]} to {MANY_SIZES[-1]}", *[""] * 6])
             else:
                 lines.append([where, name, one.get("k", ""), *_figures(one)])
-    head = ["DM", "AG", "LM", "classes", "smallest chance", "highest chance"]
+    head = ["DM", "AG", "LM", "classes", "lowest probability", "highest probability"]
     by_k = [
         [name, k, *_figures(plain[name, k]), f"{plain[name, k]['certain']:,}", f"{plain[name, k]['overlapping']:,}"]
         for name in K_ANONYMOUS
@@ -200,12 +201,12 @@ def against_k_text(fourth, plain):
             against_k_words(fourth, plain),
             grid(["bounds", "method", "k", *head], lines),
             f"For k-anonymity, k is the smallest of {len(MANY_SIZES)} from {MANY_SIZES[0]} to {MANY_SIZES[-1]} whose "
-            "release is within the bounds, for everybody of the population. These releases are made of the table "
-            "alone; the deltas of all were verified against the population. Boxes of Mondrian may overlap, and then "
-            "the chances are proven bounds; *disjoint boxes* are cut along the hierarchies, as MPALM cuts, with "
-            "nothing but k to stop it.\n",
+            "release is within the bounds, for everybody in the population. These releases are made from the table "
+            "alone; the deltas of all were verified on the population. Boxes of Mondrian may overlap, and then "
+            "the probabilities are proven bounds; *disjoint boxes* are split along the hierarchies, like those of "
+            "MPALM, until k stops it.\n",
             "What k-anonymity reaches by itself:\n",
-            grid(["method", "k", *head, "certainly in", "fit several classes"], by_k),
+            grid(["method", "k", *head, "certainly in", "match several classes"], by_k),
         ]
     )
 

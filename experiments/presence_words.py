@@ -47,13 +47,13 @@ def _bucketization(found, own):
     as_many = (shares[:, 2] >= PUBLISHED).mean()
     return (
         f"*Bucketization re-identifies {PUBLISHED:.2%} at any k*: at any k, {_confirmed(len(everywhere) == 1)}; "
-        f"so many, {_confirmed(min(everywhere) / found.table.rows >= 0.93)}. By the definition, a chance of 1, it is "
-        f"{_share(found, 'first', 'bucketization', FIRST)} here, and between {low:.1%} and {high:.1%} for 98 of 100 "
-        f"random tables of {found.table.rows:,} people. It can hardly be more: only {unique:.1%} of the population "
-        "have a combination of values of their own, and whoever has a double outside the table is not certain. What "
-        f"comes near is the share of *distinct* combinations among the rows: {own[2]:.1%} here, "
+        f"this share, {_confirmed(min(everywhere) / found.table.rows >= 0.93)}. By the definition, probability 1, "
+        f"it is {_share(found, 'first', 'bucketization', FIRST)} here, and between {low:.1%} and {high:.1%} for "
+        f"98 of 100 random tables of {found.table.rows:,} people. It can hardly be more: only {unique:.1%} of the "
+        "population have a unique combination of values, and a person with a double outside the table is not certain. "
+        f"The share of *distinct* combinations among the rows comes close: {own[2]:.1%} here, "
         f"{np.median(shares[:, 2]):.1%} in the median, {PUBLISHED:.2%} or more in {as_many:.1%} of random "
-        "tables. So the thesis seems to have taken people with equal values for one person."
+        "tables. So the thesis seems to have counted people with equal values as one person."
     )
 
 
@@ -69,7 +69,7 @@ def _slicing(found):
     return (
         "*Slicing re-identifies slightly fewer, falling slowly with k; one attribute per column a little fewer than "
         f"slicing*: {_confirmed(falls and below)}, if k counts people of the population, as in one of the examples of "
-        "the thesis (four people, two of them in the table, k = 4). Then buckets have hardly any rows: slicing finds "
+        "the thesis (four people, two of them in the table, k = 4). Then buckets have hardly any rows: slicing reveals "
         f"{_share(found, 'people_first', 'slicing', FIRST)} at k = {FIRST} and "
         f"{_share(found, 'people_first', 'slicing', LAST)} at k = {LAST}, one attribute per column "
         f"{_share(found, 'people_first', 'one-attribute slicing', LAST)}; with people of equal values as one, "
@@ -82,7 +82,7 @@ def _slicing(found):
 def _slicing_by_rows(found):
     some = all(found.first["slicing", k]["certain"] > 0 for k in SIZES)
     return (
-        "If k counts rows of the table, which is what a publisher would mean by it, slicing finds "
+        "If k counts rows of the table, which is what a publisher would mean by it, slicing reveals "
         + ", ".join(f"{_share(found, 'first', 'slicing', k)} at k = {k}" for k in SIZES)
         + ": far fewer than in the thesis"
         + (", but some at every k." if some else ".")
@@ -104,7 +104,7 @@ def _nobody(found):
     missing = [k for k in SIZES if found.first["CombinedAlg", k] is None]
     return (
         "*K-Mondrian re-identifies nobody from k = 4 on*: "
-        + (f"confirmed but for {'; '.join(wrong)}" if wrong else "confirmed, whatever k counts")
+        + (f"confirmed except for {'; '.join(wrong)}" if wrong else "confirmed, whatever k counts")
         + f". At k = {FIRST} it is {smallest}, in the order of the tables. *CombinedAlg and MPALM nobody*: "
         f"{_confirmed(all(one is None or one['certain'] == 0 for one in others))}; they cannot, with a bound "
         "below 1."
@@ -129,7 +129,7 @@ def _costs(found):
         for figure in ("dm", "ag"):
             more = [(bounds, a[figure], b[figure]) for bounds, a, b in pairs if b[figure] <= a[figure]]
             exceptions = "".join(
-                f", but not for ({bounds[0]:g}, {bounds[1]:g}), where CombinedAlg has {b:,} against {a:,}"
+                f", but not for ({bounds[0]:g}, {bounds[1]:g}), where CombinedAlg has {b:,} and MPALM {a:,}"
                 for bounds, a, b in more
             )
             said.append(
@@ -138,7 +138,7 @@ def _costs(found):
     smallest = ", ".join(str(one["people"]["k"]) for one in found.second.values() if "people" in one)
     return (
         f"*MPALM is below CombinedAlg in DM and AG for every pair of bounds*: {'; '.join(said)}. If k counts people "
-        f"the smallest k are {smallest}, where the thesis has 12, 8, 4, 4 and 4 for bounds that it does not tell."
+        f"the smallest k are {smallest}; the thesis has 12, 8, 4, 4 and 4 for bounds that it does not state."
     )
 
 
@@ -151,8 +151,7 @@ def _growing(found):
     return (
         "*CombinedAlg was not finished at k = 64 after 25 hours*: here it takes "
         + (", ".join(times) or "a time that was not measured")
-        + ". What cannot be counted is not taken, though: AG grows with k, as in the thesis, and part of that is due "
-        "to the limit."
+        + ". But it skips what it cannot count: AG grows with k, as in the thesis, partly because of this limit."
     )
 
 
@@ -161,12 +160,12 @@ def _answers(found):
         k for k in SIZES if not any(one["estimated"] or one["undecided"] for one in _given(found.first, k))
     ]
     if len(sure) == len(SIZES):
-        return "No chance had to be estimated."
+        return "No probability had to be estimated."
     most = max(one["undecided"] for one in found.first.values() if one is not None)
-    start = f"Up to k = {max(sure)} rows no chance has to be estimated. Beyond, who" if sure else "Who"
+    start = f"Up to k = {max(sure)} rows the attack estimates nothing. Beyond, it" if sure else "The attack"
     return (
-        f"{start} is certain is still proven for nearly everybody: undecided are at most {most:,} of "
-        f"{len(found.table.population):,} people."
+        f"{start} still proves for nearly everybody whether they are certain: at most {most:,} of "
+        f"{len(found.table.population):,} people are undecided."
     )
 
 
@@ -205,10 +204,10 @@ def against_k_words(fourth, plain):
     ]
     where = ", ".join(f"({a:g}, {b:g})" for a, b in BOUNDS_OF_BOTH)
     return (
-        f"k says little of presence. At k = {small} the presence of {' and '.join(certain) or 'nobody'} people is "
+        f"k says little about presence. At k = {small} the presence of {' and '.join(certain) or 'nobody'} people is "
         f"certain, and the smallest k that is within {where} is "
         + "; ".join(f"{name}: {ks}" for name, ks in needed.items())
-        + ". It pays to ask for what is wanted: within the same bounds k-anonymity has at least "
+        + ". If you need presence, ask for it: within the same bounds k-anonymity has at least "
         f"{min(ratios['dm']):.0f} times the DM, {min(ratios['ag']):.1f} times the AG and {min(ratios['lm']):.1f} times "
         f"the LM of MPALM, and up to {max(ratios['dm']):.0f}, {max(ratios['ag']):.1f} and {max(ratios['lm']):.0f} "
         "times. Of releases with one level per column, SPALM's has less LM than full-domain k-anonymity in "
