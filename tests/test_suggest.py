@@ -318,13 +318,13 @@ def test_p_is_what_the_values_leave_room_for():
     found, policy = usable(frame)
     assert (policy.privacy.p, found.classes, found.largest_p) == (3, 10, 12)
     assert (
-        "# leaves room for 10 classes of 20 that k alone permits; the largest p possible is 12"
+        "# allows at most 10 classes of the 20 that k alone allows; the largest possible p is 12"
         in found.to_toml()
     )
     fewer = frame.with_columns(disease=pl.Series(["a"] * 46 + ["b"] * 46 + rare[:8]))
     found, policy = usable(fewer)
     assert (policy.privacy.p, found.classes, found.largest_p) == (2, 20, 10)
-    assert "# leaves room for 20 classes; the largest p possible is 10" in found.to_toml()
+    assert "# allows at most 20 classes; the largest possible p is 10" in found.to_toml()
 
 
 def test_many_columns():

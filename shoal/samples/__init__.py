@@ -1,4 +1,4 @@
-"""Synthetic tables to learn and to measure with, their hierarchies and policies. Nobody is in them."""
+"""Synthetic tables for learning and measuring, with their hierarchies and policies. No real person is in them."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ SAMPLES: dict[str, Sample] = {
 
 
 def sample(name: str, rows: int, seed: int | None = None) -> pl.DataFrame:
-    """Return a synthetic table: ``census`` or ``patients``. Without a seed, always the same one."""
+    """Return a synthetic table: ``census`` or ``patients``. Without a seed it is always the same table."""
     return _find(name).table(rows, seed)
 
 
 def write_sample(
     name: str, rows: int, out: str | Path, *, seed: int | None = None, force: bool = False
 ) -> list[Path]:
-    """Write a sample to the file `out`, and beside it its policy and hierarchies; return the paths, table first.
+    """Write a sample to the file `out`, with its policy and hierarchies next to it; return the paths, table first.
 
-    If `out` is an existing folder, the table goes into it as ``NAME.csv``. Nothing is written where a file
-    would be lost: one of the same name and another content, unless `force` is given.
+    If `out` is an existing folder, the table goes into it as ``NAME.csv``. If a file of the same name and another
+    content exists, nothing is written, unless `force` is given.
     """
     from shoal import frames
     from shoal.samples.draw import shipped

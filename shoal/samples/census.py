@@ -1,6 +1,6 @@
 """A synthetic census: nine columns with the domain sizes of the CENSUS table of the literature.
 
-Nobody is in it. The columns depend on each other as they would in a real one: schooling on age, marital status
+No real person is in it. The columns depend on each other as in a real census: schooling on age, marital status
 on age and gender, country on race, occupation on schooling and gender, work class on occupation, and salary on
 age, gender, schooling and occupation.
 """
@@ -17,7 +17,7 @@ from shoal.samples.draw import BATCH, Codes, Weights, draw, shipped_rows, slots,
 
 YOUNGEST, OLDEST = 17, 95
 BAND = 5
-"""Years of age that share their tables."""
+"""Years of age that share one distribution."""
 SALARY_STEP, SALARIES = 4_000, 50
 TEXT_COLUMNS = ("gender", "education", "marital", "race", "workclass", "country", "occupation")
 
@@ -130,8 +130,8 @@ _ORIGINS: dict[str, tuple[float, dict[str, float]]] = {
 }
 _HOME = {"Japanese": "Japan", "Chinese": "China"}
 
-# Powers that make common values commoner, chosen so that a million rows hold about 180,000 distinct
-# combinations of the eight quasi-identifiers: neither all alike nor all unique.
+# Exponents that make common values more common, chosen so that a million rows hold about 180,000 distinct
+# combinations of the eight quasi-identifiers: neither all equal nor all unique.
 _SKEW = {"education": 1.3, "marital": 1.3, "race": 1.2, "workclass": 1.6, "occupation": 2.0}
 
 
@@ -153,7 +153,7 @@ def census(rows: int, seed: int | None = None) -> pl.DataFrame:
     (79, 2, 17, 6, 9, 10, 83 and 50 distinct values) and salary (50 distinct amounts).
 
     The same seed gives the same rows, and the first rows are the same however many are asked for. None stands
-    for a fixed seed: this is not personal data. O(rows); a 10th of the result as working memory.
+    for a fixed seed: this is not personal data. O(rows); the working memory is a tenth of the result.
     """
     random = np.random.Generator(np.random.PCG64DXSM(1 if seed is None else seed))
     tables = _tables()
@@ -232,7 +232,7 @@ def _tables() -> Tables:
 
 
 def _ages(years: Weights) -> Weights:
-    """Level up to about sixty, then falling ever faster."""
+    """Return weights that are flat up to about sixty, then fall faster and faster."""
     return np.asarray(1 / (1 + np.exp((years - 70) / 6)))
 
 
@@ -291,7 +291,7 @@ def _occupations() -> Weights:
     popularity, typical, spread, women, _ = _OCCUPATIONS.T
     out = []
     for level in range(len(_SCHOOLING)):
-        # A job is rarer the further one's schooling is from what it usually takes, but hardly ever closed.
+        # A job is rarer the further a person's schooling is from what it usually takes, but never impossible.
         fit = np.exp(-(((level - typical) / spread) ** 2) / 2) + 1e-6
         out += [popularity * fit / spread * share for share in (women, 1 - women)]
     return np.array(out)

@@ -20,9 +20,9 @@ however many are asked for, and the working memory does not grow with them."""
 
 
 def slots(weights: Weights) -> Codes:
-    """Turn ``[parents, values]`` weights into ``[parents, SLOTS]`` values, each as often as its weight.
+    """Turn ``[parents, values]`` weights into ``[parents, SLOTS]`` values, each as frequent as its weight.
 
-    A positive weight gets at least one slot, so no possible value is out of reach. O(parents x SLOTS).
+    A positive weight gets at least one slot, so every possible value can be drawn. O(parents x SLOTS).
     """
     out = np.empty((len(weights), SLOTS), np.uint8)
     for parent, row in enumerate(weights):
@@ -51,5 +51,5 @@ def shipped(file: str) -> str:
 
 
 def shipped_rows(file: str) -> list[list[str]]:
-    """Return the lines of a shipped hierarchy, each as its value followed by the nodes above it."""
+    """Return the lines of a shipped hierarchy, each a value followed by the nodes above it."""
     return [line.split(";") for line in shipped(file).splitlines()]

@@ -1,6 +1,7 @@
-"""A made-up hospital's admissions of one year: the table of the demo and of the tutorial.
+"""The admissions of a fictional hospital in one year: the table of the demo and of the tutorial.
 
-Nobody is in it. Diagnoses depend on age and sex, stays on diagnosis and age, and zip codes are as uneven as towns.
+No real person is in it. Diagnoses depend on age and sex, stays on diagnosis and age. Zip codes differ in size, as
+towns do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from shoal.samples.draw import BATCH, Codes, Weights, draw, shipped, shipped_row
 
 OLDEST = 99
 BAND = 5
-"""Years of age that share their tables."""
+"""Years of age that share one distribution."""
 SEXES = ["female", "male"]
 YEAR = date(2024, 1, 1)
 DAYS = 366
@@ -130,7 +131,7 @@ def _batch(tables: Tables, random: np.random.Generator, start: int) -> pl.DataFr
 
 @cache
 def _tables() -> Tables:
-    """Draw age first, from what the diagnoses make of it, then sex, then the diagnosis."""
+    """Prepare to draw the age first, as the diagnoses imply it, then the sex, then the diagnosis."""
     years = np.arange(OLDEST + 1, dtype=np.float64)
     joint = _joint(years)
     bands = joint.reshape(-1, BAND, 2, len(_DIAGNOSES)).sum(axis=1)
@@ -153,7 +154,7 @@ def _joint(years: Weights) -> Weights:
 
 
 def _zips() -> Weights:
-    """Larger towns have more zip codes, and their first ones more people."""
+    """Return weights: larger towns have more zip codes, and the first codes of a town have more people."""
     towns = [line[1] for line in shipped_rows("patients_zip.csv")]
     return np.array(
         [towns.count(town) / (1 + towns[:at].count(town)) ** 0.7 for at, town in enumerate(towns)]

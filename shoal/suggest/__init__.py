@@ -16,24 +16,24 @@ from shoal.suggest.uniqueness import ColumnSet, identifying_sets
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A proposed policy, and what speaks for it. Holds no record and no value of the table, but for words
-    that occur often among dates.
+    """A proposed policy, and the reasons for it. It holds no row of the table, and no value except words that
+    occur often in a column of dates.
     """
 
     rows: int
     columns: tuple[Guess, ...]
-    """Per column a role, the reason, and a hierarchy."""
+    """The role, the reason and the hierarchy of each column."""
     identifying: tuple[ColumnSet, ...]
     """How identifying the raw columns are: the worst sets of 1, 2 and 3 quasi-identifiers, and all of them."""
     looked_at: int
-    """How many rows the shares in `identifying` were counted on: all, or a sample of a very long table."""
+    """How many rows the shares in `identifying` were counted on: all, or a sample if the table is very long."""
     k: int
     sensitivity: Mapping[str, int]
-    """Per sensitive column how many different values to require in a class: p."""
+    """For each sensitive column, how many distinct values to require in every class: p."""
     classes: int
-    """How many classes k and p leave room for at most."""
+    """The largest number of classes that k and p allow."""
     largest_p: int
-    """More different values in every class are impossible for some sensitive column; 0 where there is none."""
+    """The largest p that every sensitive column can satisfy; 0 without sensitive columns."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """Reading options to write into the policy."""
 
@@ -42,7 +42,7 @@ class Suggestion:
         return tuple(guess.name for guess in self.columns if guess.role == role)
 
     def identifying_lines(self) -> list[str]:
-        """Return the share of unique rows per column set, a line each."""
+        """Return the share of unique rows, one line per set of columns."""
         from shoal.suggest.writing import identifying_lines
 
         return identifying_lines(self)
@@ -84,12 +84,12 @@ def suggest(frame: Any, data: Mapping[str, Any] | None = None) -> Suggestion:
     """Look at a table and propose a policy: roles by name, type and uniqueness, hierarchies by type and span.
 
     `frame` is a polars frame, or what `shoal.frames.read` returns; `data` are reading options to write into
-    the policy, by default those of the frame. O(rows x columns), and some eighty groupings of at most 500,000
+    the policy, by default those of the frame. O(rows x columns), and about eighty groupings of at most 500,000
     rows to see how identifying the columns are together.
     """
     table: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else frame.data
     if table.height == 0 or table.width == 0:
-        raise DataError(f"there is nothing to look at: {table.height:,} rows and {table.width:,} columns")
+        raise DataError(f"the table is empty: it has {table.height:,} rows and {table.width:,} columns")
     guesses = guess_columns(table)
     sensitive = [guess for guess in guesses if guess.role == "sensitive"]
     quasi = [guess.name for guess in guesses if guess.role == "quasi"]
@@ -110,7 +110,7 @@ def suggest(frame: Any, data: Mapping[str, Any] | None = None) -> Suggestion:
 
 
 def _reading(frame: Any) -> dict[str, Any]:
-    """The reading options that were given or found out, where they are not the usual ones."""
+    """Return the reading options, given or detected, that differ from the defaults."""
     options = getattr(frame, "options", None)
     if options is None or getattr(frame, "path", None) is None:
         return {}
@@ -136,7 +136,7 @@ def to_toml(suggestion: Suggestion) -> str:
 
 
 def _size(rows: int) -> int:
-    """A usual k, smaller for tables so short that it would leave no classes to speak of."""
+    """Return the usual k, or a smaller one if a short table would have too few classes."""
     return 5 if rows >= 50 else 3 if rows >= 9 else 2
 
 

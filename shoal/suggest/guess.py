@@ -13,9 +13,9 @@ from shoal.hierarchy.date_text import DateText, dates_in
 from shoal.suggest.vocabulary import is_code, is_key, role_by_name
 
 FEW_ROWS = 20
-"""Below this, numbers that all differ say nothing: so do the ages of a dozen people."""
+"""With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
 FREE_TEXT = 40
-"""Mean length from which texts are read as sentences."""
+"""Texts with at least this mean length count as free text."""
 
 Spec = dict[str, Any] | str | None
 
@@ -27,13 +27,13 @@ class Guess:
     name: str
     role: str
     reason: str
-    """Why, in a few words; no values of the column."""
+    """Why, in a few words; contains no values of the column."""
     hierarchy: Spec = None
     distinct: int = 0
     advice: str = ""
     """What to think about before publishing."""
     warning: str = ""
-    """What is wrong with the values, and has to be mended first."""
+    """What is wrong with the values and has to be corrected first."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Facts:
     distinct: int
     """Distinct values, null included."""
     written: DateText | None = None
-    """How dates are written, where texts look like dates."""
+    """The format of the dates, if texts look like dates."""
 
     @property
     def dtype(self) -> pl.DataType:
@@ -61,7 +61,7 @@ class _Facts:
     @property
     def counted(self) -> str:
         if self.distinct == 1:
-            return "1 value throughout"
+            return "the same value in every row"
         values = f"{self.distinct:,} distinct values"
         return f"{values} in {self.rows:,} rows" if self.spread > 0.1 else values
 
@@ -71,7 +71,7 @@ def guess_columns(table: pl.DataFrame) -> tuple[Guess, ...]:
     guesses = tuple(_guess(_facts(column)) for column in table)
     if any(guess.role == "quasi" for guess in guesses):
         return guesses
-    # A policy without quasi-identifiers is none: take what is least certain to be something else.
+    # A policy needs a quasi-identifier: take the column whose role is least certain.
     order = {"plain": 0, "sensitive": 1, "identifier": 2}
     chosen = min(range(len(guesses)), key=lambda i: (guesses[i].distinct == 0, order[guesses[i].role]))
     former = guesses[chosen]
@@ -79,7 +79,7 @@ def guess_columns(table: pl.DataFrame) -> tuple[Guess, ...]:
         former,
         role="quasi",
         hierarchy="none",
-        reason=f"nothing here looks like a quasi-identifier, and one is needed; else {former.role}: {former.reason}",
+        reason=f"a policy needs a quasi-identifier, and no column looks like one; else {former.role}: {former.reason}",
     )
     return tuple(promoted if i == chosen else guess for i, guess in enumerate(guesses))
 
@@ -102,21 +102,21 @@ def _guess(facts: _Facts) -> Guess:
 
 
 def _role(facts: _Facts) -> tuple[str, str, str]:
-    """Role, reason and advice. Names first, then uniqueness, then type; in doubt the safer role."""
+    """Return role, reason and advice. Names decide first, then uniqueness, then type; in doubt the safer role."""
     if facts.filled == 0:
         return "identifier", "empty: there is nothing to publish", ""
     if facts.dtype.is_nested() or facts.dtype in (pl.Binary, pl.Object):
         return (
             "identifier",
             f"values of type {facts.dtype.base_type()} cannot be generalized",
-            "take it apart first",
+            "split it into simple columns first",
         )
     by_name = role_by_name(facts.name)
     if by_name is not None and by_name[0] == "identifier":
         return "identifier", f"its name says '{by_name[1]}'; {facts.counted}", ""
     text = facts.dtype == pl.String
     if text and facts.distinct > 3 and _mean_length(facts.values) > FREE_TEXT:
-        advice = "texts may name people; publish them only after reading them"
+        advice = "texts may name people; read them before you publish them"
         return "identifier", f"looks like free text; {facts.counted}", advice
     if by_name is not None:
         return by_name[0], f"its name says '{by_name[1]}'; {facts.counted}", ""
@@ -126,14 +126,14 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
         return "identifier", f"its name says it is a key; {facts.counted}", ""
     enough = facts.rows >= FEW_ROWS
     if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
-        return "identifier", f"most rows have a value of their own; {facts.counted}", ""
+        return "identifier", f"most rows have a value that no other row has; {facts.counted}", ""
     if facts.dtype.is_numeric() and facts.spread > 0.9 and enough:
-        advice = "make it plain if nobody else can know these numbers, quasi if somebody may"
-        return "identifier", f"nearly every row has a value of its own; {facts.counted}", advice
+        advice = "make it plain if nobody else can know these numbers, quasi if somebody can"
+        return "identifier", f"nearly every row has a value that no other row has; {facts.counted}", advice
     if facts.dtype.is_temporal() or facts.written is not None:
-        return "quasi", f"dates of events are often known to others; {facts.counted}", ""
+        return "quasi", f"other people often know the dates of events; {facts.counted}", ""
     advice = "make it plain if nobody else can know it, sensitive if nobody should"
-    return "quasi", f"others may know it, so in doubt it is generalized; {facts.counted}", advice
+    return "quasi", f"other people may know it, so to be safe it is generalized; {facts.counted}", advice
 
 
 def _mean_length(values: pl.Series) -> float:
@@ -144,14 +144,14 @@ def _mean_length(values: pl.Series) -> float:
 
 
 def suggested_hierarchy(name: str, values: pl.Series, distinct: int) -> Spec:
-    """Propose how a quasi-identifier could be generalized, from its type, span and number of values."""
+    """Propose how to generalize a quasi-identifier, from its type, span and number of values."""
     if distinct <= 3 or values.null_count() == len(values):
         return "none"
     if values.dtype in (pl.Date, pl.Datetime):
         return _dates(values)
     written = dates_in(values)
     if written is not None:
-        # Sorted as text other dates would stand beside strangers: better none until the column is mended.
+        # Other formats do not sort by date as text, so propose no hierarchy until the column is corrected.
         return "none" if written.advice else _dates(values.str.to_date("%Y-%m-%d"))
     if values.dtype.is_integer() and is_code(name):
         return {"mask": "right"}
@@ -163,7 +163,7 @@ def suggested_hierarchy(name: str, values: pl.Series, distinct: int) -> Spec:
 
 
 def _are_codes(name: str, values: pl.Series) -> bool:
-    """Codes like zip codes: few characters, nearly always as many, and named so or all digits."""
+    """Return whether values are codes such as zip codes: short, equally long, and named so or all digits."""
     some = values.drop_nulls().head(10_000)
     lengths = some.str.len_chars()
     usual = lengths.mode()[0]
@@ -188,14 +188,14 @@ def _dates(values: pl.Series) -> Spec:
 
 
 def _widths(values: pl.Series) -> Spec:
-    """About sixteen intervals of a round width, then two levels of wider ones."""
+    """Return about sixteen intervals of a round width, then two levels of wider ones."""
     numbers = values.drop_nulls().cast(pl.Float64, strict=False)
     numbers = numbers.filter(numbers.is_finite())
     if numbers.is_empty():
         return "none"
     span = float(numbers.max()) - float(numbers.min())  # type: ignore[arg-type]
     largest = float(numbers.abs().max())  # type: ignore[arg-type]
-    # Beyond this, floating-point numbers no longer tell neighbouring intervals apart; free ranges still work.
+    # Beyond this, floating-point numbers cannot distinguish neighbouring intervals; free ranges still work.
     if not 1e-9 < span < 1e15 or largest > 1e12 * span:
         return "none"
     width = _round_number(span / 16)
@@ -208,11 +208,11 @@ def _widths(values: pl.Series) -> Spec:
 
 
 def _round_number(wanted: float) -> float:
-    """The next of 1, 2, 5, 10, 20, 50, .. that is not below."""
+    """Return the smallest of 1, 2, 5, 10, 20, 50, .. that is at least the wanted number."""
     size = 10.0 ** math.floor(math.log10(wanted))
     return next(lead * size for lead in (1, 2, 5, 10) if lead * size >= wanted * (1 - 1e-9))
 
 
 def _tidy(number: float) -> float:
-    """Whole numbers as such, others without the noise of binary fractions."""
+    """Return whole numbers as integers, others without the noise of binary fractions."""
     return round(number) if number >= 1 else float(f"{number:.12g}")

@@ -1,4 +1,4 @@
-"""How many different sensitive values every class could show."""
+"""How many distinct sensitive values a policy can require in every class."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shoal.arrays import LongVector
 from shoal.suggest.guess import Guess
 
 MANY = 10
-"""From so many values on, three in every class are asked for; else two."""
+"""For a column with at least this many values, propose p = 3; else p = 2."""
 
 
 def propose_p(table: pl.DataFrame, sensitive: Sequence[Guess], k: int) -> tuple[dict[str, int], int, int]:
-    """Return p per sensitive column, the most classes that k and all p leave room for, and the largest p possible.
+    """Return p per sensitive column, the largest number of classes that k and all p allow, and the largest possible p.
 
-    Three different values are proposed where a column has many and they are frequent enough: where the feasibility
-    bound leaves room for at least half of the classes that k alone permits. Two otherwise; none for a single value.
+    Propose p = 3 for a column with many values that are frequent enough: the feasibility bound must allow at least
+    half of the classes that k alone allows. Otherwise propose p = 2, and nothing for a column with a single value.
     O(rows) per sensitive column.
     """
     from shoal.models.demands import most_sensitive_classes
@@ -39,5 +39,5 @@ def propose_p(table: pl.DataFrame, sensitive: Sequence[Guess], k: int) -> tuple[
 
 
 def _counts(values: pl.Series) -> LongVector:
-    """How often each value occurs, null as one of them."""
+    """Return how often each value occurs; null is a value."""
     return values.value_counts().to_series(1).to_numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""How identifying columns are together: the share of rows that no other row shares."""
+"""How identifying columns are together: the share of rows whose values no other row has."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import polars as pl
 
 MOST_ROWS = 500_000
 MOST_COLUMNS = 10
-"""Pairs are taken among this many columns, those with the most values."""
+"""Pairs are formed among this many columns, those with the most values."""
 BEAM = 5
-"""So many of the worst pairs are extended to triples."""
+"""This many of the worst pairs are extended to triples."""
 KEPT = 3
-"""So many of the worst sets of each size are reported."""
+"""This many of the worst sets of each size are reported."""
 
 
 @dataclass(frozen=True)
 class ColumnSet:
-    """Some columns, and how many rows are alone with their values in them."""
+    """Some columns, and how many rows have a combination of values that no other row has."""
 
     columns: tuple[str, ...]
     unique: int
@@ -26,7 +26,7 @@ class ColumnSet:
 
 
 def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[ColumnSet, ...], int]:
-    """Return the most identifying sets of 1, 2 and 3 columns and all columns, and the number of rows looked at.
+    """Return the most identifying sets of 1, 2 and 3 columns and of all columns, and how many rows were counted.
 
     All single columns, all pairs of the ten columns with the most values, and the extensions of the five
     worst pairs: at most 200 + 45 + 40 groupings. A null is a value like any other.
@@ -59,7 +59,7 @@ def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[C
 
 
 def _worse(sets: Sequence[ColumnSet], known: Sequence[ColumnSet]) -> list[ColumnSet]:
-    """The most identifying sets, without those that say no more than a known part of them."""
+    """Return the most identifying sets, without those that a known subset of their columns explains as well."""
     return [
         one
         for one in sets[:KEPT]
@@ -69,7 +69,7 @@ def _worse(sets: Sequence[ColumnSet], known: Sequence[ColumnSet]) -> list[Column
 
 
 def _counted(codes: pl.DataFrame, sizes: dict[str, int], sets: Iterable[tuple[str, ...]]) -> list[ColumnSet]:
-    """Count each set; the most identifying first, ties in the given order."""
+    """Count each set. The most identifying come first, ties in the given order."""
     out = []
     for names in sets:
         # Three columns of at most MOST_ROWS values each fit in 63 bits.

@@ -1,4 +1,4 @@
-"""Words in column names that tell what a column is about."""
+"""Words in column names that indicate what a column is about."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IDENTIFIERS = _set(
     "twitter facebook instagram licence license nino nhs dni curp cpf nachname vorname telefon strasse "
     "anschrift nom prenom apellido nombre"
 )
-"""Words that name a person outright, whatever the values look like."""
+"""Words that name a person directly, whatever the values look like."""
 IDENTIFIER_PHRASES = (
     ("social", "security"),
     ("credit", "card"),
@@ -74,12 +74,12 @@ KEYS = _set("id ids identifier key index rownum serial uid pid")
 
 
 def words_of(name: str) -> list[str]:
-    """Split a column name into lower-case words, at signs, digits and capitals."""
+    """Split a column name into lower-case words, at punctuation, digits and capitals."""
     return [word.lower() for word in _WORDS.findall(_CAMEL.sub(" ", name))]
 
 
 def _has(words: list[str], known: frozenset[str]) -> str | None:
-    """The first word, or two neighbouring words written together, that is known."""
+    """Return the first known word, or the first two neighbouring words that are known when joined."""
     joined = [a + b for a, b in zip(words, words[1:], strict=False)]  # noqa: RUF007
     return next((word for word in [*words, *joined] if word in known), None)
 
@@ -106,12 +106,12 @@ def role_by_name(name: str) -> tuple[str, str] | None:
 
 
 def is_code(name: str) -> bool:
-    """Whether a name speaks of codes such as zip codes."""
+    """Return whether a name stands for codes such as zip codes."""
     return _has(words_of(name), CODES) is not None
 
 
 def is_key(name: str) -> bool:
-    """Whether a name speaks of a key of rows or persons, which counts only if the values are many."""
+    """Return whether a name stands for a key of rows or people, which counts only if there are many values."""
     return bool(
         {"id", "ids", "identifier", "key", "index", "rownum", "serial", "uid", "pid"}.intersection(
             words_of(name)

@@ -12,28 +12,28 @@ if TYPE_CHECKING:
 
 _ROLES = """\
 # Roles:
-#   identifier   names a person outright; dropped
-#   quasi        others may know it; generalized until every row has lookalikes
+#   identifier   names a person directly; removed
+#   quasi        other people may know it; generalized until every row has the same values as others
 #   sensitive    nobody should learn it about a person; published, and protected by [privacy]
 #   plain        published as it is, so nobody else should know it
-# Hierarchies: "auto" builds a tree from the data. One of your own says more: name a CSV file with lines
+# Hierarchies: "auto" builds a tree from the data. Your own tree is usually better: name a CSV file with lines
 # like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
 """
 
 
 _METHOD = """\
 [method]
-name = "mondrian"       # always finds a release where there is one, and generalizes only where needed;
-                        # "full-domain" gives every column one level throughout, easier to read
+name = "mondrian"       # finds a release whenever one exists, and generalizes only where needed;
+                        # "full-domain" uses one level per column, which is easier to read
 
 [utility]
-measure = "lm"          # the loss to keep small
+measure = "lm"          # the information loss to minimize
 suppression = 0.0       # share of rows that may be left out; 0.05 helps full-domain
 """
 
 
 def identifying_lines(suggestion: Suggestion) -> list[str]:
-    """Return the share of unique rows per column set, a line each."""
+    """Return the share of unique rows, one line per set of columns."""
     lines = []
     for one in suggestion.identifying:
         if len(one.columns) > 3:
@@ -55,7 +55,7 @@ def _percent(share: float, unique: int) -> str:
 def policy_text(suggestion: Suggestion) -> str:
     """Return a policy file that can be used as it is, with the reasons as comments."""
     parts = [
-        "# A starter policy. Every role below is a guess: read it, mend it, then run `shoal anonymize`.\n"
+        "# A starter policy. Every role below is a guess: check it, correct it, then run `shoal anonymize`.\n"
         f"# The table has {suggestion.rows:,} rows and {len(suggestion.columns):,} columns.\n"
     ]
     if suggestion.identifying:
@@ -95,7 +95,7 @@ def _privacy(suggestion: Suggestion) -> str:
         alike = len(suggestion.names("sensitive")) == len(asked) and len(set(asked.values())) == 1
         rule: object = next(iter(asked.values())) if alike else dict(asked)
         lines.append(
-            f"p = {toml.value(rule)}".ljust(23) + " # every class shows so many different sensitive values;"
+            f"p = {toml.value(rule)}".ljust(23) + " # distinct sensitive values that every class must have;"
         )
         lines.append(" " * 24 + f"# {_room(suggestion)}")
     elif suggestion.names("sensitive"):
@@ -106,19 +106,19 @@ def _privacy(suggestion: Suggestion) -> str:
 
 
 def _room(suggestion: Suggestion) -> str:
-    """What p costs, and how far it could go."""
+    """Return what p costs, and the largest possible p."""
     most = suggestion.rows // suggestion.k
     classes = "1 class" if suggestion.classes == 1 else f"{suggestion.classes:,} classes"
-    cost = "" if suggestion.classes >= most else f" of {most:,} that k alone permits"
-    return f"leaves room for {classes}{cost}; the largest p possible is {suggestion.largest_p:,}"
+    cost = "" if suggestion.classes >= most else f" of the {most:,} that k alone allows"
+    return f"allows at most {classes}{cost}; the largest possible p is {suggestion.largest_p:,}"
 
 
 def _why_k(suggestion: Suggestion) -> str:
     if suggestion.k == 5:
-        return "# every row looks like at least 4 others; 5 is a usual choice"
+        return "# every row has the same quasi-identifiers as at least 4 others; 5 is a usual choice"
     return f"# 5 is usual, but the table has only {suggestion.rows:,} rows"
 
 
 def _safe(text: str) -> str:
-    """Text for a comment: names may hold line breaks and other signs that would end it."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """Return text for a comment: a name may hold line breaks and other characters that would end the comment."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
