@@ -133,7 +133,7 @@ def test_infeasible_limits_on_several_columns_show_no_records(folder):
     [
         (6, ".", "add a file name"),
         (6, "data.csv", "--force"),
-        (6, "out.foo", "the ending is not known"),
+        (6, "out.foo", "unknown file ending"),
         (6, "nowhere/out.csv", "create it first"),
     ],
 )
@@ -585,7 +585,7 @@ def test_a_panic_of_a_library_is_no_stack_trace(folder, monkeypatch):
         raise pl.exceptions.PanicException("Zaphod")
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", panic)
-    refused(folder, 6, *ANONYMIZE, says="its writer gave up; nothing was changed")
+    refused(folder, 6, *ANONYMIZE, says="the writer failed; nothing was changed")
 
 
 @pytest.mark.parametrize(

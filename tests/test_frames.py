@@ -210,10 +210,10 @@ def test_columns_stay_on_disk_until_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"a": 1}\n{"a": 2\n', "line 2: is not valid JSON"),
-        ('{"a": 1}\n[1]\n', "line 2: every line has to be a JSON object"),
+        ('{"a": 1}\n{"a": 2\n', "line 2: not valid JSON"),
+        ('{"a": 1}\n[1]\n', "line 2: every line must be a JSON object"),
         ('{"a": 1, "a": 2}\n', "more than one column has the name 'a'"),
-        (b'{"a": "x"}\n{"a": "\xe9"}\n', "line 2, byte 7 of it: is not valid utf-8"),
+        (b'{"a": "x"}\n{"a": "\xe9"}\n', "line 2, byte 7 of the line: not valid UTF-8"),
     ],
 )
 def test_bad_json_lines(tmp_path, content, message):

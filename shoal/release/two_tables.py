@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, did_you_mean
-from shoal.frames.frame import known_extension
+from shoal.frames.formats import suffix_of
 
 COUNT = "count"
 
@@ -19,7 +19,7 @@ COUNT = "count"
 def second_path(path: str | Path) -> Path:
     """Return where the second table of a release goes: ``out.csv.gz`` has ``out-sensitive.csv.gz`` beside it."""
     place = Path(path)
-    ending = known_extension(place) or place.suffix
+    ending = suffix_of(place) or place.suffix
     stem = place.name[: len(place.name) - len(ending)] if ending else place.name
     return place.with_name(f"{stem}-sensitive{place.name[len(stem) :]}")
 

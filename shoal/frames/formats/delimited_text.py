@@ -22,9 +22,10 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError
+from shoal.frames.column_names import refuse_duplicates, refuse_patterns
 from shoal.frames.inference import guess_numbers_and_dates
 from shoal.frames.options import ReadOptions
-from shoal.wording import counted, some_values
+from shoal.wording import counted
 
 DELIMITERS = (";", "\t", "|", ",")
 """In the order of preference: commas occur in text and numbers, the others hardly ever do."""
@@ -186,25 +187,6 @@ def _column_names(text: _Text, path: Path, options: ReadOptions) -> list[str]:
         _refuse_bad_bytes(text, path)
     refuse_patterns(first, str(path))
     return refuse_duplicates(first, str(path))
-
-
-def refuse_duplicates(names: list[str], where: str) -> list[str]:
-    """Return the column names, if all differ."""
-    double = [name for name, count in Counter(names).items() if count > 1]
-    if double:
-        raise DataError(
-            f"{where}: more than one column has the name {some_values(double)}; rename all but one"
-        )
-    return names
-
-
-def refuse_patterns(names: list[str], where: str) -> None:
-    """Names such as ^a.*$ mean every column that matches, wherever the dataframe library meets them."""
-    patterns = [name for name in names if name.startswith("^") and name.endswith("$")]
-    if patterns:
-        raise DataError(
-            f"{where}: column names cannot begin with ^ and end with $; rename {some_values(patterns)}"
-        )
 
 
 def _parse(text: _Text, path: Path, names: list[str], options: ReadOptions) -> pl.DataFrame:

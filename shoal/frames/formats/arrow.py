@@ -1,0 +1,33 @@
+"""Arrow IPC, also called Feather: columns with types, read one by one from the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, ClassVar
+
+from shoal.frames.formats.base import COLUMN_TYPES, Content, FileFormat
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.frames.options import ReadOptions
+
+
+class Arrow(FileFormat):
+    """Arrow IPC. Categories are dictionaries."""
+
+    name: ClassVar[str] = "arrow"
+    title: ClassVar[str] = "Arrow IPC"
+    suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
+    keeps: ClassVar[tuple[str, ...]] = COLUMN_TYPES
+
+    def load(self, path: Path, options: ReadOptions) -> Content:
+        """Scan the file; columns stay on disk."""
+        import polars as pl
+
+        scan = pl.scan_ipc(path)
+        return Content(scan, int(scan.select(pl.len()).collect().item()), options, on_disk=True)
+
+    def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
+        """Write the table."""
+        data.write_ipc(file, compression="zstd")

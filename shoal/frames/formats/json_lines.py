@@ -1,0 +1,111 @@
+"""JSON lines: one object per line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import DataError
+from shoal.frames.column_names import refuse_duplicates, refuse_patterns
+from shoal.frames.formats.base import Content, FileFormat
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.frames.options import ReadOptions
+
+
+class JsonLines(FileFormat):
+    """JSON objects, one per line. Value sets become lists."""
+
+    name: ClassVar[str] = "jsonl"
+    title: ClassVar[str] = "JSON lines"
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+    options: ClassVar[tuple[str, ...]] = ("guess_types",)
+    keeps: ClassVar[tuple[str, ...]] = (
+        "String",
+        "Int64",
+        "Float64",
+        "Boolean",
+        "Date",
+        "Datetime",
+    )
+
+    def load(self, path: Path, options: ReadOptions) -> Content:
+        """Read the file, looking at every line for the types of the columns."""
+        import polars as pl
+
+        from shoal.frames.inference import guess_dates
+
+        _check_first_object(path)
+        with path.open("rb") as file:
+            marked = file.read(3) == b"\xef\xbb\xbf"
+        try:
+            data = pl.read_ndjson(path.read_bytes()[3:] if marked else path, infer_schema_length=None)
+        except pl.exceptions.PolarsError:
+            # The reader's message may quote a record, so it is not repeated.
+            raise _bad_line(path) from None
+        refuse_patterns(data.columns, str(path))
+        if options.guess_types:
+            data = data.with_columns([guess_dates(column) for column in data if column.dtype == pl.String])
+        return Content(data.lazy(), data.height, options)
+
+    def holds(self, dtype: pl.DataType) -> bool:
+        """Whether JSON has a value or a text for this type."""
+        import polars as pl
+
+        return dtype not in (pl.Binary, pl.Object)
+
+    def altered(self, column: pl.Series) -> str:
+        """Return how the column differs when it is read back: JSON has neither dates nor infinity nor NaN."""
+        import polars as pl
+
+        from shoal.frames.inference import guess_dates
+
+        found = super().altered(column)
+        if found:
+            return found
+        if column.null_count() == len(column) and column.dtype != pl.String:
+            return f"without values, {column.dtype} comes back as text"
+        if column.dtype.is_float():
+            return "" if column.is_finite().all() else "NaN and infinity become null"
+        fitted = self.fitted_column(column)
+        guessed = guess_dates(fitted).dtype if fitted.dtype == pl.String else fitted.dtype
+        return f"the values read like {guessed}" if guessed != column.dtype else ""
+
+    def fitted_column(self, column: pl.Series) -> pl.Series:
+        """Return categories and times as text."""
+        from shoal.frames.formats.text_columns import as_text
+
+        return as_text(column)
+
+    def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
+        """Write one object per row."""
+        data.write_ndjson(file)
+
+
+def _check_first_object(path: Path) -> None:
+    def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        refuse_duplicates([name for name, _ in pairs], f"{path}: line 1")
+        return dict(pairs)
+
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        json.loads(first.decode("utf-8-sig"), object_pairs_hook=no_duplicates)
+    except ValueError:
+        raise _bad_line(path) from None
+
+
+def _bad_line(path: Path) -> DataError:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                if line.strip() and not isinstance(json.loads(line.decode("utf-8-sig")), dict):
+                    return DataError(f"{path}: line {number}: every line must be a JSON object")
+            except UnicodeDecodeError as error:
+                return DataError(f"{path}: line {number}, byte {error.start} of the line: not valid UTF-8")
+            except ValueError:
+                return DataError(f"{path}: line {number}: not valid JSON; every line must be a JSON object")
+    return DataError(f"{path}: the objects on its lines do not form a table")

@@ -1,0 +1,28 @@
+"""`read`: from a path, a URI or any dataframe to a `Frame`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from shoal.frames.formats import format_of
+from shoal.frames.options import ReadOptions
+
+if TYPE_CHECKING:
+    from shoal.frames.frame import Frame
+
+
+def read(source: object, options: ReadOptions | None = None) -> Frame:
+    """Read a file in one of the `FORMATS`, found by its name, or a polars, pandas or pyarrow frame.
+
+    Raises `DataError` if there is no such file, if Shoal cannot read it, if two columns have the same name, or if
+    the table is empty.
+    """
+    options = options or ReadOptions()
+    if isinstance(source, str | os.PathLike):
+        return format_of(source).read(source, options)
+    from shoal.frames.dataframes import from_dataframe
+    from shoal.frames.frame import framed
+
+    kind, data = from_dataframe(source)
+    return framed(kind, data.lazy(), options, data.schema, data.height)
