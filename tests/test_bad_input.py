@@ -183,7 +183,7 @@ def test_roles_on_the_command_line(folder, code, words, says):
         ("Rome;a;b;*\nBonn;a;c;*\nOslo;d;c;*\n", "two parents"),
         ("Rome;a;*\nRome;b;*\nBonn;a;*\nOslo;a;*\n", "more than one line"),
         ("", "is empty"),
-        ('Rome;"south;*\nBonn;north;*\nOslo;north;*\n', "no CSV"),
+        ('Rome;"south;*\nBonn;north;*\nOslo;north;*\n', "not valid CSV"),
     ],
 )
 def test_hierarchy_files_that_are_no_trees(folder, lines, says):
@@ -193,7 +193,7 @@ def test_hierarchy_files_that_are_no_trees(folder, lines, says):
 
 def test_trees_in_the_policy_are_not_spoken_of_as_lines():
     values = pl.Series(["x", "y", "z"])
-    with pytest.raises(HierarchyError, match="'x' stands at 2 places"):
+    with pytest.raises(HierarchyError, match="'x' occurs 2 times"):
         build(values, {"tree": {"a": ["x", "y"], "b": ["x", "z"]}})
     with pytest.raises(HierarchyError, match=r"'z'.*Put each of them under a node"):
         build(values, {"tree": {"a": ["x"], "b": ["y"]}})

@@ -379,12 +379,12 @@ def test_dates_of_other_spellings_are_told_and_not_sorted_as_text(form, spelling
         found, _ = usable(pl.DataFrame({name: texts, "sex": ["f", "m"] * 100}))
         guess = found.columns[0]
         assert (guess.role, guess.hierarchy) == ("quasi", "none")
-        assert guess.warning.startswith(f"looks like dates written as {spelling}; Shoal reads ISO dates")
-        assert "4 texts are no dates: " in guess.warning
+        assert guess.warning.startswith(f"looks like dates in the format {spelling}; Shoal reads ISO dates")
+        assert "4 texts are not dates: " in guess.warning
         assert f"# WARNING: {guess.warning}\n" in found.to_toml()
         assert "gone" not in found.to_toml()
         assert found.summary()["columns"][0]["warning"] == guess.warning
-    with pytest.raises(HierarchyError, match=f"written as {spelling}"):
+    with pytest.raises(HierarchyError, match=f"in the format {spelling}"):
         build(pl.Series(texts), "auto")
 
 
@@ -401,12 +401,12 @@ def test_one_date_too_few_is_no_column_of_dates():
 def test_words_among_iso_dates_are_counted_and_named_only_where_they_are_frequent():
     texts = [str(day) for day in DAYS]
     frequent, _ = usable(pl.DataFrame({"born": [*texts, *["unbekannt"] * 5, "Maier"]}))
-    assert "6 texts are no dates, among them 'unbekannt'" in frequent.columns[0].warning
+    assert "6 texts are not dates, among them 'unbekannt'" in frequent.columns[0].warning
     assert 'data.null_values = ["unbekannt"]' in frequent.to_toml()
     assert "Maier" not in frequent.to_toml()
     rare, _ = usable(pl.DataFrame({"when": [*texts, *["unbekannt"] * 4]}))
     assert (rare.columns[0].role, rare.columns[0].hierarchy) == ("quasi", "none")
-    assert "4 texts are no dates: " in rare.columns[0].warning
+    assert "4 texts are not dates: " in rare.columns[0].warning
     assert "unbekannt" not in rare.to_toml()
     with pytest.raises(HierarchyError, match=r"data\.null_values"):
         build(pl.Series([*texts, "unbekannt"]), "auto")

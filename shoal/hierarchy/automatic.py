@@ -1,4 +1,4 @@
-"""Hierarchies for columns that bring none: free ranges, the whole domain, or a balanced tree from the data."""
+"""Hierarchies for columns without one: free ranges, the whole domain, or a balanced tree from the data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CODE = r"^[0-9A-Z][0-9A-Z-]*$"
 
 
 def from_nothing(values: pl.Series) -> Hierarchy:
-    """Let ordered values be published as any range, and categories as themselves or the whole domain.
+    """Allow any range for ordered values; categories are exact or the whole domain.
 
     O(n log n).
     """
@@ -32,12 +32,12 @@ def from_nothing(values: pl.Series) -> Hierarchy:
 
 
 def automatic(values: pl.Series) -> Hierarchy:
-    """Make a balanced tree with about four children per node, by quantiles of the distinct values.
+    """Build a balanced tree with about four children per node, by quantiles of the distinct values.
 
     Numbers and dates get intervals ``[first, last]``. Texts that look like codes (one length, digits and
     capitals, such as zip codes) are masked from the right; others are sorted, numbers inside them by value,
-    and nodes are called ``{a, b, c}`` where that is short, else ``first..last``. Raises HierarchyError for dates
-    that are no ISO dates, which sorting as text would put out of order. O(n log n).
+    and nodes are named ``{a, b, c}`` if that is short, else ``first..last``. Raises HierarchyError for dates
+    that are not ISO dates, because sorting them as text would put them out of order. O(n log n).
     """
     data = distinct(values)
     if is_ordered(data.dtype):
@@ -45,9 +45,7 @@ def automatic(values: pl.Series) -> Hierarchy:
         return _balanced(domain, "[{}, {}]")
     written = dates_in(data)
     if written is not None and written.advice:
-        raise HierarchyError(
-            f"'auto' cannot sort these texts: {written.advice}, or give a hierarchy of your own"
-        )
+        raise HierarchyError(f"'auto' cannot sort these texts: {written.advice}, or write your own hierarchy")
     if data.dtype == pl.String and _is_code(data.drop_nulls()):
         return _slim(from_mask(data))
     return _balanced(_natural(data), "{}..{}")
@@ -64,7 +62,7 @@ def _is_code(values: pl.Series) -> bool:
 
 
 def _slim(hierarchy: Hierarchy) -> Hierarchy:
-    """Leave out levels that say no more than the one above or below."""
+    """Drop levels that add nothing to the one above or below."""
     kept = [hierarchy.levels[0]]
     for level in hierarchy.levels[1:-1]:
         nodes = len(level.starts) - hierarchy.leaves.null_count()
@@ -99,7 +97,7 @@ def _balanced(domain: Domain, pattern: str) -> Hierarchy:
     levels: list[Level] = []
     for power in range(height - 1, 0, -1):
         parts = np.arange(fan**power, dtype=np.int64)
-        # Equal shares of the distinct values; a start of a coarser level is one of every finer level.
+        # Equal shares of the distinct values; each start of a coarser level is also a start of every finer level.
         starts = np.unique(parts * count // fan**power).astype(np.int32)
         if 1 < len(starts) < count:
             listed = pattern.startswith("{}")
@@ -108,7 +106,7 @@ def _balanced(domain: Domain, pattern: str) -> Hierarchy:
 
 
 def _node_names(names: pl.Series, starts: IntVector, count: int, pattern: str, listed: bool) -> pl.Series:
-    """Name nodes by their first and last value, by all of them where they are few and short (`listed`)."""
+    """Name nodes by their first and last value, or by all values if these are few and short (`listed`)."""
     ends = np.append(starts[1:], count) - 1
     frame = pl.DataFrame(
         {"first": names.gather(starts), "last": names.gather(ends), "size": ends - starts + 1}
@@ -132,7 +130,7 @@ def _node_names(names: pl.Series, starts: IntVector, count: int, pattern: str, l
 
 
 def _unambiguous(levels: list[Level]) -> list[Level]:
-    """Number nodes of a level that would bear the same name, which odd texts can bring about."""
+    """Number nodes of a level that would have the same name, which unusual texts can cause."""
     out = []
     for level in levels:
         names = level.names

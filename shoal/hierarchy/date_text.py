@@ -1,4 +1,4 @@
-"""Texts that are dates to a reader but not to Shoal: other spellings, and words among ISO dates."""
+"""Texts that a reader sees as dates but Shoal does not: other formats, and words among ISO dates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import polars as pl
 
 ENOUGH = 0.95
-"""Share of texts that must be dates of one spelling before a column is called so."""
+"""Share of texts that must be dates of one format before a column counts as dates."""
 FREQUENT = 5
-"""A word among dates that occurs as often is no single person's, so it may be named."""
+"""A word among dates that occurs at least this often does not identify a person, so a message may name it."""
 ISO = "yyyy-mm-dd"
 
 _SPELLINGS = {
@@ -26,24 +26,24 @@ class DateText:
     """A text column that looks like dates."""
 
     spelling: str
-    """How they are written, ``dd.mm.yyyy``."""
+    """Their format, such as ``dd.mm.yyyy``."""
     dates: int
     others: int
-    """Texts that are no date of this spelling."""
+    """Texts that are not dates of this format."""
     word: str | None
-    """The most frequent of these, where it occurs often enough to be named."""
+    """The most frequent of these, if it occurs often enough to be named."""
 
     @property
     def advice(self) -> str:
-        """What to do, in words; empty for ISO dates and nothing else."""
+        """What to do, in words; empty if all texts are ISO dates."""
         lines = []
         if self.spelling != ISO:
             lines.append(
-                f"looks like dates written as {self.spelling}; Shoal reads ISO dates (1959-01-20): "
+                f"looks like dates in the format {self.spelling}; Shoal reads ISO dates (1959-01-20): "
                 "rewrite the column"
             )
         if self.others:
-            texts = "1 text is no date" if self.others == 1 else f"{self.others:,} texts are no dates"
+            texts = "1 text is not a date" if self.others == 1 else f"{self.others:,} texts are not dates"
             named = f", among them '{self.word}'" if self.word is not None else ""
             example = f'["{self.word}"]' if self.word is not None and '"' not in self.word else '["unknown"]'
             among = "most texts are ISO dates, but " if self.spelling == ISO else ""
@@ -54,10 +54,10 @@ class DateText:
 
 
 def dates_in(values: pl.Series) -> DateText | None:
-    """Return how a text column writes dates, or None where it does not look like dates.
+    """Return the date format of a text column, or None if it does not look like dates.
 
-    ISO dates may stand beside fewer other texts than dates; of other spellings at least 95 % must be dates. Where
-    days and months cannot be told apart both spellings are named. O(n).
+    ISO dates may be mixed with fewer other texts than dates; for other formats at least 95 % must be dates. If
+    days and months cannot be distinguished, both formats are named. O(n).
     """
     if values.dtype != pl.String:
         return None

@@ -26,10 +26,10 @@ _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 
 
 def from_dates(values: pl.Series, levels: Sequence[str]) -> Hierarchy:
-    """Make calendar levels over dates, date-times, or texts that are ISO dates (these keep their spelling).
+    """Build calendar levels over dates, date-times, or texts that are ISO dates (these stay as written).
 
     Names are ``2024-03-01``, ``2024-W09``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Each level must lie
-    inside the next: a week does not lie in a month. O(levels x n log n).
+    inside the next: a week does not lie inside a month. O(levels x n log n).
     """
     _check(levels)
     data = distinct(values)
@@ -50,12 +50,12 @@ def _check(levels: Sequence[str]) -> None:
         raise HierarchyError(f"dates must be a list of levels such as ['month', 'year'], not {levels!r}")
     for level in levels:
         if level not in _ABOVE:
-            raise HierarchyError(f"'{level}' is no level of dates ({did_you_mean(str(level), _ABOVE)})")
+            raise HierarchyError(f"unknown level of dates '{level}' ({did_you_mean(str(level), _ABOVE)})")
     for below, level in pairwise(levels):
         if level not in _ABOVE[below]:
             raise HierarchyError(
                 f"a {below} does not lie inside one {level}, so '{level}' cannot follow '{below}' in dates: "
-                f"after '{below}' there may come {', '.join(_ABOVE[below]) or 'nothing'}"
+                f"'{below}' may be followed by {', '.join(_ABOVE[below]) or 'nothing'}"
             )
 
 
@@ -85,8 +85,8 @@ def _local(data: pl.Series) -> pl.Series:
     bad = frame.filter(pl.col("leaves").is_not_null() & pl.col("local").is_null())["leaves"].sort()
     if len(bad):
         raise HierarchyError(
-            f"{counted(len(bad), 'value')} of the column {'is no ISO date' if len(bad) == 1 else 'are no ISO dates'}: "
-            f"{some_values(bad.to_list())}; "
+            f"{counted(len(bad), 'value')} of the column "
+            f"{'is not an ISO date' if len(bad) == 1 else 'are not ISO dates'}: {some_values(bad.to_list())}; "
             "write them as 2024-03-01, make them null, or use another hierarchy"
         )
     zones = (

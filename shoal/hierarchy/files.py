@@ -19,7 +19,7 @@ DELIMITERS = (";", "\t", ",", "|")
 
 
 def from_file(values: pl.Series, path: str | Path) -> Hierarchy:
-    """Read the hierarchy of a column from a CSV file (UTF-8; the delimiter is found out)."""
+    """Read the hierarchy of a column from a CSV file (UTF-8; the delimiter is detected)."""
     file = Path(path)
     try:
         content = file.read_bytes()
@@ -42,7 +42,7 @@ def from_file(values: pl.Series, path: str | Path) -> Hierarchy:
 
 
 def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hierarchy:
-    """Read the hierarchy of a column from CSV text. Leaves that the data lacks count in its domain."""
+    """Read the hierarchy of a column from CSV text. Leaves that the data does not have belong to the domain, too."""
     rows, lines = _parse(text.removeprefix("\ufeff"), _delimiter(text), source)
     if not rows:
         raise HierarchyError(f"{source} is empty: it needs one line per value, such as 'Spain;Europe;*'")
@@ -54,14 +54,14 @@ def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hie
         more = f" and {len(odd) - 5:,} more lines differ" if len(odd) > 5 else ""
         raise HierarchyError(
             f"{source} is unbalanced: most lines have {counted(usual, 'field')}, but {shown}{more}: "
-            "repeat a name where a branch has fewer levels"
+            "repeat a name if a branch has fewer levels"
         )
     _no_header(rows, lines, values, source)
     return from_rows(values, rows, source, lines)
 
 
 def _no_header(rows: list[list[str]], lines: list[int], values: pl.Series, source: str) -> None:
-    """A first line that alone ends in something else than the root is a header, which would become a value."""
+    """Refuse a header, which would become a value: the first line, if it alone does not end in the root."""
     tops = {row[-1] for row in rows[1:]}
     if tops == {ROOT} and rows[0][-1] != ROOT and rows[0][0] not in text_of(values).to_list():
         raise HierarchyError(
@@ -84,17 +84,17 @@ def _parse(
             if most is not None and len(rows) >= most:
                 break
     except csv.Error as error:
-        raise HierarchyError(f"{source}: line {first} is no CSV: {error}") from None
+        raise HierarchyError(f"{source}: line {first} is not valid CSV: {error}") from None
     return rows, lines
 
 
 def _delimiter(text: str) -> str:
-    """Choose the delimiter under which the first lines look most like a tree: same width, one name on top."""
+    """Choose the delimiter with which the first lines look most like a tree: same width, one name on top."""
 
     def score(delimiter: str) -> tuple[bool, bool, int]:
         try:
             rows, _ = _parse(text, delimiter, "the hierarchy", 200)
-        except HierarchyError:  # its quotes fit another delimiter, or none
+        except HierarchyError:  # its quotes belong to another delimiter, or to none
             return False, False, 0
         widths = {len(row) for row in rows}
         wide = sum(len(row) > 1 for row in rows)
@@ -111,10 +111,10 @@ def to_csv(hierarchy: Hierarchy) -> str:
         columns.append(level.names.gather(at).alias(f"L{index}"))
     rows = pl.DataFrame(columns)
     if hierarchy.leaves.null_count() and (columns[0] == "").any():
-        # An empty value can stand for one thing only; null needs no line, it gets its node anyway.
+        # An empty value can mean one thing only; null needs no line, because it gets a node anyway.
         rows = rows.drop_nulls("L0")
     line = pl.concat_str(*map(_quoted, rows.columns), separator=";")
-    # A line with nothing on it would be skipped, so a lone null is written as an empty text.
+    # Readers skip an empty line, so a single null is written as an empty text.
     lines = rows.select(line.replace("", '""')).to_series()
     return "".join(f"{text}\n" for text in lines)
 

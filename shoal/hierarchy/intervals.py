@@ -23,11 +23,11 @@ _LARGEST = 2.0**62
 
 
 def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0) -> Hierarchy:
-    """Make levels of intervals ``[origin + i w, origin + (i + 1) w)``, one level per width.
+    """Build levels of intervals ``[origin + i w, origin + (i + 1) w)``, one level per width.
 
-    Leaves are the values of the data and no others: that is what an outsider can tell apart. Intervals are
-    called ``20-24`` for integers (``-5 to -1`` where one end is negative) and ``[20.0, 25.0)`` otherwise.
-    Infinite values stand alone below the root. O(n log n).
+    Leaves are exactly the values of the data: these are what an outsider can distinguish. Intervals are
+    named ``20-24`` for integers (``-5 to -1`` if one end is negative) and ``[20.0, 25.0)`` otherwise.
+    Infinite values are separate nodes below the root. O(n log n).
     """
     _check_widths(widths)
     domain = number_domain(distinct(values), "widths")
@@ -46,7 +46,7 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     levels = []
     for width in widths:
         ratio = round(width / widths[0])
-        # No bin is as far from 0 as the largest divisor, so a larger one would give the same.
+        # No bin is as far from 0 as the largest divisor, so a larger divisor would give the same result.
         bins, step = np.floor_divide(bins, min(ratio // step, int(_LARGEST))), ratio
         first = runs(bins)
         starts, names = [first + below], _names(bins[first], width, origin, whole)
@@ -61,10 +61,10 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
 
 
 def from_cuts(values: pl.Series, cuts: Sequence[Any]) -> Hierarchy:
-    """Make levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse.
+    """Build levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse.
 
-    Called ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values of
-    the data. O(n log n).
+    Intervals are named ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values
+    of the data. O(n log n).
     """
     lists = _check_cuts(cuts)
     domain = number_domain(distinct(values), "cuts")
@@ -97,11 +97,11 @@ def _check_widths(widths: Sequence[Number]) -> None:
     for below, width in pairwise(widths):
         ratio = width / below
         if not math.isfinite(ratio):
-            raise HierarchyError(f"the widths {below} and {width} are too far apart: leave one of them out")
+            raise HierarchyError(f"the widths {below} and {width} are too far apart: drop one of them")
         if round(ratio) < 2 or abs(ratio - round(ratio)) > 1e-9 * ratio:
             raise HierarchyError(
-                f"the width {width} is no multiple of the width {below} before it: "
-                "intervals would not lie inside those of the next level"
+                f"interval widths must divide each other: {width} is not a multiple of {below}, so intervals would "
+                "not lie inside those of the next level"
             )
 
 
@@ -124,14 +124,14 @@ def _check_cuts(cuts: Sequence[Any]) -> list[list[Number]]:
         for cut in level:
             if cut not in below:
                 raise HierarchyError(
-                    f"the cut {cut} is not among the cuts {below} of the finer level before it: "
-                    "intervals would not lie inside those of the next level"
+                    f"the cut {cut} is not one of the cuts {below} of the finer level before it, so intervals "
+                    "would not lie inside those of the next level"
                 )
     return lists
 
 
 def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
-    """Tell whether intervals can be reckoned in 64-bit integers; larger settings are taken as floats."""
+    """Return whether 64-bit integers can represent the intervals; larger settings become floats."""
     return numbers.dtype.kind == "i" and all(
         float(number).is_integer() and abs(number) <= _LARGEST for number in settings
     )
@@ -149,7 +149,7 @@ def _bins(numbers: Numbers, width: Number, origin: Number, whole: bool) -> LongV
 
 
 def _edges(bins: LongVector, width: Number, origin: Number) -> FloatVector:
-    """Lower ends, rounded to the digits in which width and origin are written."""
+    """Return lower ends, rounded to the digits with which width and origin are written."""
     digits = max(0, *(-int(Decimal(str(part)).as_tuple().exponent) for part in (width, origin)))
     return np.round(origin + bins * np.float64(width), digits)
 

@@ -20,11 +20,11 @@ def from_mask(
     keep: int = 0,
     steps: int | Sequence[int] = 1,
 ) -> Hierarchy:
-    """Make one level per masked character of the longest value: ``12345``, ``1234*``, .., ``1****``, ``*``.
+    """Build one level per masked character of the longest value: ``12345``, ``1234*``, .., ``1****``, ``*``.
 
     Shorter values count as padded on the masked side: they join a node when the mask reaches their end.
-    `keep` characters on the other side are masked at the root only. `steps` is how many characters are
-    masked from level to level, or the list of how many are masked at each level. O(levels x n log n).
+    `keep` characters on the other side are masked only at the root. `steps` is how many more characters
+    each level masks, or the list of how many each level masks. O(levels x n log n).
     """
     if side not in ("right", "left"):
         raise HierarchyError(
@@ -57,7 +57,7 @@ def from_mask(
 
 
 def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
-    """How many characters each level masks; the root, which masks all, is not among them."""
+    """Return how many characters each level masks, without the root, which masks all."""
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
         raise HierarchyError(f"keep must be a number of characters, 0 or more, not {keep!r}")
     if isinstance(steps, int):
@@ -67,11 +67,11 @@ def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
     else:
         counts = list(steps)
         if not counts or any(b <= a for a, b in zip([0, *counts], counts, strict=False)):
-            raise HierarchyError(f"steps must be growing numbers of masked characters, not {counts}")
+            raise HierarchyError(f"steps must be increasing numbers of masked characters, not {counts}")
     counts = [count for count in counts if count <= longest - max(keep, 1)]
     if len(counts) > LONGEST:
         raise HierarchyError(
-            f"values are up to {longest} characters long, and a mask of {len(counts)} levels is too much: "
+            f"values have up to {longest} characters, so the mask has {len(counts)} levels; the most is {LONGEST}: "
             "mask more characters per level with steps, or use 'auto'"
         )
     return counts

@@ -14,10 +14,10 @@ DEEPEST = 64
 
 
 def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
-    """Make the hierarchy of a nested tree, with or without its root.
+    """Build the hierarchy of a nested tree, with or without its root.
 
-    Where branches differ in depth, the short ones repeat their value at the lower levels, so that nodes of
-    the same distance from the root stand at the same level.
+    If branches differ in depth, shorter ones repeat their value at the lower levels, so that nodes with
+    the same distance from the root are at the same level.
     """
     if not isinstance(tree, Mapping) or not tree:
         raise HierarchyError('the tree is empty: write for example { Europe = ["Spain", "Greece"] }')

@@ -17,7 +17,7 @@ _RANGE = r"(?s)^\[(.*?), (.*)\]$"
 
 
 def locate(leaves: pl.Series, values: pl.Series) -> IntVector:
-    """Return the code of each value, -1 where it is no leaf. O(values + leaves)."""
+    """Return the code of each value, -1 if it is not a leaf. O(values + leaves)."""
     dtype = values.dtype
     if leaves.dtype == pl.String or dtype != leaves.dtype:
         leaves, values = text_of(leaves), text_of(values)
@@ -28,7 +28,7 @@ def locate(leaves: pl.Series, values: pl.Series) -> IntVector:
     found = wanted.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
     codes: IntVector = found["code"].fill_null(-1).to_numpy().astype(np.int32)
     if leaves.dtype.is_float():
-        # A join may hold NaN apart from NaN (it does for a single row), yet here it is one value.
+        # A join may treat two NaN as different (it does for a single row), but here NaN is one value.
         nan = leaves.is_nan().fill_null(False).arg_true()
         if len(nan):
             codes[values.is_nan().fill_null(False).to_numpy()] = nan[0]
@@ -36,7 +36,7 @@ def locate(leaves: pl.Series, values: pl.Series) -> IntVector:
 
 
 def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:
-    """Do the work of `Hierarchy.read`."""
+    """Implement `Hierarchy.read`."""
     text = text_of(names)
     known = _named(hierarchy)
     each = text.unique().to_frame()
@@ -55,7 +55,7 @@ def _lined(hierarchy: Hierarchy) -> bool:
 
 
 def _named(hierarchy: Hierarchy) -> pl.DataFrame:
-    """Every name once, with the smallest range that covers all nodes of that name."""
+    """Return every name once, with the smallest range that covers all nodes of that name."""
     nodes = pl.concat(
         pl.DataFrame(
             {
@@ -71,7 +71,7 @@ def _named(hierarchy: Hierarchy) -> pl.DataFrame:
 
 
 def _read_ranges(hierarchy: Hierarchy, lost: pl.Series, known: pl.DataFrame) -> pl.DataFrame:
-    """Read ``[first, last]``, and numbers that are spelled in another way than the leaves."""
+    """Read ``[first, last]``, and numbers that are written in another way than the leaves."""
     frame = lost.to_frame().with_columns(
         first=pl.col("names").str.extract(_RANGE, 1), last=pl.col("names").str.extract(_RANGE, 2)
     )
@@ -91,7 +91,7 @@ def _read_ranges(hierarchy: Hierarchy, lost: pl.Series, known: pl.DataFrame) -> 
 
 
 def _other_splits(frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Try every comma where the first one gave no two names: leaves may contain commas themselves."""
+    """Try the other commas if the first one did not separate two names: leaves may contain commas."""
     open_ = pl.col("first").is_not_null() & (pl.col("low").is_null() | pl.col("high").is_null())
     several = frame.filter(open_ & pl.col("last").str.contains(", ", literal=True))
     if several.is_empty():
@@ -116,7 +116,7 @@ def _other_splits(frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_value(hierarchy: Hierarchy, frame: pl.DataFrame) -> pl.DataFrame:
-    """Place what is still open by its value: ``39`` among floats, other spellings of a time, ends between leaves."""
+    """Place the remaining names by value: ``39`` among floats, other formats of a time, ends between leaves."""
     inside = numbers_of(hierarchy.leaves.head(hierarchy.ordered)).astype(np.float64)
     dtype = pl.Float64() if hierarchy.leaves.dtype.is_numeric() else hierarchy.leaves.dtype
 

@@ -1,4 +1,4 @@
-"""A tree given as rows, one per value: the value and its ancestors up to the top. Checked, then put in order."""
+"""A tree given as rows, one per value: the value and its ancestors up to the top. Checks it, then sorts it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from shoal.wording import some_values
 def from_rows(
     values: pl.Series, rows: Sequence[Sequence[str]], source: str, lines: Sequence[int] | None = None
 ) -> Hierarchy:
-    """Make the hierarchy of rows ``value, node at level 1, .., top``, all of the same length.
+    """Build the hierarchy from rows ``value, node at level 1, .., top``, all of the same length.
 
-    Siblings keep the order of the rows; numbers and dates are sorted by value where that keeps every node
-    together. An empty value stands for null, unless the data has empty texts. Null and NaN without a row of
-    their own become nodes of their own under the root. Raises HierarchyError where the rows are no tree or
+    Siblings keep the order of the rows; numbers and dates are sorted by value if that keeps every node
+    contiguous. An empty value means null, unless the data has empty texts. Null and NaN without a row
+    become separate nodes under the root. Raises HierarchyError if the rows are not a tree or
     lack values of the data. O(levels x rows log rows).
     """
     data = distinct(values)
@@ -42,7 +42,7 @@ def from_rows(
 
 
 def _with_null(frame: pl.DataFrame, data: pl.Series, source: str) -> pl.DataFrame:
-    """Let an empty value mean null, and find names that are empty elsewhere."""
+    """Read an empty value as null, and refuse empty names at other levels."""
     value, above = pl.col("L0"), frame.columns[2:]
     blank = frame.filter(
         (value != "") & pl.any_horizontal(pl.lit(False), *(pl.col(name) == "" for name in above))
@@ -60,7 +60,7 @@ def _with_null(frame: pl.DataFrame, data: pl.Series, source: str) -> pl.DataFram
 
 
 def _leaves(text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Read the values in the type of the data; where some cannot be, all of them stay text."""
+    """Read the values in the type of the data; if that fails for some, all of them stay text."""
     read = parse(text, dtype).alias("leaves")
     if read.null_count() == text.null_count():
         return read
@@ -77,13 +77,13 @@ def _no_duplicates(leaves: pl.Series, line: pl.Series, source: str, in_lines: bo
         where = (
             f"has more than one line: {', '.join(map(str, at[:8]))}"
             if in_lines
-            else f"stands at {len(at)} places"
+            else f"occurs {len(at)} times"
         )
         raise HierarchyError(f"{source}: the value {first!r} {where}{more}; keep one of them")
 
 
 def _with_missing(frame: pl.DataFrame, leaves: pl.Series, data: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """Append NaN and null, where the data has them and the rows do not, as nodes of their own."""
+    """Append NaN and null as separate nodes, if the data has them and the rows do not."""
     extra: list[str | None] = []
     if data.dtype.is_float() and data.is_nan().any():
         seen = leaves.is_nan() if leaves.dtype.is_float() else leaves == "NaN"
@@ -120,7 +120,7 @@ def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: 
 
 
 def _with_root(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put a root on top where the last level is none."""
+    """Add a root if the last level has more than one node."""
     top = frame.to_series(frame.width - 1)
     if len(top) > 1 and (frame.width == 1 or top.n_unique() > 1):
         named = top.drop_nulls().unique()
@@ -131,7 +131,7 @@ def _with_root(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_tree(frame: pl.DataFrame, source: str) -> None:
-    """Every node has one parent."""
+    """Refuse a node with two parents."""
     for level, (name, above) in enumerate(pairwise(frame.columns)):
         pairs = frame.select(pl.col(name).alias("node"), pl.col(above).alias("parent")).unique(
             maintain_order=True
@@ -147,13 +147,13 @@ def _is_tree(frame: pl.DataFrame, source: str) -> None:
 
 
 def _no_cycle(frame: pl.DataFrame, source: str) -> None:
-    """No name lies above itself with another name in between. The root, which covers all, may."""
+    """Refuse a name that lies above itself with another name in between. The root, which covers all, may."""
     inner = frame.columns[: frame.width - 1]
     edges = [frame.select(pl.col(a).alias("node"), pl.col(b).alias("parent")) for a, b in pairwise(inner)]
     if not edges:
         return
     left = pl.concat(edges).drop_nulls().filter(pl.col("node") != pl.col("parent")).unique()
-    # A name that is never a child or never a parent is on no cycle; what survives the peeling is.
+    # A name that is never a child or never a parent is on no cycle. Names that survive this pruning are on one.
     while True:
         on = pl.col("node").is_in(left["parent"].implode()) & pl.col("parent").is_in(left["node"].implode())
         kept = left.filter(on)
@@ -169,7 +169,7 @@ def _no_cycle(frame: pl.DataFrame, source: str) -> None:
 
 
 def _in_order(frame: pl.DataFrame, leaves: pl.Series) -> Hierarchy:
-    """Put leaves in depth-first order: siblings by value where that gives one ascending line, else as they came."""
+    """Sort leaves depth-first: siblings by value if that sorts all leaves by value, else in the order of the rows."""
     lined = is_ordered(leaves.dtype)
     apart = leaves.is_null().to_numpy()
     if leaves.dtype.is_float():
@@ -200,7 +200,7 @@ def _in_order(frame: pl.DataFrame, leaves: pl.Series) -> Hierarchy:
 def _ranked(
     frame: pl.DataFrame, rank: np.ndarray[tuple[int], np.dtype[np.int64]], regular: int
 ) -> list[pl.Series]:
-    """Rank of the node of each row at each level: that of its first leaf, but nodes with NaN or null go last."""
+    """Rank the node of each row at each level by its first leaf, but nodes with NaN or null last."""
     ranks = pl.DataFrame({"rank": rank}).hstack(frame)
     first, last = pl.col("rank").min(), pl.col("rank").max()
     return ranks.select(

@@ -1,4 +1,4 @@
-"""`Hierarchy`: the values of one column in an order in which every permitted node is a run of codes."""
+"""`Hierarchy`: the values of one column in an order in which every permitted node is a contiguous range of codes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ ROOT = "*"
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One level of a hierarchy: nodes side by side, which together tile all codes."""
+    """One level of a hierarchy: adjacent nodes that together cover all codes."""
 
     starts: IntVector
     """First code of each node, ascending; the first is 0."""
     names: pl.Series
-    """Name of each node (String); null where the node is the null value alone."""
+    """Name of each node (String); null if the node is only the null value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Leaf values in code order, and levels of nodes above them, each a run of codes.
+    """Leaf values in code order, and levels of nodes above them, each a contiguous range of codes.
 
     Level 0 holds the leaves themselves, the last level the root (or, under a generalization limit, the
     highest permitted nodes). The node of `code` at `level` is named by its first code, ``low[level, code]``;
@@ -35,20 +35,20 @@ class Hierarchy:
     """
 
     leaves: pl.Series
-    """Distinct values in code order, in the type of the data where the values allow it; null, if any, last."""
+    """Distinct values in code order, in the type of the data if the values allow it; null, if any, last."""
     levels: tuple[Level, ...]
     """At least two levels, from the leaves up, unless there is a single value."""
     free: bool = False
     """Any range of ordered codes may be published, not only the nodes."""
     ordered: int = 0
-    """How many leading codes stand in a meaningful order (numbers, dates); 0 for categories.
-    NaN and null come after them: a range never mixes them with ordered values, short of the root."""
+    """How many leading codes have a meaningful order (numbers, dates); 0 for categories.
+    NaN and null come after them: only the root covers both them and ordered values."""
     positions: FloatVector | None = None
     """Where each code lies on the number line, for losses by width; None for categories."""
 
     @property
     def size(self) -> int:
-        """Number of leaves, those that the data does not contain included."""
+        """Number of leaves, including those that the data does not have."""
         return len(self.leaves)
 
     @property
@@ -78,14 +78,14 @@ class Hierarchy:
 
     @cached_property
     def blocks(self) -> IntVector:
-        """First code of the highest permitted node of each code: rows in different blocks never meet."""
+        """First code of the highest permitted node of each code: rows of different blocks never share a class."""
         tops: IntVector = self.low[-1]
         return tops
 
     def lift(self, low: IntVector, high: IntVector) -> tuple[IntVector, IntVector]:
         """Return the smallest publishable range that covers each ``[low, high]``.
 
-        O(levels) per range. Raises HierarchyError where a generalization limit permits no such range.
+        O(levels) per range. Raises HierarchyError if a generalization limit permits no such range.
         """
         if self.free:
             mixed = (low != high) & (high >= self.ordered)
@@ -93,13 +93,13 @@ class Hierarchy:
             return first.astype(np.int32), last.astype(np.int32)
         level = self.level_of(low, high)
         if np.any(level < 0):
-            raise HierarchyError("a range of values lies under no permitted node of its hierarchy")
+            raise HierarchyError("no permitted node of the hierarchy covers a range of values")
         return self.low[level, low], self.high[level, low]
 
     def level_of(self, low: IntVector, high: IntVector) -> IntVector:
-        """Return the lowest level with one node over each ``[low, high]``; -1 where a limit permits none.
+        """Return the lowest level with one node over each ``[low, high]``; -1 if a limit permits none.
 
-        O(levels) per range; ranges that have found their level are not looked at again.
+        O(levels) per range; stops looking at a range once its level is found.
         """
         found = np.full(len(low), -1, np.int32)
         pending = np.arange(len(low))
@@ -114,12 +114,12 @@ class Hierarchy:
     # --- limits -------------------------------------------------------------------------------------------
 
     def limited(self, limit: int | Sequence[str]) -> Hierarchy:
-        """Return this hierarchy cut off above `limit`: a level, or the names of the highest permitted nodes.
+        """Return this hierarchy without what is above `limit`: a level, or the names of the highest permitted nodes.
 
         A value may be generalized up to the first named node on its way to the root; values under none of
-        them up to the root, but only among themselves. Where such a remainder has holes, codes are put into
-        a new order in which it is a run again; it keeps its name. Free ranges know only the limits 0
-        (nothing may change) and 1 (no limit).
+        them up to the root, but only among themselves. If these values are not contiguous, the codes get
+        a new order in which they are; the node keeps its name. Free ranges support only the limits 0
+        (no value may change) and 1 (no limit).
         """
         if isinstance(limit, int):
             if not 0 <= limit <= self.height:
@@ -155,11 +155,11 @@ class Hierarchy:
         raise HierarchyError(f"no node is called '{name}' ({did_you_mean(name, dict.fromkeys(names))})")
 
     def _capped(self, top: IntVector) -> Hierarchy:
-        """Let each code rise to its own highest level only. O(levels x codes log codes)."""
+        """Generalize each code at most to its own highest level. O(levels x codes log codes)."""
         codes = np.arange(self.size)
         owns = [np.minimum(index, top) for index in range(len(self.levels))]
         keys = [own.astype(np.int64) * self.size + self.low[own, codes] for own in owns]
-        # A node is placed by its last code, so that null and its nodes stay at the end.
+        # Sort nodes by their last code, so that null and its nodes stay at the end.
         ranks = []
         for key in keys:
             _, group = np.unique(key, return_inverse=True)
@@ -203,9 +203,9 @@ class Hierarchy:
         return place.astype(np.int32)
 
     def names(self, low: IntVector, high: IntVector, level: int | None = None) -> pl.Series:
-        """Return what is published for each range: a node's name, or ``[first, last]`` for a free range.
+        """Return the published text of each range: a node's name, or ``[first, last]`` for a free range.
 
-        With `level`, names are taken from that level, so that a whole column reads alike; otherwise from
+        With `level`, take names from that level, so that a whole column has one level of detail; otherwise from
         the lowest level that has the node. Null for the null value alone. O(levels) per range.
         """
         if level is not None:
@@ -221,7 +221,7 @@ class Hierarchy:
         out = self._nodes.gather(place)
         if not there.all():
             if not self.free:
-                raise HierarchyError("a range of codes is no node of its hierarchy")
+                raise HierarchyError("a range of codes is not a node of its hierarchy")
             at = np.flatnonzero(~there)
             leaf = self.levels[0].names
             ends = pl.DataFrame({"a": leaf.gather(low[at]), "b": leaf.gather(high[at])})
@@ -229,27 +229,27 @@ class Hierarchy:
         return out
 
     def read(self, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:
-        """Return the code range that each published name means, and whether it is known at all.
+        """Return the code range that each published name means, and whether the name is known.
 
-        The inverse of `names`: node names of any level, ``[first, last]`` where ranges are free, null for
-        the null value. A name that several nodes bear reads as the smallest range that covers them all; an
-        unknown name as the whole domain. O(names + nodes).
+        The inverse of `names`: node names of any level, ``[first, last]`` if ranges are free, null for
+        the null value. A name of several nodes means the smallest range that covers them all; an
+        unknown name means the whole domain. O(names + nodes).
         """
         from shoal.hierarchy.reading import read_names
 
         return read_names(self, names)
 
     def locate(self, values: pl.Series) -> IntVector:
-        """Return the code of each value of the data, -1 where it is no leaf. O(values + leaves)."""
+        """Return the code of each value of the data, -1 if it is not a leaf. O(values + leaves)."""
         from shoal.hierarchy.reading import locate
 
         return locate(self.leaves, values)
 
 
 def tiled(names: Sequence[pl.Series]) -> tuple[Level, ...]:
-    """Make levels from one name per code and level, a new node beginning wherever the name changes.
+    """Build levels from one name per code and level; a new node begins wherever the name changes.
 
-    Codes must already stand in an order in which equal names are neighbours, and level 0 one node per code.
+    Equal names must already be neighbours, and level 0 must have one node per code.
     """
     levels = [Level(np.arange(len(names[0]), dtype=np.int32), names[0].cast(pl.String))]
     for column in names[1:]:

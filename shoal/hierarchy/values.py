@@ -1,4 +1,4 @@
-"""The distinct values of a column: put in order, written as text, and read from text."""
+"""The distinct values of a column: sorted, written as text, and read from text."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _TIMES = (pl.Date, pl.Datetime, pl.Time, pl.Duration)
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Distinct values in code order. NaN and null come last and stand apart: each its own node."""
+    """Distinct values in code order. NaN and null come last, each as a separate node."""
 
     leaves: pl.Series
     """The values, NaN and null last."""
     regular: int
     """How many leading values are neither NaN nor null."""
     numbers: Numbers | None = None
-    """Where the regular values lie on the number line, ascending; None for categories."""
+    """Positions of the regular values on the number line, ascending; None for categories."""
 
     def positions(self) -> FloatVector | None:
-        """Return the place of every code on the number line: NaN for NaN and null, infinities clipped."""
+        """Return the position of every code on the number line: NaN for NaN and null, infinities clipped."""
         if self.numbers is None:
             return None
         places = np.full(len(self.leaves), np.nan)
@@ -44,7 +44,7 @@ class Domain:
         return places
 
     def hierarchy(self, *above: Level, free: bool = False) -> Hierarchy:
-        """Return the hierarchy with these levels, which tile the regular codes, between leaves and root."""
+        """Return the hierarchy with these levels, which cover the regular codes, between leaves and root."""
         names = text_of(self.leaves)
         size = len(names)
         apart = np.arange(self.regular, size, dtype=np.int32)
@@ -59,7 +59,7 @@ class Domain:
 
 
 def distinct(values: pl.Series) -> pl.Series:
-    """Return the distinct values in a type that hierarchies know: categories become strings, -0.0 is 0.0."""
+    """Return the distinct values in a type that hierarchies support: categories become strings, -0.0 becomes 0.0."""
     dtype = values.dtype
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):
         values = values.cast(pl.String)
@@ -73,12 +73,12 @@ def distinct(values: pl.Series) -> pl.Series:
 
 
 def one_zero(values: pl.Series) -> pl.Series:
-    """Return floats with 0.0 for -0.0, which are the same number but not the same text."""
+    """Replace -0.0 by 0.0: they are the same number but not the same text."""
     return values.set(values == 0.0, 0.0)
 
 
 def is_ordered(dtype: pl.DataType) -> bool:
-    """Tell whether values of this type lie on a line: numbers, dates and times."""
+    """Return whether values of this type have positions on a line: numbers, dates and times."""
     return dtype.is_numeric() or isinstance(dtype, _TIMES)
 
 
@@ -98,15 +98,15 @@ def category_domain(values: pl.Series) -> Domain:
 
 
 def number_domain(values: pl.Series, wanted: str) -> Domain:
-    """Sort distinct numbers, or texts that are all numbers (they keep their spelling). O(n log n).
+    """Sort distinct numbers, or texts that are all numbers (they stay as written). O(n log n).
 
-    `wanted` names the setting that needs numbers, for the error that lists the values which are none.
+    `wanted` names the setting that needs numbers, for the error that lists the values that are not.
     """
     if values.dtype.is_numeric():
         return ordered_domain(values)
     if values.dtype != pl.String:
         dated = isinstance(values.dtype, pl.Date | pl.Datetime)
-        hint = "use { dates = [..] } for it" if dated else "leave it out"
+        hint = "use { dates = [..] } for it" if dated else f"remove {wanted}"
         raise HierarchyError(f"{wanted} is for numbers, but the column holds {values.dtype} values: {hint}")
     frame = pl.DataFrame({"leaves": values, "number": parse(values, pl.Int64())})
     if frame["number"].null_count() > values.null_count():
@@ -126,7 +126,7 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
 
 
 def numbers_of(values: pl.Series) -> Numbers:
-    """Return numbers as they are, dates in days and times in seconds; NaN for null."""
+    """Return numbers unchanged, dates in days and times in seconds; NaN for null."""
     dtype = values.dtype
     if isinstance(dtype, pl.Date):
         return values.to_physical().cast(pl.Int64).to_numpy()
@@ -143,7 +143,7 @@ def numbers_of(values: pl.Series) -> Numbers:
 
 
 def text_of(values: pl.Series) -> pl.Series:
-    """Return how values read when they are published; null stays null."""
+    """Return the published text of values; null stays null."""
     if isinstance(values.dtype, pl.Duration):
         return values.dt.to_string("iso").alias("names")
     text = values.cast(pl.String).alias("names")
@@ -153,7 +153,7 @@ def text_of(values: pl.Series) -> pl.Series:
 
 
 def parse(text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Read text as values of `dtype`; null where that fails. Numbers compare by value: "39.0" is 39."""
+    """Read text as values of `dtype`; null if that fails. Numbers compare by value: "39.0" is 39."""
     if dtype == pl.String:
         return text
     plain = text.str.strip_chars()
@@ -183,7 +183,7 @@ def parse(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _parse_times(text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Read times and date-times. Durations are left to be compared as text."""
+    """Read times and date-times. Durations are compared as text."""
     if isinstance(dtype, pl.Time):
         return text.str.to_time("%H:%M:%S%.f", strict=False)
     if not isinstance(dtype, pl.Datetime):
