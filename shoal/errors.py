@@ -3,7 +3,7 @@
 ::
 
     ShoalError                 a user can do something about it; no stack trace on the command line
-    ├── DataError              the table cannot be read, or does not fit its policy
+    ├── DataError              the table cannot be read, or does not match its policy
     ├── HierarchyError         a hierarchy is not a tree over the values of its column
     ├── PolicyError            one or more problems in a policy, all of them listed
     ├── InfeasibleError        no release can satisfy the requirements
@@ -11,8 +11,8 @@
     └── OutputError            the result cannot be written where it was asked for
     ShoalBug                   our mistake, never the user's
 
-Each class carries the exit code of the command line. Messages never contain raw records: at most the
-distinct values of one column, which is what a user needs to mend a hierarchy.
+Each class carries the exit code of the command line. Messages never contain rows of a table: at most the
+distinct values of one column, which a user needs to correct a hierarchy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ShoalError(Exception):
 
 
 class DataError(ShoalError):
-    """The table cannot be read, or does not fit its policy."""
+    """The table cannot be read, or does not match its policy."""
 
     exit_code = 3
 
@@ -84,11 +84,11 @@ class OutputError(ShoalError):
 
 
 class ShoalBug(Exception):
-    """Our mistake, never the user's: an inner check failed."""
+    """Our mistake, never the user's: an internal check failed."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``did you mean 'x'?`` for the closest known word, else the list of what there is."""
+    """Return ``did you mean 'x'?`` for the closest known word, else the list of known words."""
     names = list(known)
     lowered = {name.lower(): name for name in names}
     close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
@@ -97,4 +97,4 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if not names:
         return ""
     shown = ", ".join(names[:12])
-    return f"there is: {shown}, .." if len(names) > 12 else f"there is: {shown}"
+    return f"available: {shown}, .." if len(names) > 12 else f"available: {shown}"

@@ -1,4 +1,4 @@
-"""`Registry`: names to classes, imported only when they are asked for."""
+"""`Registry`: names to classes, each imported when it is first used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """A mapping from a public name to a class, given as ``module:Class`` so that listing names costs nothing."""
+    """A mapping from a public name to a class, given as ``module:Class`` so that listing names imports nothing."""
 
     def __init__(self, kind: str, places: dict[str, str]) -> None:
         self.kind = kind

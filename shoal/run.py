@@ -1,4 +1,4 @@
-"""`Run`: what surrounds the work of a method or an attack: randomness, progress, cancellation."""
+"""`Run`: the randomness, progress and cancellation of a method or an attack."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Run:
     """Randomness and progress for one piece of work."""
 
     random: np.random.Generator
-    """All randomness of the work. Draw arrays from it and hand them to kernels."""
+    """All randomness of the work. Draw arrays from it and pass them to kernels."""
     seed: int | None = None
-    """The seed that was given, if any: such a release is not for publication."""
+    """The seed, if one was given: a release made with a seed is not for publication."""
     progress: Progress = silent
-    """Called with the name of the stage and the share done, 0..1, a few times a second at most. It may raise
-    KeyboardInterrupt, so call it where leaving is safe."""
+    """Called with the name of the stage and the share done, 0..1, at most a few times a second. It may raise
+    KeyboardInterrupt, so call it where it is safe to stop."""
 
     @classmethod
     def start(cls, seed: int | None = None, progress: Progress = silent) -> Run:
-        """Begin a run: randomness from the operating system, unless a seed is given."""
+        """Begin a run. Randomness comes from the operating system, unless a seed is given."""
         entropy = secrets.randbits(256) if seed is None else seed
         return cls(np.random.Generator(np.random.PCG64DXSM(entropy)), seed, progress)

@@ -1,4 +1,4 @@
-"""How counts, numbers and names are written for people."""
+"""How Shoal writes counts, numbers and names for people."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def counted_parts(classes: int, buckets: int | None, *, explained: bool = False) -> str:
-    """Count the buckets of a release where there are any: rows do not read alike in them, and classes say nothing."""
+    """Count the buckets of a release if it has any, else its classes: shuffled rows form no useful classes."""
     if buckets is None:
-        return counted(classes, "class", "classes") + " of rows that read alike" * explained
+        return counted(classes, "class", "classes") + " of rows with identical quasi-identifiers" * explained
     return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
 
 
@@ -25,7 +25,7 @@ def some_values(values: Sequence[object], most: int = 8) -> str:
 
 
 def number(value: object) -> str:
-    """Write a number as short as it can be understood."""
+    """Write a number as briefly as people still understand it."""
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
@@ -34,5 +34,5 @@ def number(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """A column's name on one line, and without signs that would steer the terminal."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """Return a column's name on one line, without characters that would control the terminal."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)

@@ -211,7 +211,7 @@ def test_what_cannot_be_told_is_said():
     with pytest.raises(DataError, match="hierarchies"):
         KK(k=2).verify(replace(published, low=None), LINE)
     wrong = shown(LINE, [[1]] * 5, [[2]] * 5)
-    with pytest.raises(DataError, match="no generalization of the original: 3 of its 5 rows"):
+    with pytest.raises(DataError, match="not a generalization of the original: 3 of its 5 rows"):
         GlobalOneK(k=2).verify(wrong, LINE)
     with pytest.raises(PolicyError, match="at least 2"):
         KK(k=1)

@@ -362,7 +362,7 @@ def test_cards_and_audits_speak_of_buckets(method):
     card = card_markdown(made.card)
     assert f"40 rows are published in {buckets} bucket" in card
     assert "within which columns were shuffled against each other" in card
-    assert "read alike" not in card
+    assert "identical quasi-identifiers" not in card
     tables = {"second": made.second} if made.second is not None else {}
     report = shoal.audit(made.table, original=rows, **tables, **asked, **more)
     assert report.buckets == report.summary()["buckets"] == buckets
@@ -373,4 +373,4 @@ def test_classes_are_no_buckets():
     made = shoal.anonymize(rows, quasi=["x"], plain=["bucket"], k=2)
     assert made.buckets is None
     assert "buckets" not in made.summary()
-    assert "2 classes of rows that read alike" in card_markdown(made.card)
+    assert "2 classes of rows with identical quasi-identifiers" in card_markdown(made.card)

@@ -32,7 +32,7 @@ ROLES = {
 }
 
 
-# Methods whose releases consist of classes of rows that read alike; others have contract tests of their own.
+# Methods whose releases consist of equivalence classes; others have contract tests of their own.
 HOMOGENEOUS = ("mondrian", "full-domain", "incognito")
 
 

@@ -1,1 +1,1 @@
-"""Which people could be behind which published rows."""
+"""Which published rows could belong to which people."""

@@ -1,4 +1,4 @@
-"""Which people fit which published rows, and which of those pairs some complete assignment contains."""
+"""Which published rows match which people, and which of these pairs a complete assignment contains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
 
 DENSE = 1 << 28
-"""Up to so many pairs of classes and values are marked in one array of bits; sorted keys take over beyond."""
+"""Up to this many pairs of class and value are marked in one array of bits; above it, keys are sorted."""
 
 
 class Tree(NamedTuple):
@@ -29,7 +29,7 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """The distinct rows of a table in the order of a tree over them, each with how often it occurs."""
+    """The distinct rows of a table in the order of a tree over them, and how often each occurs."""
 
     row_of: IntVector
     """Row of the table -> distinct row."""
@@ -40,13 +40,13 @@ class People:
 
     @classmethod
     def of(cls, attributes: tuple[Attribute, ...], codes: IntMatrix) -> People:
-        """Collapse equal rows and plant the tree. Expected O(rows x columns), plus O(log rows) per distinct row."""
+        """Collapse equal rows and build the tree. Expected O(rows x columns), plus O(log rows) per distinct row."""
         from shoal.kernels.consistency import plant_boxes
         from shoal.kernels.grouping import distinct
 
         number, first = distinct(codes)
         shown = np.ascontiguousarray(codes[first])
-        # Prunes best where the columns that are dear to cross are cut first.
+        # The search prunes best if the columns with the largest loss per step are split first.
         scale = np.array([max(a.weight, 1e-3) / max(a.hierarchy.size - 1, 1) for a in attributes], np.float64)
         cuts = [_cut_levels(attribute) for attribute in attributes]
         starts = np.cumsum([0, *map(len, cuts)])[:-1]
@@ -59,7 +59,7 @@ class People:
         )
 
     def inside(self, low: IntMatrix, high: IntMatrix) -> tuple[LongVector, IntVector]:
-        """List the distinct rows inside each range: where each list starts, and all lists one after the other."""
+        """List the distinct rows inside each range: the start of each list, and all lists concatenated."""
         from shoal.kernels.consistency import rows_inside
 
         low, high = np.ascontiguousarray(low), np.ascontiguousarray(high)
@@ -68,7 +68,7 @@ class People:
 
 
 def _cut_levels(attribute: Attribute) -> IntVector:
-    """The highest level at which a node begins at each code, and one place more for the end."""
+    """Return the highest level at which a node begins at each code, and a last entry for the end."""
     tree = attribute.hierarchy
     levels = np.zeros(tree.size + 1, np.int32)
     if not tree.free:
@@ -79,27 +79,27 @@ def _cut_levels(attribute: Attribute) -> IntVector:
 
 @dataclass(frozen=True, eq=False)
 class Consistency:
-    """The graph between distinct people and classes of published rows that read alike, and what follows from it."""
+    """The graph between distinct people and equivalence classes of published rows, and what follows from it."""
 
     people: People
     size: LongVector
-    """Rows of each class."""
+    """The number of rows of each class."""
     start: LongVector
-    """Class g fits the distinct people ``links[start[g]:start[g + 1]]``."""
+    """The rows of class g match the distinct people ``links[start[g]:start[g + 1]]``."""
     links: IntVector
     pairs: tuple[IntVector, IntVector] | None = None
-    """Distinct people and classes that belong together in one complete assignment; None: it has to be found."""
+    """Distinct people and their classes in one complete assignment; None if it has yet to be found."""
     hidden: bool = False
-    """The last class holds the rows that are not published: it fits everyone, and is no candidate."""
+    """The last class holds the rows that are not published: it matches everyone, and is not a candidate."""
 
     @cached_property
     def candidates(self) -> LongVector:
-        """Per distinct person, how many published rows fit."""
+        """Per distinct person, how many published rows match."""
         return self._counted(np.repeat(self._shown, np.diff(self.start)))
 
     @cached_property
     def fits(self) -> LongVector:
-        """Per published class, how many people fit."""
+        """Per published class, how many people it matches."""
         total = np.concatenate(([0], np.cumsum(self.people.weight[self.links])))
         found: LongVector = total[self.start[1:]] - total[self.start[:-1]]
         return found[: len(found) - self.hidden]
@@ -108,9 +108,9 @@ class Consistency:
     def matches(self) -> LongVector:
         """Per distinct person, how many published rows belong to them in some complete assignment.
 
-        A pair that fits can be completed exactly where both its ends lie in one strongly connected component of
-        the graph in which classes point to whom they fit, and people to the classes that they are assigned to.
-        One pass, O(people + classes + links).
+        A matching pair is part of a complete assignment exactly if both its ends lie in one strongly connected
+        component of the graph in which classes point to the people they match, and people to the classes that they
+        are assigned to. One pass, O(people + classes + links).
         """
         classes, links = self.components
         rows = np.repeat(self._shown, np.diff(self.start))
@@ -130,9 +130,9 @@ class Consistency:
 
     @cached_property
     def components(self) -> tuple[IntVector, IntVector]:
-        """Strongly connected component of each class, and of each distinct person.
+        """Return the strongly connected component of each class, and of each distinct person.
 
-        Raises DataError where no complete assignment exists: the release is then no generalization.
+        Raises DataError if no complete assignment exists: the release is then not a generalization of the original.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
@@ -154,14 +154,14 @@ class Consistency:
         """Find a complete assignment of published rows to people, by augmenting paths."""
         from shoal.kernels.consistency import share_out
 
-        # The classes that fit the fewest people choose first.
+        # The classes that match the fewest people choose first.
         order = np.argsort(np.diff(self.start), kind="stable")
         flow = share_out(self.start, self.links, self.size, self.people.weight, order)
         short = int(self.size.sum() - flow.sum())
         if short:
             raise DataError(
-                f"the release is no generalization of the original: {short:,} of its {int(self.size.sum()):,} rows "
-                "can belong to nobody; check that both files, the columns and the hierarchies go together"
+                f"the release is not a generalization of the original: {short:,} of its {int(self.size.sum()):,} rows "
+                "cannot belong to anybody; check that both files, the columns and the hierarchies belong together"
             )
         used = np.flatnonzero(flow)
         what = np.repeat(np.arange(len(self.size), dtype=np.int32), np.diff(self.start))
@@ -169,11 +169,11 @@ class Consistency:
 
 
 def consistency(published: Published, original: CodedTable) -> Consistency:
-    """Find out whom the rows of a release fit. Output-sensitive: O(log people) per class, and the links."""
+    """Find the people that each class matches. Output-sensitive: O(log people) per class, plus the links."""
     if published.low is None or published.high is None:
         raise DataError(
-            "some cells of the release are no names of the policy's hierarchies, so nobody can tell whom its rows "
-            "fit: give the hierarchies that it was made with"
+            "some cells of the release are not in the hierarchies of the policy, so Shoal cannot tell which people its "
+            "rows match: use the hierarchies that the release was made with"
         )
     people = People.of(original.attributes, original.codes)
     start, links = people.inside(published.low, published.high)
@@ -196,8 +196,8 @@ def consistency(published: Published, original: CodedTable) -> Consistency:
 
 
 def _pairs(published: Published, people: People, rows: int) -> tuple[IntVector, IntVector] | None:
-    """Who belongs to which class, each pair once, where whoever made the release knows it and cells show ranges
-    around their owners' values.
+    """Return the pairs of person and class of the true assignment, each once; None if the release does not say whose
+    row each is, or if some cell does not cover its owner's value.
     """
     from shoal.kernels.grouping import distinct
 
@@ -217,7 +217,7 @@ def _pairs(published: Published, people: People, rows: int) -> tuple[IntVector, 
 
 
 def _linked(pairs: tuple[IntVector, IntVector], start: LongVector, links: IntVector, people: int) -> bool:
-    """Whether everybody fits the class that they belong to; people without a published row are left aside."""
+    """Return whether all people match the class that they belong to; people without a published row do not count."""
     who, what = pairs
     shown = what < len(start) - 1
     fitting = np.repeat(np.arange(len(start) - 1, dtype=np.int64), np.diff(start)) * people + links
@@ -227,7 +227,7 @@ def _linked(pairs: tuple[IntVector, IntVector], start: LongVector, links: IntVec
 def _within_sets(
     people: People, sets: ValueSets, start: LongVector, links: IntVector
 ) -> tuple[LongVector, IntVector]:
-    """Keep the links whose every value is in the published set, not only between its ends. O(links x columns)."""
+    """Keep the links whose values are all in the published sets, not only between their ends. O(links x columns)."""
     from shoal.release.value_sets import column_sets
 
     columns, classes = people.codes.shape[1], len(start) - 1

@@ -1,4 +1,4 @@
-"""What a method is: from a coded table and requirements to a proposed release."""
+"""What a method is: it takes a coded table and requirements, and proposes a release."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Shuffled = tuple[tuple[tuple[int, ...], ...] | None, tuple[int, ...] | None]
 
 
 class Method(ABC):
-    """A way to make a release. Concrete methods are frozen, keyword-only dataclasses whose fields are their
-    options (a docstring under each, checks in ``__post_init__``), registered in methods/__init__.py.
+    """An algorithm that proposes a release. Concrete methods are frozen, keyword-only dataclasses. Their fields are
+    their options (a docstring under each, checks in ``__post_init__``). methods/__init__.py registers them.
     """
 
     name: ClassVar[str]
@@ -23,27 +23,27 @@ class Method(ABC):
     summary: ClassVar[str]
     """One line: what it does, and when to choose it."""
     paper: ClassVar[str]
-    """Where it comes from."""
+    """The paper that introduced it."""
     two_tables: ClassVar[bool] = False
-    """Releases are two tables that are joined by bucket."""
+    """Its releases are two tables, joined by bucket number."""
 
     shows_buckets: ClassVar[bool] = False
-    """Its releases have a column that numbers buckets, within which values were shuffled."""
+    """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
 
     @property
     def heeds_limits(self) -> bool:
-        """Rows that generalization limits part can share no class or bucket."""
+        """Rows that generalization limits put into different blocks cannot share a class or bucket."""
         return True
 
     @abstractmethod
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Propose a release. The pipeline verifies it afterwards; a method is never trusted.
 
-        Raises InfeasibleError with a reason where no release of its kind satisfies the requirements.
+        Raises InfeasibleError with a reason if no release of its kind satisfies the requirements.
         """
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:
-        """Say which columns this method shuffles as a unit, for whoever reads a release back from a file: `together`
-        and `sensitive_in` of `Release`. An adversary knows the method, so this is no secret.
+        """Return which columns this method shuffles as a unit, for reading a release back from a file: `together`
+        and `sensitive_in` of `Release`. An adversary knows the method, so this is not secret.
         """
         return None, None

@@ -1,4 +1,4 @@
-"""What was read: the plan of each column, columns as codes, everybody who could be in the table."""
+"""The table that was read: a plan per column, the columns as codes, and the population."""
 
 from shoal.table.table import Attribute, CodedTable
 

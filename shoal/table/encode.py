@@ -18,15 +18,15 @@ from shoal.table.plan import ColumnPlan
 def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
     """Code the quasi-identifying and sensitive columns of a table, and drop what must not be published.
 
-    Columns are asked for one at a time, so that of a file that is read lazily only one decoded
-    quasi-identifier is in memory.
+    Columns are read one at a time, so that a file that is read lazily has only one decoded quasi-identifier in
+    memory.
 
     Each column is factorized, its hierarchy is built over the few distinct values, and the codes are then
-    renumbered in the order of the hierarchy: O(rows + distinct values) per column. Columns that no plan
-    names are left out, like identifiers. All problems of all columns are raised together.
+    renumbered in the order of the hierarchy: O(rows + distinct values) per column. Columns without a plan are
+    dropped, like identifiers. All problems of all columns are raised together.
     """
     table = _InMemory(source) if isinstance(source, pl.DataFrame) else source
-    _fits(table, plan)
+    _check_columns(table, plan)
     problems: list[tuple[str, ShoalError]] = []
     by_name = {column.name: column for column in plan}
     quasi = [by_name[name] for name in table.columns if _role(by_name, name) == "quasi"]
@@ -37,13 +37,13 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
         _raise(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
     columns = [name for name in table.columns if _role(by_name, name) not in (None, "identifier")]
-    # By name: in a list a column without one, as index columns often are, would be given another.
+    # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     shown = pl.DataFrame({name: table.column(name) for name in kept})
     return CodedTable(attributes, codes, secrets, sensitive_codes, shown, tuple(columns))
 
 
 class _InMemory:
-    """A polars frame, asked for its columns as a `Frame` is."""
+    """A polars frame with the part of the interface of `Frame` that is used here."""
 
     def __init__(self, data: pl.DataFrame) -> None:
         self.columns, self.rows, self.column = data.columns, data.height, data.get_column
@@ -56,15 +56,15 @@ def _role(by_name: dict[str, ColumnPlan], name: str) -> str | None:
     return by_name[name].role if name in by_name else None
 
 
-def _fits(table: _Columns, plan: Sequence[ColumnPlan]) -> None:
-    """Every plan has its column, and one column has one plan."""
+def _check_columns(table: _Columns, plan: Sequence[ColumnPlan]) -> None:
+    """Check that every plan has its column, and that every column has at most one plan."""
     lines = []
     if table.rows == 0:
         lines.append("the table has no rows")
     names = [column.name for column in plan]
     for name in dict.fromkeys(names):
         if name not in table.columns:
-            lines.append(f"there is no column '{name}' ({did_you_mean(name, table.columns)})")
+            lines.append(f"the table has no column '{name}' ({did_you_mean(name, table.columns)})")
         elif names.count(name) > 1:
             roles = ", ".join(column.role for column in plan if column.name == name)
             lines.append(f"column '{name}' has more than one role: {roles}")
@@ -94,13 +94,13 @@ def encode_column(values: pl.Series, plan: ColumnPlan, out: IntVector) -> Hierar
     hierarchy = build(distinct, plan.hierarchy)
     if plan.limit is not None and plan.role == "quasi":
         hierarchy = hierarchy.limited(plan.limit)
-    # Every distinct value has a leaf here: a value without one was an error of its builder.
+    # Every distinct value has a leaf here: `build` raises an error for a value without one.
     renumber(numbers, hierarchy.locate(distinct), out)
     return hierarchy
 
 
 def renumber(numbers: IntVector, code_of: IntVector, out: IntVector) -> None:
-    """Write ``code_of[numbers]`` into `out`, in pieces, so that no index array as long as the table is made."""
+    """Write ``code_of[numbers]`` into `out`, in pieces, to avoid an index array as long as the table."""
     if np.array_equal(code_of, np.arange(len(code_of))):
         out[:] = numbers
         return

@@ -1,4 +1,4 @@
-"""`ColumnPlan`: what is to be done with one column. Policies produce plans, `encode` carries them out."""
+"""`ColumnPlan`: what to do with one column. Policies produce plans, `encode` carries them out."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ class ColumnPlan:
     hierarchy: HierarchySpec = None
     weight: float = 1.0
     limit: int | tuple[str, ...] | None = None
-    """How far values may be generalized: a level, or the names of the highest permitted nodes."""
+    """How far values may be generalized: a level, or the names of the highest allowed nodes."""

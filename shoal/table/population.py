@@ -1,4 +1,4 @@
-"""The population: everybody who could be in a table. Whether a person is in it is a question of its own."""
+"""The population: everybody who could be in a table. A release may have to hide who of them is in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOW = (
 
 
 def members_of(frame: Frame, column: str) -> BoolVector:
-    """Read a membership column: truth values, 0 and 1, or yes and no."""
+    """Read a membership column: true and false, 1 and 0, or yes and no."""
     if column not in frame.columns:
         hint = did_you_mean(column, frame.columns)
         raise PolicyError([Problem("population.column", f"the table has no column '{column}'", hint)])
@@ -30,15 +30,15 @@ def members_of(frame: Frame, column: str) -> BoolVector:
     yes, no = text.is_in(["true", "1", "yes", "y"]), text.is_in(["false", "0", "no", "n"])
     if not (yes | no).fill_null(False).all():
         raise DataError(
-            f"column '{column}' says who is in the table, but not all its cells are true or false"
+            f"column '{column}' must say who is in the table, but some of its cells are neither true nor false"
         )
     if not yes.any():
-        raise DataError(f"column '{column}' says that nobody is in the table")
+        raise DataError(f"column '{column}' says that nobody is in the table: it is false in every row")
     return np.asarray(yes.to_numpy(), np.bool_)
 
 
 def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan]) -> CodedTable:
-    """Code the table and the population by the same hierarchies."""
+    """Code the table and the population with the same hierarchies."""
     quasi = [plan for plan in plans if plan.role == "quasi"]
     missing = [plan.name for plan in quasi if plan.name not in people.columns]
     if missing:
@@ -70,27 +70,29 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
     outside = strangers(table)
     if outside:
         raise DataError(
-            f"{outside:,} of {table.rows:,} rows of the table have values that nobody, or too few people, of the "
-            f"population of {len(population):,} have: the population must contain everybody of the table"
+            f"{outside:,} of {table.rows:,} rows of the table do not match enough people in the population of "
+            f"{len(population):,}: the population must contain everybody in the table"
         )
     return table
 
 
 def population_of(table: CodedTable) -> IntMatrix:
-    """Return the people of the population, or say that it is missing."""
+    """Return the people of the population, or raise an error if it is missing."""
     if table.population is None:
-        raise PolicyError([Problem("population", "is missing: who could be in the table must be known", HOW)])
+        raise PolicyError(
+            [Problem("population", "is missing: Shoal must know who could be in the table", HOW)]
+        )
     return table.population
 
 
 def strangers(table: CodedTable) -> int:
-    """Return how many rows of the table have nobody of the population to themselves. O(people)."""
+    """Return how many rows of the table have no person of their own in the population. O(people)."""
     people, inside = counted_together(table)[1:]
     return int(np.maximum(inside - people, 0).sum())
 
 
 def counted_together(table: CodedTable) -> tuple[IntVector, IntVector, IntVector]:
-    """Return the distinct tuples of table and population, and how many people and how many rows have each."""
+    """Return the distinct tuples of table and population, and how many people and how many rows have each of them."""
     from shoal.kernels.grouping import distinct
 
     everyone = population_of(table)

@@ -14,7 +14,7 @@ from shoal.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One coded column: its name, its values and nodes, and how much its loss counts."""
+    """One coded column: its name, its hierarchy, and the weight of its information loss."""
 
     name: str
     hierarchy: Hierarchy
@@ -30,16 +30,16 @@ class CodedTable:
     codes: IntMatrix
     """``[rows, quasi-identifiers]`` leaf codes, column-major: each column is contiguous."""
     sensitive: tuple[Attribute, ...]
-    """The sensitive columns; their hierarchies give order and distance, and are never generalized."""
+    """The sensitive columns. Their hierarchies give order and distance; their values are never generalized."""
     sensitive_codes: IntMatrix
     """``[rows, sensitive columns]`` leaf codes, column-major."""
     kept: pl.DataFrame
-    """The columns that are published as they are: sensitive and plain ones. Identifiers are gone."""
+    """The columns that are published as they are: sensitive and plain ones. Identifiers are not included."""
     columns: tuple[str, ...]
     """Names of all published columns, in the order of the input."""
     population: IntMatrix | None = None
-    """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, where that is known; the
-    people of the table are among them."""
+    """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
+    None if unknown."""
 
     @property
     def rows(self) -> int:
@@ -64,8 +64,8 @@ class CodedTable:
 
     @cached_property
     def block_of(self) -> IntVector:
-        """Row -> block. Generalization limits cut the table into blocks whose rows can never share a class;
-        without limits there is one block, 0.
+        """Row -> block. Generalization limits split the table into blocks; rows of different blocks can never share
+        a class. Without limits there is one block, 0.
         """
         from shoal.kernels.grouping import distinct
 
