@@ -1,10 +1,5 @@
 """Agglomeration: merge the two closest clusters again and again, with a tree of boxes to find neighbours.
 
-Columns come as `shape[j] = (kind, size, place, levels or ordered)` into `table` (kind 0: float32 loss of every
-range ``low * size + high``) or `wide` (columns with too many codes for that; kind 1: per level the last code and
-the loss of the node over each code; kind 2: places on a line; kind 3: prefix sums for entropy). Losses are
-multiples of 2^-20 (`GRAIN`), so their sums are exact in any order, and ties are ties.
-
 A cluster is stored as its lowest and highest code per column, next to each other: ``box[slot, 2j], box[slot, 2j + 1]``.
 Slots of a leaf of the tree are neighbours in memory.
 """
@@ -16,8 +11,8 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import SIZE, least_loss, range_loss
 
-GRAIN = 2.0**-20
 SLACK = 1e-9
 
 GONE, FINISHED = -1, -2
@@ -39,35 +34,7 @@ row, and an item of it, in whose leaf it lives. By row: the next row of the clus
 
 
 @njit(cache=True, nogil=True)
-def _wide_loss(shape, wide, j, low, high):
-    """Return the loss of a range in a column without a table."""
-    kind, size, place, extra = shape[j]
-    if low == high:
-        return 0.0
-    if kind == 1:
-        for level in range(extra):
-            if wide[place + 2 * level * size + low] >= high:
-                return wide[place + (2 * level + 1) * size + low]
-        return np.inf
-    if high >= extra:
-        low, high = 0, size - 1
-    if kind == 2:
-        return wide[place + high] - wide[place + low]
-    rows = wide[place + high + 1] - wide[place + low]
-    logs = wide[place + size + 1 + high + 1] - wide[place + size + 1 + low]
-    bits = max(np.log2(max(rows, 1.0)) - logs / max(rows, 1.0), 0.0) * wide[place + 2 * size + 2]
-    return np.rint(bits / GRAIN) * GRAIN
-
-
-@njit(cache=True, nogil=True)
-def _loss(shape, table, wide, j, low, high):
-    if shape[j, 0] == 0:
-        return np.float64(table[shape[j, 2] + np.int64(low) * shape[j, 1] + high])
-    return _wide_loss(shape, wide, j, low, high)
-
-
-@njit(cache=True, nogil=True)
-def plant(codes, shape, table, wide, leaf_size):
+def plant(codes, losses, leaf_size):
     """Divide distinct rows into boxes, ever smaller: the order of the rows, and the tree over it.
 
     Each node is cut in the column and at the code after which the summed loss of the two boxes is least.
@@ -87,7 +54,7 @@ def plant(codes, shape, table, wide, leaf_size):
     leaf_of = np.zeros(rows, np.int64)
     largest = 1
     for j in range(width):
-        largest = max(largest, shape[j, 1])
+        largest = max(largest, losses.shape[j, SIZE])
     counts = np.zeros(largest, np.int64)
     last[0] = rows
     nodes = 1
@@ -105,7 +72,7 @@ def plant(codes, shape, table, wide, leaf_size):
                 low, high = floor[node, j], ceiling[node, j]
                 if low == high:
                     continue
-                whole = _loss(shape, table, wide, j, low, high)
+                whole = range_loss(losses, j, low, high)
                 if high - low > 4 * (end - begin):
                     middle = (low + high) // 2
                     if whole > gain:
@@ -117,8 +84,8 @@ def plant(codes, shape, table, wide, leaf_size):
                 previous = low
                 for code in range(low, high + 1):
                     if counts[code] > 0 and code > low:
-                        a = _loss(shape, table, wide, j, low, previous)
-                        b = _loss(shape, table, wide, j, code, high)
+                        a = range_loss(losses, j, low, previous)
+                        b = range_loss(losses, j, code, high)
                         rest = end - begin - taken
                         if whole == np.inf:
                             worth = 1e6 * min(taken, rest)
@@ -225,14 +192,14 @@ def _pop(keys, ids, held):
 @njit(cache=True, nogil=True)
 def _search(
     box, loss, size, id_at, used, most_loss, left, right, floor, ceiling, starts,
-    c, slot, home, kind, k, shape, table, wide, least, wide_least, stack, bounds,
+    c, slot, home, kind, k, losses, stack, bounds,
 ):  # fmt: skip
     """Find the closest live cluster: its distance and number. The older of two equally close ones wins.
 
     Nodes of the tree are passed over when even a cluster at the nearest corner of their box would be too far
     away; `least` makes that safe where a wider range may lose less.
     """
-    width = len(shape)
+    width = box.shape[1] // 2
     loss_c, size_c = loss[c], size[c]
     best, best_id = np.inf, np.int64(1) << 60
     stack[0], bounds[0] = 0, 0.0
@@ -262,11 +229,7 @@ def _search(
                 for j in range(width):
                     low = np.int64(min(box[slot, 2 * j], box[at, 2 * j]))
                     high = np.int64(max(box[slot, 2 * j + 1], box[at, 2 * j + 1]))
-                    # As `_loss`, but a call here would count references to the arrays, which costs more.
-                    if shape[j, 0] == 0:
-                        total += table[shape[j, 2] + low * shape[j, 1] + high]
-                    else:
-                        total += _wide_loss(shape, wide, j, low, high)
+                    total += range_loss(losses, j, low, high)
                     if total > limit:
                         break
                 if total > limit or total == np.inf:
@@ -287,10 +250,7 @@ def _search(
             for j in range(width):
                 low = min(np.int64(box[slot, 2 * j]), ceiling[child, j])
                 high = max(np.int64(box[slot, 2 * j + 1]), floor[child, j])
-                if shape[j, 0] == 0:
-                    bound += least[shape[j, 2] + low * shape[j, 1] + high]
-                else:
-                    bound += _wide_loss(shape, wide_least, j, low, high)
+                bound += least_loss(losses, j, low, high)
                 if bound > limit:
                     break
             if bound > limit or bound == np.inf:
@@ -342,18 +302,18 @@ def _enter(loss, slot_of, id_at, used, most_loss, parent, starts, leaf, c):
 
 
 @njit(cache=True, nogil=True)
-def _worst(codes, row_item, members, count, shape, table, wide):
+def _worst(codes, row_item, members, count, losses):
     """Return the member without which the loss of the others is least, the first of equals, and that loss."""
     worst, least_loss = -1, np.inf
     for i in range(count):
         total = 0.0
-        for j in range(len(shape)):
+        for j in range(codes.shape[1]):
             low, high = np.int64(1) << 40, np.int64(-1)
             for h in range(count):
                 if h != i:
                     code = np.int64(codes[row_item[members[h]], j])
                     low, high = min(low, code), max(high, code)
-            total += _loss(shape, table, wide, j, low, high)
+            total += range_loss(losses, j, low, high)
             if total >= least_loss:
                 break
         if total < least_loss:
@@ -376,8 +336,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
     counters, keys, ids, box, loss, size, slot_of, id_at, starts, used, most_loss = state[:11]
     nearest, found, waiting, next_waiting, head, tail, next_row, anchor = state[11:]
     left, right, parent, _first, _last, floor, ceiling, leaf_of = tree
-    shape, table, wide, least, wide_least = losses
-    width = len(shape)
+    width = codes.shape[1]
     stack = np.empty(2 * len(left) + 4, np.int64)
     bounds = np.empty(2 * len(left) + 4, np.float64)
     union = np.empty(2 * width, box.dtype)
@@ -392,7 +351,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
             searches += 1
             best, partner = _search(
                 box, loss, size, id_at, used, most_loss, left, right, floor, ceiling, starts,
-                c, slot_of[c], leaf_of[anchor[c]], kind, k, shape, table, wide, least, wide_least, stack, bounds,
+                c, slot_of[c], leaf_of[anchor[c]], kind, k, losses, stack, bounds,
             )  # fmt: skip
             nearest[c] = -1
             if best == np.inf:
@@ -410,7 +369,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
         for j in range(width):
             union[2 * j] = min(box[a, 2 * j], box[b, 2 * j])
             union[2 * j + 1] = max(box[a, 2 * j + 1], box[b, 2 * j + 1])
-            total += _loss(shape, table, wide, j, union[2 * j], union[2 * j + 1])
+            total += range_loss(losses, j, union[2 * j], union[2 * j + 1])
         loss[new] = total
         size[new] = size[partner] + size[c]
         anchor[new] = anchor[partner]
@@ -454,7 +413,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
                 count += 1
                 row = next_row[row]
             while count > k:
-                worst, loss[ripe] = _worst(codes, row_item, members, count, shape, table, wide)
+                worst, loss[ripe] = _worst(codes, row_item, members, count, losses)
                 row = members[worst]
                 count -= 1
                 for h in range(worst, count):
@@ -479,12 +438,12 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
 
 
 @njit(cache=True, nogil=True)
-def deal(codes, row_item, state, shape, table, wide, kind, cluster_of):
+def deal(codes, row_item, state, losses, kind, cluster_of):
     """Deal out the rows of unfinished clusters, one by one, each to the closest finished cluster, the first of
     equals; write the cluster of every row. Rows that fit nowhere stay with their own. O(leftover x clusters).
     """
     loss, size, slot_of, head, next_row = state.loss, state.size, state.slot_of, state.head, state.next_row
-    clusters, width = state.counters[1], len(shape)
+    clusters, width = state.counters[1], codes.shape[1]
     low = np.full((clusters, width), np.int64(1) << 40)
     high = np.full((clusters, width), np.int64(-1))
     left = 0
@@ -512,7 +471,7 @@ def deal(codes, row_item, state, shape, table, wide, kind, cluster_of):
                 total = 0.0
                 for j in range(width):
                     code = np.int64(codes[row_item[row], j])
-                    total += _loss(shape, table, wide, j, min(low[other, j], code), max(high[other, j], code))
+                    total += range_loss(losses, j, min(low[other, j], code), max(high[other, j], code))
                     if total == np.inf:
                         break
                 if total < np.inf:

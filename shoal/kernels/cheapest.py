@@ -1,45 +1,14 @@
-"""The cheapest closure of a row with k - 1 others: a lower bound for what a row loses in any clustering.
-
-Columns and losses are those of kernels/agglomerative.py.
-"""
+"""The cheapest closure of a row with k - 1 others: a lower bound for what a row loses in any clustering."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import range_loss
 
-GRAIN = 2.0**-20
 OPTIONS = 512
 """Ranges of one column that are tried at most."""
-
-
-@njit(cache=True, nogil=True)
-def _wide_loss(shape, wide, j, low, high):
-    """Return the loss of a range in a column without a table."""
-    kind, size, place, extra = shape[j]
-    if low == high:
-        return 0.0
-    if kind == 1:
-        for level in range(extra):
-            if wide[place + 2 * level * size + low] >= high:
-                return wide[place + (2 * level + 1) * size + low]
-        return np.inf
-    if high >= extra:
-        low, high = 0, size - 1
-    if kind == 2:
-        return wide[place + high] - wide[place + low]
-    rows = wide[place + high + 1] - wide[place + low]
-    logs = wide[place + size + 1 + high + 1] - wide[place + size + 1 + low]
-    bits = max(np.log2(max(rows, 1.0)) - logs / max(rows, 1.0), 0.0) * wide[place + 2 * size + 2]
-    return np.rint(bits / GRAIN) * GRAIN
-
-
-@njit(cache=True, nogil=True)
-def _loss(shape, table, wide, j, low, high):
-    if shape[j, 0] == 0:
-        return np.float64(table[shape[j, 2] + np.int64(low) * shape[j, 1] + high])
-    return _wide_loss(shape, wide, j, low, high)
 
 
 @njit(cache=True, nogil=True)
@@ -58,7 +27,7 @@ def _rows_in(mask, weights, own, k):
 
 
 @njit(cache=True, nogil=True)
-def cheapest_closures(codes, count, near, far, shape, table, wide, k, patience):
+def cheapest_closures(codes, count, near, far, losses, k, patience):
     """Return for each item a lower bound for the loss of any closure that covers at least k rows, its own included.
 
     `near` lists at most 64 neighbours, and `far` what a closure with any other item loses at least. Per column,
@@ -104,7 +73,7 @@ def cheapest_closures(codes, count, near, far, shape, table, wide, k, patience):
                     low, high = values[x], values[y]
                     if low > own or high < own:
                         continue
-                    loss = _loss(shape, table, wide, j, low, high)
+                    loss = range_loss(losses, j, low, high)
                     if loss >= best:
                         continue
                     mask = np.uint64(0)

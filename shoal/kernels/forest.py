@@ -1,6 +1,6 @@
 """The forest algorithm: grow trees by cheapest edges, and cut those that are too large.
 
-Columns and losses are those of kernels/agglomerative.py; items stand in the order of its tree.
+Items stand in the order of the tree of kernels/agglomerative.py.
 """
 
 from __future__ import annotations
@@ -8,29 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
-
-GRAIN = 2.0**-20
-
-
-@njit(cache=True, nogil=True)
-def _wide_loss(shape, wide, j, low, high):
-    """Return the loss of a range in a column without a table."""
-    kind, size, place, extra = shape[j]
-    if low == high:
-        return 0.0
-    if kind == 1:
-        for level in range(extra):
-            if wide[place + 2 * level * size + low] >= high:
-                return wide[place + (2 * level + 1) * size + low]
-        return np.inf
-    if high >= extra:
-        low, high = 0, size - 1
-    if kind == 2:
-        return wide[place + high] - wide[place + low]
-    rows = wide[place + high + 1] - wide[place + low]
-    logs = wide[place + size + 1 + high + 1] - wide[place + size + 1 + low]
-    bits = max(np.log2(max(rows, 1.0)) - logs / max(rows, 1.0), 0.0) * wide[place + 2 * size + 2]
-    return np.rint(bits / GRAIN) * GRAIN
+from shoal.kernels.losses import least_loss, range_loss
 
 
 @njit(cache=True, nogil=True)
@@ -43,15 +21,13 @@ def _root(parent, item):
 
 
 @njit(cache=True, nogil=True)
-def _nearest_outside(
-    codes, tree, shape, table, wide, least, wide_least, component, same, item, best, stack, bounds
-):
+def _nearest_outside(codes, tree, losses, component, same, item, best, stack, bounds):
     """Return the nearest item of another component that is nearer than `best`, the lowest of equals, and its loss.
 
     `same` is the component of all items below a node of the tree, -1 where there are several.
     """
     left, right, _parent, first, last, floor, ceiling, leaf_of = tree
-    width = len(shape)
+    width = codes.shape[1]
     choice = -1
     home = leaf_of[item]
     stack[0], bounds[0] = 0, 0.0
@@ -72,10 +48,7 @@ def _nearest_outside(
                 for j in range(width):
                     low = np.int64(min(codes[item, j], codes[other, j]))
                     high = np.int64(max(codes[item, j], codes[other, j]))
-                    if shape[j, 0] == 0:
-                        total += table[shape[j, 2] + low * shape[j, 1] + high]
-                    else:
-                        total += _wide_loss(shape, wide, j, low, high)
+                    total += range_loss(losses, j, low, high)
                     if total > best:
                         break
                 if total < best or (total == best and total < np.inf and choice >= 0 and other < choice):
@@ -89,10 +62,7 @@ def _nearest_outside(
             for j in range(width):
                 low = min(np.int64(codes[item, j]), ceiling[child, j])
                 high = max(np.int64(codes[item, j]), floor[child, j])
-                if shape[j, 0] == 0:
-                    bound += least[shape[j, 2] + low * shape[j, 1] + high]
-                else:
-                    bound += _wide_loss(shape, wide_least, j, low, high)
+                bound += least_loss(losses, j, low, high)
                 if bound > best:
                     break
             if bound > best or bound == np.inf:
@@ -107,7 +77,7 @@ def _nearest_outside(
 
 
 @njit(cache=True, nogil=True)
-def grow_forest(codes, count, tree, shape, table, wide, least, wide_least, k):
+def grow_forest(codes, count, tree, losses, k):
     """Let each component with fewer than k rows take its cheapest edge to another one, until none is left that can.
 
     Components take turns in rounds, in the order of their first items; of equally cheap edges, the one that begins
@@ -149,11 +119,7 @@ def grow_forest(codes, count, tree, shape, table, wide, least, wide_least, k):
             choice, best = _nearest_outside(
                 codes,
                 tree,
-                shape,
-                table,
-                wide,
-                least,
-                wide_least,
+                losses,
                 component,
                 same,
                 item,

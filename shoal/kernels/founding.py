@@ -1,37 +1,16 @@
-"""New clusters of rows that others can spare. Columns and losses are those of kernels/agglomerative.py."""
+"""New clusters of rows that others can spare."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import range_loss
 
-GRAIN = 2.0**-20
 LEAST_GAIN = 1e-6
 """Smaller gains are rounding."""
 CANDIDATES = 1024
 """Rows around a beginning that are looked at."""
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _wide_loss(shape, wide, j, low, high):
-    """Return the loss of a range in a column without a table."""
-    kind, size, place, extra = shape[j]
-    if low == high:
-        return 0.0
-    if kind == 1:
-        for level in range(extra):
-            if wide[place + 2 * level * size + low] >= high:
-                return wide[place + (2 * level + 1) * size + low]
-        return np.inf
-    if high >= extra:
-        low, high = 0, size - 1
-    if kind == 2:
-        return wide[place + high] - wide[place + low]
-    rows = wide[place + high + 1] - wide[place + low]
-    logs = wide[place + size + 1 + high + 1] - wide[place + size + 1 + low]
-    bits = max(np.log2(max(rows, 1.0)) - logs / max(rows, 1.0), 0.0) * wide[place + 2 * size + 2]
-    return np.rint(bits / GRAIN) * GRAIN
 
 
 @njit(cache=True, nogil=True)
@@ -45,9 +24,7 @@ def found(
     size,
     loss,
     k,
-    shape,
-    table,
-    wide,
+    losses,
     clusters,
     begin,
     end,
@@ -59,7 +36,7 @@ def found(
     less what it lost before. Neighbours of rows that have come are looked at from then on. What the clusters
     gain by their smaller boxes is not counted; `loss` stays what it was. O(items x k x rows looked at x columns).
     """
-    width = len(shape)
+    width = codes.shape[1]
     box = np.empty(2 * width, np.int64)
     rows = np.empty(CANDIDATES, np.int64)
     state = np.empty(CANDIDATES, np.int64)
@@ -97,10 +74,7 @@ def found(
                 for j in range(width):
                     code = np.int64(codes[item, j])
                     low, high = min(box[2 * j], code), max(box[2 * j + 1], code)
-                    if shape[j, 0] == 0:
-                        total += table[shape[j, 2] + low * shape[j, 1] + high]
-                    else:
-                        total += _wide_loss(shape, wide, j, low, high)
+                    total += range_loss(losses, j, low, high)
                     if k * total - loss[c] >= best:
                         break
                 if k * total - loss[c] < best:

@@ -1,6 +1,6 @@
 """Improvement of a finished clustering: neighbouring clusters are joined and parted anew, or dissolved.
 
-Columns and losses are those of kernels/agglomerative.py; items stand in the order of its tree.
+Items stand in the order of the tree of kernels/agglomerative.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import least_loss, range_loss
 
-GRAIN = 2.0**-20
 LEAST_GAIN = 1e-9
 """Smaller gains are rounding."""
 SEEDS = 12
@@ -27,35 +27,7 @@ bounds, when it last changed, and when its neighbours were last looked at. `cloc
 
 
 @njit(cache=True, nogil=True)
-def _wide_loss(shape, wide, j, low, high):
-    """Return the loss of a range in a column without a table."""
-    kind, size, place, extra = shape[j]
-    if low == high:
-        return 0.0
-    if kind == 1:
-        for level in range(extra):
-            if wide[place + 2 * level * size + low] >= high:
-                return wide[place + (2 * level + 1) * size + low]
-        return np.inf
-    if high >= extra:
-        low, high = 0, size - 1
-    if kind == 2:
-        return wide[place + high] - wide[place + low]
-    rows = wide[place + high + 1] - wide[place + low]
-    logs = wide[place + size + 1 + high + 1] - wide[place + size + 1 + low]
-    bits = max(np.log2(max(rows, 1.0)) - logs / max(rows, 1.0), 0.0) * wide[place + 2 * size + 2]
-    return np.rint(bits / GRAIN) * GRAIN
-
-
-@njit(cache=True, nogil=True)
-def _loss(shape, table, wide, j, low, high):
-    if shape[j, 0] == 0:
-        return np.float64(table[shape[j, 2] + np.int64(low) * shape[j, 1] + high])
-    return _wide_loss(shape, wide, j, low, high)
-
-
-@njit(cache=True, nogil=True)
-def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
+def nearest_items(codes, tree, losses, many):
     """Return for each item the `many` others with which it loses least, nearest first, -1 where there are none.
 
     Items stand in the order of the tree. Among equals any may be chosen. Expected O(items x (log items + items
@@ -88,10 +60,7 @@ def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
                     for j in range(width):
                         low = np.int64(min(codes[item, j], codes[other, j]))
                         high = np.int64(max(codes[item, j], codes[other, j]))
-                        if shape[j, 0] == 0:
-                            total += table[shape[j, 2] + low * shape[j, 1] + high]
-                        else:
-                            total += _wide_loss(shape, wide, j, low, high)
+                        total += range_loss(losses, j, low, high)
                         if total >= worst:
                             break
                     if total < worst:
@@ -108,10 +77,7 @@ def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
                 for j in range(width):
                     low = min(np.int64(codes[item, j]), ceiling[child, j])
                     high = max(np.int64(codes[item, j]), floor[child, j])
-                    if shape[j, 0] == 0:
-                        bound += least[shape[j, 2] + low * shape[j, 1] + high]
-                    else:
-                        bound += _wide_loss(shape, wide_least, j, low, high)
+                    bound += least_loss(losses, j, low, high)
                     if bound >= worst:
                         break
                 if bound >= worst:
@@ -126,13 +92,13 @@ def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
 
 
 @njit(cache=True, nogil=True)
-def box_losses(box, shape, table, wide):
+def box_losses(box, losses):
     """Return the loss of each cluster from its bounds. O(clusters x columns)."""
-    losses = np.zeros(len(box))
+    total = np.zeros(len(box))
     for c in range(len(box)):
-        for j in range(len(shape)):
-            losses[c] += _loss(shape, table, wide, j, box[c, 2 * j], box[c, 2 * j + 1])
-    return losses
+        for j in range(box.shape[1] // 2):
+            total[c] += range_loss(losses, j, box[c, 2 * j], box[c, 2 * j + 1])
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -146,7 +112,7 @@ def unlink(head, next_row, cluster_of):
 
 
 @njit(cache=True, nogil=True)
-def nearest_clusters(box, loss, size, wanted, shape, table, wide, many):
+def nearest_clusters(box, loss, size, wanted, losses, many):
     """Return for each wanted cluster the `many` others with which the sum of losses grows least, the least first,
     then the lowest number; -1 where there are none. O(wanted x clusters x columns).
     """
@@ -161,13 +127,10 @@ def nearest_clusters(box, loss, size, wanted, shape, table, wide, many):
             fixed = size[c] * loss[c] + size[other] * loss[other]
             limit = (growth[many - 1] + fixed) / (size[c] + size[other]) + LEAST_GAIN
             total = 0.0
-            for j in range(len(shape)):
+            for j in range(box.shape[1] // 2):
                 low = min(box[c, 2 * j], box[other, 2 * j])
                 high = max(box[c, 2 * j + 1], box[other, 2 * j + 1])
-                if shape[j, 0] == 0:
-                    total += table[shape[j, 2] + low * shape[j, 1] + high]
-                else:
-                    total += _wide_loss(shape, wide, j, low, high)
+                total += range_loss(losses, j, low, high)
                 if total > limit:
                     break
             more = (size[c] + size[other]) * total - fixed
@@ -193,35 +156,32 @@ def _gather(head, next_row, row_item, cluster, rows, items, at):
 
 
 @njit(cache=True, nogil=True)
-def _cover(codes, items, chosen, wanted, count, shape, table, wide, box):
+def _cover(codes, items, chosen, wanted, count, losses, box):
     """Write the bounds of the rows whose `chosen` is `wanted` into `box`, and return their loss."""
     total = 0.0
-    for j in range(len(shape)):
+    for j in range(codes.shape[1]):
         low, high = np.int64(1) << 40, np.int64(-1)
         for i in range(count):
             if chosen[i] == wanted:
                 code = np.int64(codes[items[i], j])
                 low, high = min(low, code), max(high, code)
         box[2 * j], box[2 * j + 1] = low, high
-        total += _loss(shape, table, wide, j, low, high)
+        total += range_loss(losses, j, low, high)
     return total
 
 
 @njit(cache=True, nogil=True)
-def _cheapest(codes, items, chosen, count, box, loss, shape, table, wide):
+def _cheapest(codes, items, chosen, count, box, loss, losses):
     """Return the row outside a growing part that raises its loss least, the first of equals, and the new loss."""
     add, add_loss = -1, np.inf
     for i in range(count):
         if chosen[i]:
             continue
         total = 0.0
-        for j in range(len(shape)):
+        for j in range(codes.shape[1]):
             code = np.int64(codes[items[i], j])
             low, high = min(box[2 * j], code), max(box[2 * j + 1], code)
-            if shape[j, 0] == 0:
-                total += table[shape[j, 2] + low * shape[j, 1] + high]
-            else:
-                total += _wide_loss(shape, wide, j, low, high)
+            total += range_loss(losses, j, low, high)
             if total >= add_loss:
                 break
         if total < add_loss:
@@ -254,7 +214,7 @@ def _add(codes, item, box):
 
 
 @njit(cache=True, nogil=True)
-def _part(codes, items, count, k, best, shape, table, wide, chosen, side, box, rest):
+def _part(codes, items, count, k, best, losses, chosen, side, box, rest):
     """Look for a way to part rows in two that costs less than `best`.
 
     From each seed on, a part grows by the row that raises its loss least; from k rows on, only by rows that do not
@@ -266,14 +226,14 @@ def _part(codes, items, count, k, best, shape, table, wide, chosen, side, box, r
         inside, loss = 1, 0.0
         while True:
             if inside >= k:
-                others = _cover(codes, items, chosen, 0, count, shape, table, wide, rest)
+                others = _cover(codes, items, chosen, 0, count, losses, rest)
                 cost = inside * loss + (count - inside) * others
                 if cost < best:
                     best = cost
                     side[:count] = chosen[:count]
             if inside >= count - k:
                 break
-            add, add_loss = _cheapest(codes, items, chosen, count, box, loss, shape, table, wide)
+            add, add_loss = _cheapest(codes, items, chosen, count, box, loss, losses)
             if add < 0 or (inside >= k and add_loss > loss) or max(inside + 1, k) * add_loss >= best:
                 break
             chosen[add] = 1
@@ -284,7 +244,7 @@ def _part(codes, items, count, k, best, shape, table, wide, chosen, side, box, r
 
 
 @njit(cache=True, nogil=True)
-def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table, wide, begin, end):
+def repart(codes, row_item, near, clusters, k, most_rows, partners, losses, begin, end):
     """Join each of the clusters ``begin..end`` with one neighbour and part them anew, where that costs less; return
     what was gained. At most `most_rows` rows are joined.
 
@@ -292,7 +252,7 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table
     passed over that have not changed since the last look.
     """
     cluster_of, head, next_row, size, loss, box, changed, seen, clock = clusters
-    width = len(shape)
+    width = codes.shape[1]
     rows = np.empty(most_rows, np.int64)
     items = np.empty(most_rows, np.int64)
     chosen = np.empty(most_rows, np.int64)
@@ -320,7 +280,7 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table
                 total = 0.0
                 for j in range(width):
                     low, high = min(box[a, 2 * j], box[b, 2 * j]), max(box[a, 2 * j + 1], box[b, 2 * j + 1])
-                    total += _loss(shape, table, wide, j, low, high)
+                    total += range_loss(losses, j, low, high)
                 if total == np.inf or (found == partners and total >= unions[found - 1]):
                     continue
                 found = min(found + 1, partners)
@@ -344,9 +304,7 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table
                 count,
                 k,
                 now - LEAST_GAIN,
-                shape,
-                table,
-                wide,
+                losses,
                 chosen,
                 side,
                 boxes[0],
@@ -364,13 +322,13 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table
                         head[own] = rows[i]
                         size[own] += 1
                         cluster_of[items[i]] = own
-                loss[own] = _cover(codes, items, side, part, count, shape, table, wide, boxes[0])
+                loss[own] = _cover(codes, items, side, part, count, losses, boxes[0])
                 box[own] = boxes[0]
     return gained
 
 
 @njit(cache=True, nogil=True)
-def _closest(codes, item, candidates, found, size, loss, box, budget, shape, table, wide):
+def _closest(codes, item, candidates, found, size, loss, box, budget, losses):
     """Return the candidate whose sum of losses grows least when a row of an item comes, if by less than `budget`, the
     first of equals; the growth, and its new loss.
     """
@@ -379,13 +337,10 @@ def _closest(codes, item, candidates, found, size, loss, box, budget, shape, tab
         b = candidates[n]
         limit = (best + size[b] * loss[b]) / (size[b] + 1)
         total = 0.0
-        for j in range(len(shape)):
+        for j in range(codes.shape[1]):
             code = np.int64(codes[item, j])
             low, high = min(box[b, 2 * j], code), max(box[b, 2 * j + 1], code)
-            if shape[j, 0] == 0:
-                total += table[shape[j, 2] + low * shape[j, 1] + high]
-            else:
-                total += _wide_loss(shape, wide, j, low, high)
+            total += range_loss(losses, j, low, high)
             if total > limit:
                 break
         if total > limit:
@@ -397,7 +352,7 @@ def _closest(codes, item, candidates, found, size, loss, box, budget, shape, tab
 
 
 @njit(cache=True, nogil=True)
-def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end):
+def dissolve(codes, row_item, near, clusters, k, losses, begin, end):
     """Send rows of the clusters ``begin..end`` to neighbours, where that costs less; return what was gained.
 
     First single rows of a cluster with more than k; then the rows below or above a code in some column, as long as k
@@ -405,7 +360,7 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
     O(rows x candidates x columns) for single rows, times the codes that are tried at worst.
     """
     cluster_of, head, next_row, size, loss, box, changed, _seen, clock = clusters
-    width = len(shape)
+    width = codes.shape[1]
     rows = np.empty(LARGEST, np.int64)
     items = np.empty(LARGEST, np.int64)
     stays = np.empty(LARGEST, np.int64)
@@ -437,10 +392,10 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
             if size[a] <= k:
                 break
             stays[i] = 0
-            without = _cover(codes, items, stays, 1, count, shape, table, wide, own)
+            without = _cover(codes, items, stays, 1, count, losses, own)
             budget = size[a] * loss[a] - (size[a] - 1) * without
             b, growth, new_loss = _closest(
-                codes, items[i], candidates, found, size, loss, box, budget - LEAST_GAIN, shape, table, wide
+                codes, items[i], candidates, found, size, loss, box, budget - LEAST_GAIN, losses
             )
             if b < 0:
                 stays[i] = 1
@@ -487,7 +442,7 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
                     continue
                 for h in range(count):
                     keeps[h] = stays[h] - goes[h]
-                without = _cover(codes, items, keeps, 1, count, shape, table, wide, own)
+                without = _cover(codes, items, keeps, 1, count, losses, own)
                 budget -= (size[a] - gone) * without
                 if budget <= gone * LEAST_GAIN:
                     continue
@@ -504,9 +459,7 @@ def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end)
                     loss,
                     box,
                     budget - spent - LEAST_GAIN,
-                    shape,
-                    table,
-                    wide,
+                    losses,
                 )
                 if b < 0:
                     break

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.arrays import IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
-from shoal.methods.clustering.clusters import Items, chosen_measure, collapse
+from shoal.methods.clustering.clusters import Items, collapse
 from shoal.methods.clustering.finishing import blocked, checked, numbered, total_loss
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.models.requirements import Requirements
@@ -113,7 +113,7 @@ class Agglomerative(Method):
         if self.bound:
             from shoal.methods.clustering.lower_bound import lower_bound
 
-            facts["lower bound"] = lower_bound(table, k, chosen_measure(requirements.measure).name)
+            facts["lower bound"] = lower_bound(table, k, requirements.measure)
         release = Release(regions, low, high, facts=facts)
         return listed(table, release) if self.show == "sets" else release
 
@@ -125,12 +125,11 @@ def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector
     losses = items.losses
     codes, _, row_item, tree = items.planted()
     state = _start(codes, row_item, tree, k, modified, kept)
-    tables = (losses.shape, losses.table, losses.wide, losses.least, losses.wide_least)
     while state.counters[0] > 0:
         run.progress("cluster", float(state.size[state.slot_of == FINISHED].sum()) / max(len(kept), 1))
-        agglomerate(codes, row_item, state, tree, tables, k, DISTANCES.index(distance), modified, PATIENCE)
+        agglomerate(codes, row_item, state, tree, losses, k, DISTANCES.index(distance), modified, PATIENCE)
     cluster_of = np.full(len(row_item), -1, np.int32)
-    deal(codes, row_item, state, *losses.arrays, DISTANCES.index(distance), cluster_of)
+    deal(codes, row_item, state, losses, DISTANCES.index(distance), cluster_of)
     return cluster_of
 
 

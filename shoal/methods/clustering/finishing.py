@@ -69,7 +69,7 @@ def total_loss(items: Items, cluster_of: IntVector) -> float:
 
     numbers, count = numbered(cluster_of)
     sizes = np.bincount(numbers[numbers >= 0], minlength=count)
-    return float(box_losses(boxes(items, numbers, count), *items.losses.arrays) @ sizes)
+    return float(box_losses(boxes(items, numbers, count), items.losses) @ sizes)
 
 
 def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements: Requirements) -> IntVector:
@@ -90,8 +90,8 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
             return numbers
         box = boxes(items, numbers, count)
         sizes = np.bincount(numbers[numbers >= 0], minlength=count)
-        losses = box_losses(box, *items.losses.arrays)
-        near = nearest_clusters(box, losses, sizes, failing, *items.losses.arrays, PARTNERS)
+        losses = box_losses(box, items.losses)
+        near = nearest_clusters(box, losses, sizes, failing, items.losses, PARTNERS)
         good = _unions_satisfied(table, requirements, numbers, sizes, failing, near)
         into = np.arange(count, dtype=np.int32)
         taken = np.zeros(count, np.bool_)

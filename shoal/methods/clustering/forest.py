@@ -58,7 +58,7 @@ def trees(items: Items, k: int, kept: IntVector) -> IntVector:
     codes, _, row_item, tree = items.planted()
     by_item = kept[np.argsort(row_item[kept], kind="stable")].astype(np.int64)
     count = np.bincount(row_item[kept], minlength=len(codes)).astype(np.int64)
-    parent = grow_forest(codes, count, tree, *losses.arrays, losses.least, losses.wide_least, k)
+    parent = grow_forest(codes, count, tree, losses, k)
     # Equal rows are a chain of edges that cost nothing: the first row of an item stands for it.
     first = np.cumsum(count) - count
     above = np.full(len(items.item_of), -1, np.int64)

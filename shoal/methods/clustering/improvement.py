@@ -76,7 +76,7 @@ class _Plan:
         self.box = np.zeros((most, 2 * items.codes.shape[1]), np.int64)
         self.size[:count] = own
         self.box[:count] = boxes(items, numbers, count)
-        self.loss[:count] = box_losses(self.box[:count], *items.losses.arrays)
+        self.loss[:count] = box_losses(self.box[:count], items.losses)
         self.made = np.arange(most)
         self.last = most
 
@@ -86,7 +86,7 @@ class _Plan:
 
         live = slice(0, self.count)
         near = nearest_clusters(
-            self.box[live], self.loss[live], self.size[live], np.array([centre]), *self.items.losses.arrays,
+            self.box[live], self.loss[live], self.size[live], np.array([centre]), self.items.losses,
             NEIGHBOURHOOD - 1,
         )[0]  # fmt: skip
         return np.concatenate([[centre], near[near >= 0]])
@@ -109,7 +109,7 @@ class _Plan:
         own = np.bincount(numbers, minlength=many)
         members = np.split(rows[np.argsort(numbers, kind="stable")], np.cumsum(own)[:-1])
         box = boxes(part, numbers, many)
-        loss = box_losses(box, *part.losses.arrays)
+        loss = box_losses(box, part.losses)
         while len(slots) < many:
             slots = np.append(slots, self.count)
             self.members.append(rows[:0])

@@ -41,7 +41,7 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
     losses = items.losses
     codes, _, row_item, tree = items.planted()
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
-    near, _ = nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, many)
+    near, _ = nearest_items(codes, tree, losses, many)
     around = codes, row_item, near
     numbers = _swept(items, numbers, around, k, stop, run)
     for _ in range(FOUNDINGS):
@@ -60,7 +60,7 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
     losses = items.losses
     numbers, count = numbered(cluster_of)
     clusters = _linked(items, numbers, count, row_item, len(codes))
-    clusters.loss[:] = box_losses(clusters.box, *losses.arrays)
+    clusters.loss[:] = box_losses(clusters.box, losses)
 
     def sweep(step: Any, *options: int) -> float:
         gained = 0.0
@@ -69,7 +69,7 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
                 break
             run.progress("improve", begin / count)
             end = min(begin + PIECE, count)
-            gained += step(codes, row_item, near, clusters, k, *options, *losses.arrays, begin, end)
+            gained += step(codes, row_item, near, clusters, k, *options, losses, begin, end)
         return gained
 
     enough = WORTH * float(clusters.loss @ clusters.size)
@@ -91,14 +91,14 @@ def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run)
     most = int((numbers >= 0).sum()) // k
     size, loss = np.zeros(most, np.int64), np.zeros(most)
     size[:count] = np.bincount(numbers[numbers >= 0], minlength=count)
-    loss[:count] = box_losses(boxes(items, numbers, count), *items.losses.arrays)
+    loss[:count] = box_losses(boxes(items, numbers, count), items.losses)
     item_rows = np.argsort(row_item, kind="stable")
     item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
     clusters = count
     for begin in range(0, len(codes), SEEDS):
         run.progress("improve", begin / len(codes))
         clusters = found(
-            codes, row_item, item_start, item_rows, near, numbers, size, loss, k, *items.losses.arrays, clusters,
+            codes, row_item, item_start, item_rows, near, numbers, size, loss, k, items.losses, clusters,
             begin, min(begin + SEEDS, len(codes)),
         )  # fmt: skip
     return numbers if clusters > count else None

@@ -29,12 +29,10 @@ def lower_bound(table: CodedTable, k: int, measure: str = "lm") -> float:
     count = items.count[order]
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
     # By the least loss of any wider range: what a closure with the neighbour loses at least.
-    near, loss = nearest_items(
-        codes, tree, losses.shape, losses.least, losses.wide_least, losses.least, losses.wide_least, many
-    )
+    near, loss = nearest_items(codes, tree, losses._replace(cells=losses.least), many)
     # With all items among the neighbours, nothing lies beyond.
     far = np.full(len(codes), np.inf) if many >= len(codes) - 1 else loss[:, -1].copy()
-    best = cheapest_closures(codes, count, near, far, *losses.arrays, k, PATIENCE)
+    best = cheapest_closures(codes, count, near, far, losses, k, PATIENCE)
     covered = count[:, None] + np.cumsum(np.where(near >= 0, count[near], 0), axis=1)
     enough = np.argmax(covered >= k, axis=1)
     plain = np.where(covered[:, -1] >= k, loss[np.arange(len(codes)), enough], loss[:, -1])

@@ -1,0 +1,106 @@
+"""The loss of a range of codes, the same for every kernel: one set of arrays, and one look-up.
+
+`shoal.methods.losses` makes the arrays. Losses are multiples of `GRAIN` and weighted so that a row that loses
+everything in every column loses 1 (by LM). So their sums are exact in any order, and ties are ties.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.arrays import FloatVector, IntVector
+from shoal.kernels.compiled import njit
+
+GRAIN = 2.0**-20
+"""Losses are multiples of it."""
+KIND, SIZE, PLACE, ORDERED, LEVELS, NODES, START = range(7)
+"""What ``shape[j]`` holds, see `Losses`."""
+DENSE, TREE, LINE, ENTROPY = range(4)
+"""How `cells` holds the losses of a column."""
+
+LOOK_UP = njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+"""How look-ups are compiled: into their callers, and without counting references to arrays. Where numba counts them, a
+look-up takes ten times as long."""
+
+
+class Losses(NamedTuple):
+    """What the ranges of all columns lose."""
+
+    shape: NDArray[np.int64]
+    """``[columns, 7]``: how `cells` holds the losses; number of codes; first place in `cells`; number of ordered codes
+    where any range may be shown, -1 where only nodes of a tree may; levels of the tree; first place in `first` and
+    `last`; first number when the codes of all columns are numbered through."""
+    cells: FloatVector
+    """DENSE: the loss of every range, at ``low * codes + high``; infinite where a limit permits none. TREE: level
+    after level, the loss of the node over each code. LINE: where each code lies, and the loss of the whole domain: a
+    range loses the difference of its ends. ENTROPY: running sums of counts f, running sums of f log2 f, the
+    weight, and the loss of the whole domain."""
+    least: FloatVector
+    """As `cells`, but the least loss of all ranges that contain the range; 0 for ENTROPY, where `least_loss` knows better.
+    The same array where a wider range never loses less."""
+    first: IntVector
+    """Of columns with a tree, level after level: the first code of the node over each code."""
+    last: IntVector
+    """The same for its last code."""
+
+
+@LOOK_UP
+def _wide_loss(shape, cells, last, j, low, high):
+    """Return the loss of a range in a column without a table of all ranges."""
+    if low == high:
+        return 0.0
+    size, place, ordered = shape[j, SIZE], shape[j, PLACE], shape[j, ORDERED]
+    if shape[j, KIND] == LINE:
+        if high >= ordered:
+            return cells[place + size]
+        return cells[place + high] - cells[place + low]
+    if shape[j, KIND] == TREE:
+        node = shape[j, NODES] + low
+        for level in range(shape[j, LEVELS]):
+            if last[node] >= high:
+                return cells[place + level * size + low]
+            node += size
+        return np.inf
+    if high >= ordered:
+        return cells[place + 2 * size + 3]
+    rows = max(cells[place + high + 1] - cells[place + low], 1.0)
+    logs = cells[place + size + high + 2] - cells[place + size + low + 1]
+    bits = max(np.log2(rows) - logs / rows, 0.0)
+    return np.rint(bits * cells[place + 2 * size + 2] / GRAIN) * GRAIN
+
+
+@LOOK_UP
+def range_loss(losses, j, low, high):
+    """Return the loss of the smallest publishable range over the codes `low` to `high` of column j, infinite where
+    there is none. O(1), or O(levels) in a tree with many codes.
+    """
+    shape = losses.shape
+    if shape[j, KIND] == DENSE:
+        return losses.cells[shape[j, PLACE] + np.int64(low) * shape[j, SIZE] + np.int64(high)]
+    return _wide_loss(shape, losses.cells, losses.last, j, np.int64(low), np.int64(high))
+
+
+@LOOK_UP
+def least_loss(losses, j, low, high):
+    """Return at most what any range over the codes `low` to `high` of column j loses: a bound for searches."""
+    shape = losses.shape
+    if shape[j, KIND] == DENSE:
+        return losses.least[shape[j, PLACE] + np.int64(low) * shape[j, SIZE] + np.int64(high)]
+    if shape[j, KIND] == ENTROPY:
+        return _entropy_bound(shape, losses.cells, losses.last, j, np.int64(low), np.int64(high))
+    return _wide_loss(shape, losses.least, losses.last, j, np.int64(low), np.int64(high))
+
+
+@LOOK_UP
+def _entropy_bound(shape, cells, last, j, low, high):
+    """Whatever joins a range, a share of all rows is as uncertain as before: that of the range."""
+    own = _wide_loss(shape, cells, last, j, low, high)
+    if high >= shape[j, ORDERED]:
+        return own
+    place = shape[j, PLACE]
+    share = (cells[place + high + 1] - cells[place + low]) / max(cells[place + shape[j, SIZE]], 1.0)
+    # Less one grain: the losses themselves are rounded.
+    return max(np.floor(own * share / GRAIN) - 1.0, 0.0) * GRAIN
