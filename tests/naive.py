@@ -180,50 +180,65 @@ def level_keepable(start, value, count, size, low, totals, most):
     return np.array(keep, np.int64)
 
 
-def _range_loss(shape, node, loss, j, low, high):
-    """What showing the lifted range [low, high] of column j loses; see kernels/mondrian.py for the arrays."""
-    size, ordered, start = (int(number) for number in shape[j, :3])
+def range_loss(losses, j, low, high):
+    """What the smallest publishable range over [low, high] of column j loses; see kernels/losses.py for the arrays."""
+    kind, size, place, ordered, levels, nodes, _ = (int(number) for number in losses.shape[j])
+    low, high, cells = int(low), int(high), losses.cells[place:]
+    if kind == 0:
+        return float(cells[low * size + high])
     if low == high:
         return 0.0
-    if ordered >= 0:
-        return float(loss[start + size] if high >= ordered else loss[start + high] - loss[start + low])
-    level = start
-    while node[level + low] != node[level + high]:
-        level += size
-    return float(loss[level + low])
+    if kind == 1:
+        last = losses.last[nodes : nodes + levels * size].reshape(levels, size)
+        fitting = [level for level in range(levels) if last[level, low] >= high]
+        return float(cells[fitting[0] * size + low]) if fitting else float("inf")
+    if kind == 2:
+        return float(cells[size] if high >= ordered else cells[high] - cells[low])
+    if high >= ordered:
+        return float(cells[2 * size + 3])
+    counts, logs = np.diff(cells[: size + 1]), np.diff(cells[size + 1 : 2 * size + 2])
+    rows = max(float(counts[low : high + 1].sum()), 1.0)
+    bits = max(np.log2(rows) - float(logs[low : high + 1].sum()) / rows, 0.0) * float(cells[2 * size + 2])
+    return round(bits * 2**20) / 2**20
 
 
-def _lowest_node(shape, node, j, low, high):
-    """The names, per code, of the nodes one level below the lowest common node of a tree column."""
-    size, _, start = (int(number) for number in shape[j, :3])
-    level = start
-    while node[level + low] != node[level + high]:
-        level += size
-    return node[level - size : level]
+def least_loss(losses, j, low, high):
+    size = int(losses.shape[j, 1])
+    return min(range_loss(losses, j, a, z) for a in range(low + 1) for z in range(high, size))
 
 
-def _lifted(shape, node, reach, j, low, high):
+def _level(losses, j, low, high):
+    """The codes' nodes at each level of a tree column, and the lowest level with one node over both codes."""
+    _, size, _, _, levels, nodes, _ = (int(number) for number in losses.shape[j])
+    first = losses.first[nodes : nodes + levels * size].reshape(levels, size)
+    return first, next(level for level in range(levels) if first[level, low] == first[level, high])
+
+
+def _lifted(losses, j, low, high):
     """The smallest publishable range over [low, high]."""
-    size, ordered, level = (int(number) for number in shape[j, :3])
+    size, ordered = int(losses.shape[j, 1]), int(losses.shape[j, 3])
     if ordered >= 0:
         return (0, size - 1) if low < high and high >= ordered else (low, high)
-    while node[level + low] != node[level + high]:
-        level += size
-    return node[level + low], reach[level + low]
+    first, level = _level(losses, j, low, high)
+    own = first[level, low]
+    return own, int(np.flatnonzero(first[level] == own)[-1])
 
 
-def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
+def _mondrian_cuts(rows, losses, k, strict, by_width):
     """All cuts a node proposes, best first, as (column, first, last); `rows` are tuples of codes."""
     total = len(rows)
     by_gain, at_median = [], []
-    for j in range(len(shape)):
+    for j in range(len(losses.shape)):
         codes = sorted(row[j] for row in rows)
         values = sorted(set(codes))
         if total < 2 * k or len(values) == 1:
             continue
-        free = shape[j, 1] >= 0
-        whole = _range_loss(shape, node, loss, j, values[0], values[-1])
-        child_of = range(shape[j, 0]) if free else _lowest_node(shape, node, j, values[0], values[-1])
+        free = losses.shape[j, 3] >= 0
+        whole = range_loss(losses, j, values[0], values[-1])
+        child_of = range(losses.shape[j, 1])
+        if not free:
+            nodes, level = _level(losses, j, values[0], values[-1])
+            child_of = nodes[level - 1]
         gains, medians = [], []
         child = values[0]
         for value, following in pairwise(values):
@@ -233,17 +248,15 @@ def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
                 inside = min(max(left, k), total - k)
                 gain = 0.0
                 if left >= k:
-                    gain += inside * (whole - _range_loss(shape, node, loss, j, values[0], value))
+                    gain += inside * (whole - range_loss(losses, j, values[0], value))
                 if total - left >= k:
-                    gain += (total - inside) * (
-                        whole - _range_loss(shape, node, loss, j, following, values[-1])
-                    )
+                    gain += (total - inside) * (whole - range_loss(losses, j, following, values[-1]))
                 gains.append((gain, values[0], value))
                 medians.append((between, -abs(2 * left - total), value))
             if between:
                 own = sum(child <= code <= value for code in codes)
                 if not free and child > values[0] and own >= k and (not strict or total - own >= k):
-                    loss_of_child = _range_loss(shape, node, loss, j, child, value)
+                    loss_of_child = range_loss(losses, j, child, value)
                     gains.append((min(own, total - k) * (whole - loss_of_child), child, value))
                 child = following
         gain, first, last = max(gains, key=lambda cut: cut[0], default=(0.0, 0, 0))
@@ -257,7 +270,7 @@ def _mondrian_cuts(rows, shape, node, loss, k, strict, by_width):
     return [cut for _, cut in ranked[0] + ranked[1]]
 
 
-def _mondrian_sides(members, cut, shape, node, loss, k, strict):
+def _mondrian_sides(members, cut, losses, k, strict):
     """Both sides of a cut of `members` = (codes, id), filled up to k rows unless strict."""
     j, first, last = cut
     front = [member for member in members if first <= member[0][j] <= last]
@@ -267,8 +280,8 @@ def _mondrian_sides(members, cut, shape, node, loss, k, strict):
         shown = large[:64] if nearest == 0 else large[-64:][::-1]
 
         def joint_loss(member, small=small):
-            columns = [[codes[i] for codes, _ in [*small, member]] for i in range(len(shape))]
-            return sum(_range_loss(shape, node, loss, i, min(c), max(c)) for i, c in enumerate(columns))
+            columns = [[codes[i] for codes, _ in [*small, member]] for i in range(len(losses.shape))]
+            return sum(range_loss(losses, i, min(c), max(c)) for i, c in enumerate(columns))
 
         best = large.index(min(shown, key=joint_loss))
         large[best], large[nearest] = large[nearest], large[best]
@@ -284,10 +297,7 @@ def cut_by_size(
     words,
     ids,
     blocks,
-    shape,
-    node,
-    reach,
-    loss,
+    losses,
     k,
     strict,
     by_width,
@@ -298,44 +308,45 @@ def cut_by_size(
     patience,
 ):
     def descend(members):
-        cuts = _mondrian_cuts([row for row, _ in members], shape, node, loss, k, strict, by_width)
+        cuts = _mondrian_cuts([row for row, _ in members], losses, k, strict, by_width)
         if cuts:
-            for side in _mondrian_sides(members, cuts[0], shape, node, loss, k, strict):
+            for side in _mondrian_sides(members, cuts[0], losses, k, strict):
                 descend(side)
             return
         region = desk.state[2]
         for _, row_id in members:
             region_of[row_id] = region
-        for j in range(len(shape)):
+        for j in range(len(losses.shape)):
             present = [row[j] for row, _ in members]
-            low[region, j], high[region, j] = _lifted(shape, node, reach, j, min(present), max(present))
+            low[region, j], high[region, j] = _lifted(losses, j, min(present), max(present))
         desk.state[2] += 1
         desk.state[3] += len(members)
 
     for begin, end in pairwise(blocks):
-        descend([(tuple(codes[i, : len(shape)].tolist()), int(ids[i, -1])) for i in range(begin, end)])
+        descend([(tuple(codes[i, : len(losses.shape)].tolist()), int(ids[i, -1])) for i in range(begin, end)])
 
 
-def propose_cuts(codes, begins, ends, shape, node, loss, k, strict, by_width):
-    out = np.zeros((3, len(begins), 2 * len(shape)), np.int32)
+def propose_cuts(codes, begins, ends, losses, k, strict, by_width):
+    out = np.zeros((3, len(begins), 2 * len(losses.shape)), np.int32)
     out[0] = -1
     for i, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        rows = [tuple(row) for row in codes[begin:end, : len(shape)].tolist()]
-        for at, cut in enumerate(_mondrian_cuts(rows, shape, node, loss, k, strict, by_width)):
+        rows = [tuple(row) for row in codes[begin:end, : len(losses.shape)].tolist()]
+        for at, cut in enumerate(_mondrian_cuts(rows, losses, k, strict, by_width)):
             out[:, i, at] = cut
     return tuple(out)
 
 
-def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, loss, k, strict):
+def try_cuts(codes, words, ids, begins, ends, column, first, last, losses, k, strict):
     half = len(words) // 2
     middles, rows, sides = [], [], []
     for i in range(len(begins)):
         members = [
-            (tuple(codes[row, : len(shape)].tolist()), int(ids[row, -1])) for row in range(begins[i], ends[i])
+            (tuple(codes[row, : len(losses.shape)].tolist()), int(ids[row, -1]))
+            for row in range(begins[i], ends[i])
         ]
         source = {int(ids[row, -1]): words[row].copy() for row in range(begins[i], ends[i])}
         cut = (column[i], first[i], last[i])
-        front, back = _mondrian_sides(members, cut, shape, node, loss, k, strict)
+        front, back = _mondrian_sides(members, cut, losses, k, strict)
         shift = -half if begins[i] >= half else half
         begins[i] += shift
         ends[i] += shift
@@ -547,30 +558,30 @@ def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
     return np.array(given, np.int32)
 
 
-def _box_changes(members, k, most, noise, shape, node, loss):
+def _box_changes(members, k, most, noise, losses):
     """All changes one box may make, as (ratio, kind, column, first, last, cells); members are (codes, true, id)."""
     total = len(members)
-    for j in range(len(shape)):
+    for j in range(len(losses.shape)):
         held = sorted(codes[j] for codes, _, _ in members)
         values = sorted(set(held))
         if len(values) == 1:
             continue
-        whole = _range_loss(shape, node, loss, j, values[0], values[-1])
+        whole = range_loss(losses, j, values[0], values[-1])
         for a, first in enumerate(values):
             for last in reversed(values[a:]):
                 inside = [m for m in members if first <= m[0][j] <= last]
                 cells = sum(m[0][j] == m[1][j] for m in members if not first <= m[0][j] <= last)
                 if 2 * len(inside) < total or cells > most:
                     continue
-                part = _range_loss(shape, node, loss, j, first, last)
+                part = range_loss(losses, j, first, last)
                 # Does the node that is shown hold more of the box's values than asked for?
-                if shape[j, 1] < 0 and first != last:
+                if losses.shape[j, 3] < 0 and first != last:
                     wider = [
                         v
                         for v in values
                         if not first <= v <= last
-                        and _range_loss(shape, node, loss, j, min(v, first), max(v, last)) == part
-                        and _same_node(shape, node, j, first, last, v)
+                        and range_loss(losses, j, min(v, first), max(v, last)) == part
+                        and _same_node(losses, j, first, last, v)
                     ]
                     if wider:
                         continue
@@ -580,22 +591,18 @@ def _box_changes(members, k, most, noise, shape, node, loss):
             lack = k - min(left, total - left)
             if 0 < lack <= most:
                 into = left + lack if 2 * left < total else left - lack
-                gain = into * (whole - _range_loss(shape, node, loss, j, values[0], values[z]))
-                gain += (total - into) * (
-                    whole - _range_loss(shape, node, loss, j, values[z + 1], values[-1])
-                )
+                gain = into * (whole - range_loss(losses, j, values[0], values[z]))
+                gain += (total - into) * (whole - range_loss(losses, j, values[z + 1], values[-1]))
                 yield gain / lack * noise[j], 1, j, values[0], values[z], lack
 
 
-def _same_node(shape, node, j, first, last, value):
-    """Is the value under the lowest node over first and last?"""
-    size, _, level = (int(number) for number in shape[j, :3])
-    while node[level + first] != node[level + last]:
-        level += size
-    return node[level + value] == node[level + first]
+def _same_node(losses, j, first, last, value):
+    """Whether a value lies under the lowest node over a range."""
+    nodes, level = _level(losses, j, first, last)
+    return bool(nodes[level, value] == nodes[level, first])
 
 
-def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, shape, node, loss, desk):
+def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, losses, desk):
     """Keep boxes as lists of (codes, true codes, id), and always make the change with the best ratio of all."""
     work = [
         [(tuple(codes[r].tolist()), tuple(true[r].tolist()), int(ids[r])) for r in range(begins[b], ends[b])]
@@ -611,7 +618,7 @@ def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise
 
     def best(b):
         found = (0.0, None)
-        for ratio, *change in _box_changes(work[b], k, cells - used, noise[b], shape, node, loss):
+        for ratio, *change in _box_changes(work[b], k, cells - used, noise[b], losses):
             if ratio > found[0] * (1 + 1e-12):
                 found = ratio, change
         return found
@@ -901,14 +908,6 @@ def beliefs(codes, low, high, set_start, set_codes, start, label, count, labels,
     return np.array(fitting), np.array(top), np.array(own)
 
 
-def range_loss(losses, j, low, high):
-    """The loss of a range as kernels/agglomerative.py defines it, for columns with a table."""
-    shape, table = losses[0], losses[1]
-    kind, size, place, _ = (int(x) for x in shape[j])
-    assert kind == 0
-    return float(table[place + int(low) * size + int(high)])
-
-
 def rows_loss(codes, members, losses):
     """The loss of the closure of some items."""
     return sum(
@@ -928,7 +927,7 @@ def cluster_distance(kind, union, loss_a, size_a, loss_b, size_b):
     return union - max(loss_a, loss_b)
 
 
-def plant(codes, shape, table, wide, leaf_size):
+def plant(codes, losses, leaf_size):
     """A tree that is one leaf: every search looks at everything."""
     from shoal.kernels.agglomerative import Tree
 
@@ -999,8 +998,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
             state.next_row[row] = following
 
 
-def deal(codes, row_item, state, shape, table, wide, kind, cluster_of):
-    losses = (shape, table)
+def deal(codes, row_item, state, losses, kind, cluster_of):
     members = {}
     for c in range(int(state.counters[1])):
         if state.slot_of[c] != -1:
@@ -1025,9 +1023,9 @@ def deal(codes, row_item, state, shape, table, wide, kind, cluster_of):
                 cluster_of[row] = min(choices)[1]
 
 
-def box_losses(box, shape, table, wide):
+def box_losses(box, losses):
     return np.array(
-        [sum(range_loss((shape, table), j, b[2 * j], b[2 * j + 1]) for j in range(len(shape))) for b in box]
+        [sum(range_loss(losses, j, b[2 * j], b[2 * j + 1]) for j in range(len(losses.shape))) for b in box]
     )
 
 
@@ -1038,25 +1036,25 @@ def unlink(head, next_row, cluster_of):
             row = next_row[row]
 
 
-def nearest_items(codes, tree, shape, table, wide, least, wide_least, many):
+def nearest_items(codes, tree, losses, many):
     near = np.full((len(codes), many), -1, np.int64)
     loss = np.full((len(codes), many), np.inf)
     for item in range(len(codes)):
-        others = [(rows_loss(codes, [item, other], (shape, table)), other) for other in range(len(codes))]
+        others = [(rows_loss(codes, [item, other], losses), other) for other in range(len(codes))]
         others = sorted(pair for pair in others if pair[1] != item and pair[0] < np.inf)[:many]
         for at, (value, other) in enumerate(others):
             near[item, at], loss[item, at] = other, value
     return near, loss
 
 
-def nearest_clusters(box, loss, size, wanted, shape, table, wide, many):
+def nearest_clusters(box, loss, size, wanted, losses, many):
     near = np.full((len(wanted), many), -1, np.int64)
     for at, c in enumerate(wanted):
         choices = []
         for other in range(len(box)):
             if other != c:
-                ends = [f(box[c][i], box[other][i]) for i, f in enumerate((min, max) * len(shape))]
-                union = box_losses([ends], shape, table, wide)[0]
+                ends = [f(box[c][i], box[other][i]) for i, f in enumerate((min, max) * len(losses.shape))]
+                union = box_losses([ends], losses)[0]
                 growth = (size[c] + size[other]) * union - size[c] * loss[c] - size[other] * loss[other]
                 if growth < np.inf:
                     choices.append((growth, other))
@@ -1424,8 +1422,8 @@ def relink(clusters, members, codes, row_item, losses):
         clusters.loss[c] = rows_loss(codes, row_item[rows], losses) if rows else 0.0
 
 
-def dissolve(codes, row_item, near, clusters, k, shape, table, wide, begin, end):
-    members, losses, gained = linked_rows(clusters), (shape, table), 0.0
+def dissolve(codes, row_item, near, clusters, k, losses, begin, end):
+    members, losses, gained = linked_rows(clusters), losses, 0.0
 
     def cost(rows):
         return len(rows) * rows_loss(codes, row_item[rows], losses) if rows else 0.0
@@ -1523,8 +1521,8 @@ def parted(codes, items, k, best, losses):
     return best, found
 
 
-def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table, wide, begin, end):
-    members, losses, gained = linked_rows(clusters), (shape, table), 0.0
+def repart(codes, row_item, near, clusters, k, most_rows, partners, losses, begin, end):
+    members, losses, gained = linked_rows(clusters), losses, 0.0
     changed, seen, clock = clusters.changed, clusters.seen, clusters.clock
 
     def cost(rows):
@@ -1559,7 +1557,7 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, shape, table
     return gained
 
 
-def grow_forest(codes, count, tree, shape, table, wide, least, wide_least, k):
+def grow_forest(codes, count, tree, losses, k):
     items = [item for item in range(len(codes)) if count[item] > 0]
     component = {item: item for item in items}
     edges = []
@@ -1573,15 +1571,15 @@ def grow_forest(codes, count, tree, shape, table, wide, least, wide_least, k):
         offers = {}
         for own in sorted(set(component.values())):
             if rows(own) < k:
-                losses = [
-                    (rows_loss(codes, [item, other], (shape, table)), item, other)
+                edges_out = [
+                    (rows_loss(codes, [item, other], losses), item, other)
                     for item in items
                     for other in items
                     if component[item] == own != component[other]
                 ]
-                losses = [offer for offer in losses if offer[0] < np.inf]
-                if losses:
-                    offers[own] = min(losses)[1:]
+                edges_out = [offer for offer in edges_out if offer[0] < np.inf]
+                if edges_out:
+                    offers[own] = min(edges_out)[1:]
         for own in sorted(offers):
             start, end = offers[own]
             if component[start] == component[end] or rows(component[start]) >= k:
@@ -1632,7 +1630,7 @@ def cut_trees(above, rows, k):
     return part
 
 
-def cheapest_closures(codes, count, near, far, shape, table, wide, k, patience):
+def cheapest_closures(codes, count, near, far, losses, k, patience):
     """By trying all sets of neighbours."""
     best = np.zeros(len(codes))
     for item in range(len(codes)):
@@ -1644,7 +1642,7 @@ def cheapest_closures(codes, count, near, far, shape, table, wide, k, patience):
             for chosen in itertools.combinations(others, many):
                 members = [item, *chosen]
                 if count[members].sum() >= k:
-                    best[item] = min(best[item], rows_loss(codes, members, (shape, table)))
+                    best[item] = min(best[item], rows_loss(codes, members, losses))
     return best
 
 
@@ -2169,9 +2167,7 @@ def found(
     size,
     loss,
     k,
-    shape,
-    table,
-    wide,
+    losses,
     clusters,
     begin,
     end,
@@ -2183,7 +2179,7 @@ def found(
 
         def cost(row):
             box = np.array([[x for j in codes.T for x in (min(j[inside]), max(j[inside]))]])  # noqa: B023
-            return k * box_losses(box, shape, table, wide)[0] - loss[cluster_of[row]]
+            return k * box_losses(box, losses)[0] - loss[cluster_of[row]]
 
         while len(members) < k:
             for item in [i for i in [fresh, *near[fresh].tolist()] if i >= 0 and i not in looked]:

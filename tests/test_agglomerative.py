@@ -16,7 +16,8 @@ from shoal.kernels import founding
 from shoal.kernels import improve as improving
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.methods.clustering import agglomerative, clusters
+from shoal.methods import losses as tabulating
+from shoal.methods.clustering import agglomerative
 from shoal.methods.clustering.agglomerative import DISTANCES, Agglomerative
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.clustering.finishing import boxes, numbered, total_loss
@@ -72,20 +73,19 @@ def test_agglomeration_is_the_paper_s(data, table):
     modified = data.draw(st.booleans())
     items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
     losses = items.losses
-    order, tree = kernels.plant(items.codes, *losses.arrays, data.draw(st.integers(1, 4)))
+    order, tree = kernels.plant(items.codes, losses, data.draw(st.integers(1, 4)))
     assert sorted(order.tolist()) == list(range(len(items.codes)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
     kept = np.arange(table.rows, dtype=np.int32)
-    tables_ = (losses.shape, losses.table, losses.wide, losses.least, losses.wide_least)
     answers = []
     for module in (kernels, naive):
         state = agglomerative._start(codes, row_item, tree, k, modified, kept)
         while state.counters[0] > 0:
-            module.agglomerate(codes, row_item, state, tree, tables_, k, kind, modified, 3)
+            module.agglomerate(codes, row_item, state, tree, losses, k, kind, modified, 3)
         cluster_of = np.full(table.rows, -1, np.int32)
-        module.deal(codes, row_item, state, *losses.arrays, kind, cluster_of)
+        module.deal(codes, row_item, state, losses, kind, cluster_of)
         answers.append(cluster_of)
     assert lists(answers[0]) == lists(answers[1])
 
@@ -95,9 +95,9 @@ def test_agglomeration_is_the_paper_s(data, table):
 def test_nearest_items_and_clusters(data, table):
     items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
     losses = items.losses
-    order, tree = kernels.plant(items.codes, *losses.arrays, 2)
+    order, tree = kernels.plant(items.codes, losses, 2)
     codes = np.ascontiguousarray(items.codes[order])
-    args = (codes, tree, *losses.arrays, losses.least, losses.wide_least, data.draw(st.integers(1, 5)))
+    args = (codes, tree, losses, data.draw(st.integers(1, 5)))
     near, loss = improving.nearest_items(*args)
     twin_near, twin_loss = naive.nearest_items(*args)
     np.testing.assert_array_equal(loss, twin_loss)
@@ -106,9 +106,9 @@ def test_nearest_items_and_clusters(data, table):
         np.array(data.draw(st.lists(st.integers(0, 4), min_size=table.rows, max_size=table.rows)))
     )
     box, size = boxes(items, numbers, count), np.bincount(numbers)
-    own = improving.box_losses(box, *losses.arrays)
-    np.testing.assert_array_equal(own, naive.box_losses(box, *losses.arrays))
-    args = (box, own, size, np.arange(count), *losses.arrays, 3)
+    own = improving.box_losses(box, losses)
+    np.testing.assert_array_equal(own, naive.box_losses(box, losses))
+    args = (box, own, size, np.arange(count), losses, 3)
     np.testing.assert_array_equal(improving.nearest_clusters(*args), naive.nearest_clusters(*args))
 
 
@@ -156,18 +156,18 @@ def test_moves_are_those_of_their_twins(data, table):
     losses = items.losses
     start = np.array(data.draw(st.permutations(range(table.rows)))) % max(table.rows // k, 1)
     numbers, count = numbered(start)
-    order, tree = kernels.plant(items.codes, *losses.arrays, 4)
+    order, tree = kernels.plant(items.codes, losses, 4)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
-    near, _ = improving.nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, 6)
+    near, _ = improving.nearest_items(codes, tree, losses, 6)
     for step, options in (("dissolve", ()), ("repart", (6 * k, 5))):
         answers = []
         for module in (improving, naive):
             linked = _linked(items, numbers, count, row_item, len(codes))
-            linked.loss[:] = improving.box_losses(linked.box, *losses.arrays)
+            linked.loss[:] = improving.box_losses(linked.box, losses)
             move = getattr(module, step)
-            gained = move(codes, row_item, near, linked, k, *options, *losses.arrays, 0, count)
+            gained = move(codes, row_item, near, linked, k, *options, losses, 0, count)
             after = np.full(table.rows, -1, np.int32)
             module.unlink(linked.head, linked.next_row, after)
             np.testing.assert_array_equal(np.bincount(after, minlength=count), linked.size)
@@ -187,11 +187,11 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
     # Larger clusters than needed have rows to spare.
     parts = max(table.rows // (2 * k), 1)
     numbers, count = numbered(np.array(data.draw(st.permutations(range(table.rows)))) % parts)
-    order, tree = kernels.plant(items.codes, *losses.arrays, 4)
+    order, tree = kernels.plant(items.codes, losses, 4)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
-    near, _ = improving.nearest_items(codes, tree, *losses.arrays, losses.least, losses.wide_least, 3)
+    near, _ = improving.nearest_items(codes, tree, losses, 3)
     item_rows = np.argsort(row_item, kind="stable")
     item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
     answers = []
@@ -199,7 +199,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
         most = max(table.rows // k, count)
         size, loss, after = np.zeros(most, np.int64), np.zeros(most), numbers.copy()
         size[:count] = np.bincount(numbers)
-        loss[:count] = improving.box_losses(boxes(items, numbers, count), *losses.arrays)
+        loss[:count] = improving.box_losses(boxes(items, numbers, count), losses)
         clusters = module.found(
             codes,
             row_item,
@@ -210,7 +210,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
             size,
             loss,
             k,
-            *losses.arrays,
+            losses,
             count,
             0,
             len(codes),
@@ -296,7 +296,7 @@ def test_limits_are_kept(data, table):
 def test_wide_columns_lose_as_tables_say(data, table):
     measure = data.draw(st.sampled_from(["lm", "entropy"]))
     small = collapse(table, measure)
-    before, clusters.LARGEST_TABLE = clusters.LARGEST_TABLE, 0
+    before, tabulating.LARGEST_TABLE = tabulating.LARGEST_TABLE, 0
     try:
         wide = collapse(table, measure)
         for distance in DISTANCES:
@@ -306,7 +306,7 @@ def test_wide_columns_lose_as_tables_say(data, table):
             assert total_loss(wide, answers[0]) == pytest.approx(total_loss(small, answers[0]), abs=1e-4)
             assert total_loss(wide, answers[1]) == pytest.approx(total_loss(small, answers[1]), abs=1e-4)
     finally:
-        clusters.LARGEST_TABLE = before
+        tabulating.LARGEST_TABLE = before
 
 
 def test_a_portfolio_keeps_the_best():

@@ -12,7 +12,7 @@ from shoal.kernels import cheapest
 from shoal.kernels import forest as growing
 from shoal.kernels.improve import nearest_items
 from shoal.methods import METHODS
-from shoal.methods.clustering import clusters
+from shoal.methods import losses as tabulating
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.clustering.finishing import total_loss
 from shoal.methods.clustering.forest import Forest, trees
@@ -35,11 +35,11 @@ def test_edges_and_cuts_are_those_of_their_twins(data, table):
     k = data.draw(st.integers(2, 5))
     items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
     losses = items.losses
-    order, tree = kernels.plant(items.codes, *losses.arrays, 2)
+    order, tree = kernels.plant(items.codes, losses, 2)
     codes, count = np.ascontiguousarray(items.codes[order]), items.count[order].copy()
     if data.draw(st.booleans()):
         count[data.draw(st.integers(0, len(count) - 1))] = 0
-    args = (codes, count, tree, *losses.arrays, losses.least, losses.wide_least, k)
+    args = (codes, count, tree, losses, k)
     above = growing.grow_forest(*args)
     np.testing.assert_array_equal(above, naive.grow_forest(*args))
     rows = np.flatnonzero(count > 0)
@@ -80,13 +80,11 @@ def test_cheapest_closures(data, table):
     k = data.draw(st.integers(2, 5))
     items = collapse(table, "lm")
     losses = items.losses
-    order, tree = kernels.plant(items.codes, *losses.arrays, 2)
+    order, tree = kernels.plant(items.codes, losses, 2)
     codes, count = np.ascontiguousarray(items.codes[order]), items.count[order]
-    near, loss = nearest_items(
-        codes, tree, *losses.arrays, losses.least, losses.wide_least, data.draw(st.integers(1, 8))
-    )
+    near, loss = nearest_items(codes, tree, losses, data.draw(st.integers(1, 8)))
     far = np.minimum(loss[:, -1], 5.0)
-    args = (codes, count, near, far, *losses.arrays, k, 10_000)
+    args = (codes, count, near, far, losses, k, 10_000)
     np.testing.assert_array_equal(cheapest.cheapest_closures(*args), naive.cheapest_closures(*args))
 
 
@@ -97,7 +95,7 @@ def test_no_partition_loses_less_than_the_bound(data, table):
     if table.rows < k:
         return
     measure = data.draw(st.sampled_from(["lm", "entropy"]))
-    before, clusters.LARGEST_TABLE = clusters.LARGEST_TABLE, data.draw(st.sampled_from([0, 512]))
+    before, tabulating.LARGEST_TABLE = tabulating.LARGEST_TABLE, data.draw(st.sampled_from([0, 512]))
     try:
         items = collapse(table, measure)
         best = min(
@@ -107,7 +105,7 @@ def test_no_partition_loses_less_than_the_bound(data, table):
         )
         assert lower_bound(table, k, measure) <= best / table.rows + 1e-9
     finally:
-        clusters.LARGEST_TABLE = before
+        tabulating.LARGEST_TABLE = before
 
 
 def test_the_bound_by_hand():

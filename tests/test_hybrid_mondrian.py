@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.kernels.losses import GRAIN
 from shoal.kernels.relocation import Desk, relocate_cells
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
+from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.methods.relocating import hybrid_mondrian as module
 from shoal.methods.relocating.hybrid_mondrian import HybridMondrian, Relocate, relocate_within
 from shoal.methods.relocating.relocation import VARIANTS, Allowance
 from shoal.models import MODELS
@@ -56,8 +57,8 @@ def test_relocation_in_boxes_agrees_with_its_twin(table, data):
         noise = 1.0 - np.random.default_rng(data.draw(st.integers(0, 99))).random((room, width))
     cells = data.draw(st.integers(0, 12))
     limit = data.draw(st.sampled_from([np.inf, 0.5, 3.0, 8.1]))
-    losses = module._losses(table, data.draw(st.sampled_from(["lm", "gcp", "precision"])))
-    arguments = (len(sizes), k, cells, limit, noise, *losses)
+    losses = losses_of(table, data.draw(st.sampled_from(["lm", "gcp", "precision", "entropy"])))
+    arguments = (len(sizes), k, cells, limit, noise, losses)
     expected, price, statistic = naive.relocate_cells(true, true, ids, begins, ends, *arguments, None)
     codes = true.copy()
     count, used, chi = relocate_cells(
@@ -78,7 +79,7 @@ def test_relocation_in_boxes_agrees_with_its_twin(table, data):
     st.integers(2, 5),
     st.sampled_from([0.0, 0.05, 0.1, 0.3]),
     st.sampled_from(VARIANTS),
-    st.sampled_from(["lm", "gcp", "entropy", "dm"]),
+    st.sampled_from(["lm", "gcp", "entropy", "il"]),
     st.integers(0, 9),
 )
 def test_every_variant_keeps_its_promises_and_never_loses_more(table, k, budget, variant, measure, seed):
@@ -98,10 +99,13 @@ def test_every_variant_keeps_its_promises_and_never_loses_more(table, k, budget,
     assert release.facts["changed_cells"] == len(wrong) <= budget * table.rows * len(table.attributes) + 1e-9
     if variant in ("statistical", "rstat"):
         assert AlphaHybrid(alpha=0.05).verify(after, table).holds
-    rule = MEASURES[measure if measure == "gcp" else "lm"]()
-    assert rule.value(after, table, k) <= rule.value(before, table, k) + 1e-9
-    assert release.facts["loss_with_relocation"] == pytest.approx(rule.value(after, table, k))
-    assert release.facts["loss_without_relocation"] == pytest.approx(rule.value(before, table, k))
+    rule = MEASURES[measure]()
+    cells = table.rows * sum(attribute.weight for attribute in table.attributes) if rule.total else 1
+    # Searches see losses in whole grains, so one per cell may be rounding.
+    rounding = GRAIN * len(table.attributes) * cells
+    assert rule.value(after, table, k) <= rule.value(before, table, k) + rounding + 1e-9
+    assert release.facts["loss_with_relocation"] == pytest.approx(rule.value(after, table, k) / cells)
+    assert release.facts["loss_without_relocation"] == pytest.approx(rule.value(before, table, k) / cells)
     if budget == 0:
         np.testing.assert_array_equal(release.low[release.region_of], base.low[base.region_of])
         np.testing.assert_array_equal(release.high[release.region_of], base.high[base.region_of])

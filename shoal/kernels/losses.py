@@ -39,8 +39,8 @@ class Losses(NamedTuple):
     range loses the difference of its ends. ENTROPY: running sums of counts f, running sums of f log2 f, the
     weight, and the loss of the whole domain."""
     least: FloatVector
-    """As `cells`, but the least loss of all ranges that contain the range; 0 for ENTROPY, where `least_loss` knows better.
-    The same array where a wider range never loses less."""
+    """As `cells`, but the least loss of all ranges that contain the range; 0 for ENTROPY, where `least_loss` knows
+    better. The same array where a wider range never loses less."""
     first: IntVector
     """Of columns with a tree, level after level: the first code of the node over each code."""
     last: IntVector

@@ -4,11 +4,6 @@ A node is a run of rows of a packed row-major matrix. The matrix has twice as ma
 moves its node from one half to the other, the rows whose code in one column lies in ``first..last`` to the
 front. `words` is the matrix as 64-bit words, `codes` and `ids` are views of the same memory: the codes from
 the start of each row, the number of the table's row at its end.
-
-What columns lose is in three arrays. ``shape[j]`` is the size of column `j`, the number of its ordered codes
-(-1 for a column with a tree), and where it starts in `node` and `loss`, and in a histogram. In a tree, level
-after level, ``node`` is the first code of the node of each code and ``loss`` the loss of showing it. In a free
-column ``loss`` is where each code lies, so that differences are losses, followed by the loss of the whole.
 """
 
 from __future__ import annotations
@@ -19,11 +14,10 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import NODES, ORDERED, SIZE, START, range_loss
 
 SHOWN = 64
 """A side that is filled up takes the best of so many rows of the other side."""
-NEARLY = 1.0 - 1e-12
-"""A column is left out early only if its bound is below the best gain by more than rounding."""
 
 
 class Desk(NamedTuple):
@@ -44,32 +38,21 @@ class Desk(NamedTuple):
     values: LongVector
     counts: LongVector
     right: FloatVector
-    losses: FloatVector
+    widths: FloatVector
+    """What the node loses in each column."""
 
 
 @njit(cache=True, nogil=True)
-def _level(node, size, low, high, level):
-    """Where the lowest level starts, from `level` up, that has one node over both codes."""
-    while node[level + low] != node[level + high]:
-        level += size
+def _level(losses, j, low, high):
+    """Where the lowest level of a tree starts that has one node over both codes."""
+    level = losses.shape[j, NODES]
+    while losses.first[level + low] != losses.first[level + high]:
+        level += losses.shape[j, SIZE]
     return level
 
 
 @njit(cache=True, nogil=True)
-def _range_loss(shape, node, loss, j, low, high):
-    """Loss of the smallest publishable range over ``[low, high]``."""
-    size, ordered, start = shape[j, 0], shape[j, 1], shape[j, 2]
-    if ordered < 0:
-        return loss[_level(node, size, low, high, start) + low]
-    if low == high:
-        return 0.0
-    if high >= ordered:
-        return loss[start + size]
-    return loss[start + high] - loss[start + low]
-
-
-@njit(cache=True, nogil=True)
-def _weigh(shape, node, loss, j, values, counts, found, rows, k, strict, right):
+def _weigh(losses, j, values, counts, found, rows, k, strict, right):
     """Weigh all cuts of one column, whose codes in the node are `values` (ascending) with their `counts`.
 
     Cuts are the boundaries between codes and, in a tree, taking one child of the lowest common node out of
@@ -77,24 +60,14 @@ def _weigh(shape, node, loss, j, values, counts, found, rows, k, strict, right):
     median, -1 if there is none: boundaries between children of the lowest common node come before others.
     The first of equal cuts wins.
     """
-    size, ordered, start = shape[j, 0], shape[j, 1], shape[j, 2]
+    node = losses.first
     low, high = values[0], values[found - 1]
-    free = ordered >= 0
-    whole = _range_loss(shape, node, loss, j, low, high)
-    top = start + size if free else _level(node, size, low, high, start)
-    children = top - size
+    free = losses.shape[j, ORDERED] >= 0
+    whole = range_loss(losses, j, low, high)
+    children = np.int64(0) if free else _level(losses, j, low, high) - losses.shape[j, SIZE]
     # First the loss of everything from each value on, then forward with the loss of everything up to it.
-    level = start
     for i in range(found - 1, 0, -1):
-        if not free:
-            while level < top and node[level + values[i]] != node[level + high]:
-                level += size
-            right[i] = loss[level + high]
-        elif high >= ordered:
-            right[i] = loss[start + size] if i < found - 1 else 0.0
-        else:
-            right[i] = loss[start + high] - loss[start + values[i]]
-    level = start
+        right[i] = range_loss(losses, j, values[i], high)
     gain, first, last = 0.0, low, low
     middle, middle_rank, furthest = -1, -1, rows
     taken = child_rows = child = 0
@@ -104,19 +77,11 @@ def _weigh(shape, node, loss, j, values, counts, found, rows, k, strict, right):
         child_rows += counts[i]
         rank = 1 if free or node[children + value] != node[children + values[i + 1]] else 0
         if not strict or min(taken, rows - taken) >= k:
-            if not free:
-                while level < top and node[level + low] != node[level + value]:
-                    level += size
-                left = loss[level + low]
-            elif value >= ordered:
-                left = loss[start + size] if i > 0 else 0.0
-            else:
-                left = loss[start + value] - loss[start + low]
             # A side that has to be filled up counts as if it lost as much as before.
             inside = min(max(taken, k), rows - k)
             worth = 0.0
             if taken >= k:
-                worth += inside * (whole - left)
+                worth += inside * (whole - range_loss(losses, j, low, value))
             if rows - taken >= k:
                 worth += (rows - inside) * (whole - right[i + 1])
             if worth > gain:
@@ -126,8 +91,7 @@ def _weigh(shape, node, loss, j, values, counts, found, rows, k, strict, right):
                 middle, middle_rank, furthest = value, rank, away
         if rank == 1:
             if not free and child > 0 and child_rows >= k and (not strict or rows - child_rows >= k):
-                own = loss[_level(node, size, values[child], value, start) + value]
-                worth = min(child_rows, rows - k) * (whole - own)
+                worth = min(child_rows, rows - k) * (whole - range_loss(losses, j, values[child], value))
                 if worth > gain:
                     gain, first, last = worth, values[child], value
             child, child_rows = i + 1, 0
@@ -154,14 +118,14 @@ def _divide(codes, words, begin, end, j, first, last, front, back):
 
 
 @njit(cache=True, nogil=True)
-def _fill(codes, words, begin, middle, end, shape, node, loss, k):
+def _fill(codes, words, begin, middle, end, losses, k):
     """Fill up a side with fewer than k rows, one by one with the row of the other side whose coming loses
     least, the first of equal ones; return the new middle. Candidates are the `SHOWN` rows of the other side
     nearest to the middle. O(k x SHOWN x columns).
     """
     front = middle - begin < k
     inside, inside_end = (begin, middle) if front else (middle, end)
-    width = len(shape)
+    width = len(losses.shape)
     low = np.empty(width, np.int64)
     high = np.empty(width, np.int64)
     for j in range(width):
@@ -176,7 +140,7 @@ def _fill(codes, words, begin, middle, end, shape, node, loss, k):
             total = 0.0
             for j in range(width):
                 code = np.int64(codes[row, j])
-                total += _range_loss(shape, node, loss, j, min(low[j], code), max(high[j], code))
+                total += range_loss(losses, j, min(low[j], code), max(high[j], code))
                 if total >= least:
                     break
             if total < least:
@@ -197,10 +161,7 @@ def cut_by_size(
     words,
     ids,
     blocks,
-    shape,
-    node,
-    reach,
-    loss,
+    losses,
     k,
     strict,
     by_width,
@@ -213,14 +174,15 @@ def cut_by_size(
     """Cut blocks of rows down to regions of at least k rows; the descent of plain k-anonymity.
 
     Block `b` is ``blocks[b]..blocks[b+1]`` and must hold at least k rows. Writes `region_of` by table row, and
-    the ranges `low`, `high` that regions show (`reach` is the last code of each node). Returns after about
+    the ranges `low`, `high` that regions show . Returns after about
     `patience` row visits; a further call with the same `desk` carries on. A cut visits all rows of its node
     to move them, but only those of its smaller side to count them:
     O(rows x (depth + columns x log rows) + regions x cells).
     """
     state, stack, histogram, least, most = desk.state, desk.stack, desk.histogram, desk.least, desk.most
     active, actives = desk.active, desk.actives
-    values, counts, losses = desk.values, desk.counts, desk.losses
+    values, counts, widths = desk.values, desk.counts, desk.widths
+    shape = losses.shape
     width = len(shape)
     half = len(words) // 2
     cells = len(values)
@@ -235,11 +197,11 @@ def cut_by_size(
             for cell in range(cells):
                 histogram[cell] = 0
             for j in range(width):
-                least[j], most[j], active[j] = 0, shape[j, 0] - 1, j
+                least[j], most[j], active[j] = 0, shape[j, SIZE] - 1, j
             actives[0] = width
             for row in range(begin, end):
                 for j in range(width):
-                    histogram[shape[j, 3] + codes[row, j]] += 1
+                    histogram[shape[j, START] + codes[row, j]] += 1
         top = state[0] - 1
         begin, end = stack[2 * top], stack[2 * top + 1]
         rows = end - begin
@@ -253,7 +215,7 @@ def cut_by_size(
             for i in range(actives[top]):
                 j = active[at_column + i]
                 a, z = least[at_column + j], most[at_column + j]
-                at = at_cell + shape[j, 3]
+                at = at_cell + shape[j, START]
                 while histogram[at + a] == 0:
                     a += 1
                 while histogram[at + z] == 0:
@@ -262,24 +224,24 @@ def cut_by_size(
                 if a < z:
                     active[at_column + kept] = j
                     kept += 1
-                    losses[j] = _range_loss(shape, node, loss, j, a, z)
-                    if losses[j] > widest_loss:
-                        widest, widest_loss = j, losses[j]
+                    widths[j] = range_loss(losses, j, a, z)
+                    if widths[j] > widest_loss:
+                        widest, widest_loss = j, widths[j]
             actives[top] = kept
             best, middle_loss, middle_column, middle_last = 0.0, -1.0, -1, 0
             # The widest column comes first: its gain often rules the others out unseen.
             for turn in range(-1 if kept else 0, kept):
                 j = active[at_column + turn] if turn >= 0 else widest
-                if turn >= 0 and (j == widest or rows * losses[j] < best * NEARLY):
+                if turn >= 0 and (j == widest or rows * widths[j] < best):
                     continue
                 a, z = least[at_column + j], most[at_column + j]
-                at = at_cell + shape[j, 3]
+                at = at_cell + shape[j, START]
                 found = np.int64(0)
                 for code in range(a, z + 1):
                     values[found], counts[found] = code, histogram[at + code]
                     found += 1 if histogram[at + code] > 0 else 0
                 gain, a, z, middle, whole = _weigh(
-                    shape, node, loss, j, values, counts, found, rows, k, strict, desk.right
+                    losses, j, values, counts, found, rows, k, strict, desk.right
                 )
                 if not by_width and (gain > best or (gain == best and gain > 0.0 and j < column)):
                     best, column, first, last = gain, j, a, z
@@ -296,11 +258,11 @@ def cut_by_size(
                 a = z = np.int64(codes[begin, j])
                 for row in range(begin + 1, end):
                     a, z = min(a, np.int64(codes[row, j])), max(z, np.int64(codes[row, j]))
-                if shape[j, 1] < 0:
-                    level = _level(node, shape[j, 0], a, z, shape[j, 2])
-                    low[region, j], high[region, j] = node[level + a], reach[level + a]
-                elif a < z and z >= shape[j, 1]:
-                    low[region, j], high[region, j] = 0, shape[j, 0] - 1
+                if shape[j, ORDERED] < 0:
+                    level = _level(losses, j, a, z)
+                    low[region, j], high[region, j] = losses.first[level + a], losses.last[level + a]
+                elif a < z and z >= shape[j, ORDERED]:
+                    low[region, j], high[region, j] = 0, shape[j, SIZE] - 1
                 else:
                     low[region, j], high[region, j] = a, z
             for row in range(begin, end):
@@ -311,12 +273,12 @@ def cut_by_size(
             continue
         inside = 0
         for code in range(first, last + 1):
-            inside += histogram[at_cell + shape[column, 3] + code]
+            inside += histogram[at_cell + shape[column, START] + code]
         to = begin - half if begin >= half else begin + half
         _divide(codes, words, begin, end, column, first, last, to, to + inside)
         begin, end, middle = to, to + rows, to + inside
         if not strict:
-            middle = _fill(codes, words, begin, middle, end, shape, node, loss, k)
+            middle = _fill(codes, words, begin, middle, end, losses, k)
         # The larger side stays where its parent was, so the stack never holds more than log2(rows) nodes, and
         # its histogram is the parent's without the rows of the smaller side.
         small, small_end, large = (
@@ -332,7 +294,7 @@ def cut_by_size(
             a, z = least[at_column + j], most[at_column + j]
             least[at_column + width + j], most[at_column + width + j] = a, z
             if small_end - small >= 2 * k:
-                at = at_cell + cells + shape[j, 3]
+                at = at_cell + cells + shape[j, START]
                 for cell in range(at + a, at + z + 1):
                     histogram[cell] = 0
         if large < 2 * k:
@@ -342,15 +304,15 @@ def cut_by_size(
             for row in range(small, small_end):
                 for i in range(actives[top]):
                     j = active[at_column + i]
-                    histogram[at_cell + shape[j, 3] + codes[row, j]] -= 1
+                    histogram[at_cell + shape[j, START] + codes[row, j]] -= 1
             continue
         for row in range(small, small_end):
             for i in range(actives[top]):
                 j = active[at_column + i]
-                histogram[at_cell + cells + shape[j, 3] + codes[row, j]] += 1
+                histogram[at_cell + cells + shape[j, START] + codes[row, j]] += 1
         for i in range(actives[top]):
             j = active[at_column + i]
-            at = at_cell + shape[j, 3]
+            at = at_cell + shape[j, START]
             for cell in range(at + least[at_column + j], at + most[at_column + j] + 1):
                 histogram[cell] -= histogram[cell + cells]
 
@@ -395,20 +357,20 @@ def _collect(codes, j, begin, end, scratch, values, counts):
 
 
 @njit(cache=True, nogil=True)
-def propose_cuts(codes, begins, ends, shape, node, loss, k, strict, by_width):
+def propose_cuts(codes, begins, ends, losses, k, strict, by_width):
     """List the cuts of each node ``begins[i]..ends[i]``, best first: column (-1: no more), first and last code.
 
     First the best cut of each column by gain, then the cuts closest to the median, widest column first; among
     equals the lower column. O(rows x columns) per call.
     """
-    width = len(shape)
+    width = len(losses.shape)
     column = np.full((len(begins), 2 * width), -1, np.int32)
     first = np.zeros((len(begins), 2 * width), np.int32)
     last = np.zeros((len(begins), 2 * width), np.int32)
     score = np.empty(2 * width, np.float64)
     largest = 0
     for j in range(width):
-        largest = max(largest, shape[j, 0])
+        largest = max(largest, losses.shape[j, SIZE])
     scratch = np.zeros(largest, np.int32)
     values = np.empty(largest + 1, np.int64)
     counts = np.empty(largest + 1, np.int64)
@@ -422,9 +384,7 @@ def propose_cuts(codes, begins, ends, shape, node, loss, k, strict, by_width):
             found = _collect(codes, j, begins[i], ends[i], scratch, values, counts)
             if found == 1:
                 continue
-            gain, a, z, middle, whole = _weigh(
-                shape, node, loss, j, values, counts, found, rows, k, strict, right
-            )
+            gain, a, z, middle, whole = _weigh(losses, j, values, counts, found, rows, k, strict, right)
             if by_width:
                 gain = 0.0
             # Two sorted lists in one row: cuts by gain, then cuts at the median. Insert into either.
@@ -452,7 +412,7 @@ def propose_cuts(codes, begins, ends, shape, node, loss, k, strict, by_width):
 
 
 @njit(cache=True, nogil=True)
-def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, loss, k, strict):
+def try_cuts(codes, words, ids, begins, ends, column, first, last, losses, k, strict):
     """Make one cut in each node ``begins[i]..ends[i]``, which moves to the other half of the matrix: `begins`
     and `ends` are changed. Return where the second sides begin, and for all rows of these nodes, one node
     after the other, the table's row and the number of its side: 2i and 2i + 1 for node i. O(rows).
@@ -475,7 +435,7 @@ def try_cuts(codes, words, ids, begins, ends, column, first, last, shape, node, 
         _divide(codes, words, begin, end, j, a, z, to, to + inside)
         begins[i], ends[i], middles[i] = to, to + end - begin, to + inside
         if not strict:
-            middles[i] = _fill(codes, words, to, to + inside, to + end - begin, shape, node, loss, k)
+            middles[i] = _fill(codes, words, to, to + inside, to + end - begin, losses, k)
         for row in range(begins[i], ends[i]):
             rows[at] = ids[row, id_at]
             sides[at] = 2 * i + (1 if row >= middles[i] else 0)

@@ -1,10 +1,4 @@
-"""Relocation inside boxes: a few cells are changed so that a box shows less, or parts in two that both have k rows.
-
-What columns lose is in three arrays. ``shape[j]`` is the size of column j, the number of its ordered codes (-1 for
-a column with a tree) and its start in `node` and `loss`. In a tree, level after level, ``node`` is the first code of
-the node over each code and ``loss`` the loss of showing it; in a column of free ranges, ``loss`` is where each code
-lies, so that differences are losses, followed by the loss of the whole domain.
-"""
+"""Relocation inside boxes: a few cells are changed so that a box shows less, or parts in two that both have k rows."""
 
 from __future__ import annotations
 
@@ -15,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntMatrix, LongVector
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import NODES, ORDERED, SIZE, range_loss
 
 TRIM, PART = 0, 1
 MOST_ENDS = 1000
@@ -39,21 +34,17 @@ class Desk(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _over(shape, node, loss, j, low, high):
-    """Return the loss of the smallest publishable range over ``[low, high]``, and where the level of its node
-    starts in `node`, -1 where it is no node but the range itself.
-    """
-    size, ordered, start = shape[j, 0], shape[j, 1], shape[j, 2]
-    if low == high:
-        return 0.0, -1
-    if ordered >= 0:
-        if high >= ordered:
-            return loss[start + size], -1
-        return loss[start + high] - loss[start + low], -1
-    level = start
-    while node[level + low] != node[level + high]:
-        level += size
-    return loss[level + low], level
+def _holds_more(losses, j, values, found, a, z):
+    """Return whether the smallest node over the values `a` to `z` of a box holds another of its values."""
+    if losses.shape[j, ORDERED] >= 0 or a == z:
+        return False
+    node, level = losses.first, losses.shape[j, NODES]
+    while node[level + values[a]] != node[level + values[z]]:
+        level += losses.shape[j, SIZE]
+    own = node[level + values[a]]
+    return (a > 0 and node[level + values[a - 1]] == own) or (
+        z + 1 < found and node[level + values[z + 1]] == own
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -76,7 +67,7 @@ def _sort(codes, begin, end, j, keys):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _propose(codes, true, begin, end, k, most, noise, shape, node, loss, choice, desk):
+def _propose(codes, true, begin, end, k, most, noise, losses, choice, desk):
     """Find what one box gains most from, per changed cell; return that ratio, 0 where there is nothing.
 
     `choice` receives the kind, the column, the first and last code that stay (or go to the first side), and the
@@ -86,7 +77,7 @@ def _propose(codes, true, begin, end, k, most, noise, shape, node, loss, choice,
     best = 0.0
     keys, values, upto, fresh = desk.keys, desk.values, desk.upto, desk.fresh
     upto[0] = fresh[0] = 0
-    for j in range(len(shape)):
+    for j in range(len(losses.shape)):
         _sort(codes, begin, end, j, keys)
         if keys[0] // rows == keys[rows - 1] // rows:
             continue
@@ -99,7 +90,7 @@ def _propose(codes, true, begin, end, k, most, noise, shape, node, loss, choice,
                 fresh[found] = fresh[found - 1]
             upto[found] = i + 1
             fresh[found] += code == true[begin + keys[i] % rows, j]
-        whole = _over(shape, node, loss, j, values[0], values[found - 1])[0]
+        whole = range_loss(losses, j, values[0], values[found - 1])
         stride = 1 + found // MOST_ENDS
         for a in range(0, found, stride):
             if 2 * (rows - upto[a]) < rows:
@@ -110,14 +101,10 @@ def _propose(codes, true, begin, end, k, most, noise, shape, node, loss, choice,
                 cost = fresh[found] - fresh[z + 1] + fresh[a]
                 if cost > most:
                     break
-                part, level = _over(shape, node, loss, j, values[a], values[z])
                 # A node may hold more than what was asked for: then other ends give the same for less.
-                if level >= 0 and (
-                    (a > 0 and node[level + values[a - 1]] == node[level + values[a]])
-                    or (z + 1 < found and node[level + values[z + 1]] == node[level + values[a]])
-                ):
+                if _holds_more(losses, j, values, found, a, z):
                     continue
-                ratio = rows * (whole - part) / max(cost, 1) * noise[j]
+                ratio = rows * (whole - range_loss(losses, j, values[a], values[z])) / max(cost, 1) * noise[j]
                 if ratio > best * (1 + 1e-12):
                     best = ratio
                     choice[0], choice[1], choice[2], choice[3], choice[4] = (
@@ -135,10 +122,8 @@ def _propose(codes, true, begin, end, k, most, noise, shape, node, loss, choice,
             if lack <= 0 or lack > most:
                 continue
             in_left = left + lack if 2 * left < rows else left - lack
-            gain = in_left * (whole - _over(shape, node, loss, j, values[0], values[z])[0])
-            gain += (rows - in_left) * (
-                whole - _over(shape, node, loss, j, values[z + 1], values[found - 1])[0]
-            )
+            gain = in_left * (whole - range_loss(losses, j, values[0], values[z]))
+            gain += (rows - in_left) * (whole - range_loss(losses, j, values[z + 1], values[found - 1]))
             ratio = gain / lack * noise[j]
             if ratio > best * (1 + 1e-12):
                 best = ratio
@@ -180,7 +165,7 @@ def _pop(heap, count, ratio):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, shape, node, loss, desk):
+def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, losses, desk):
     """Change cells inside boxes, always what lowers the loss most per cell, while at most `cells` change.
 
     Box b is the rows ``begins[b]..ends[b]`` of `codes`, which are changed in place; `true` are the values before, and
@@ -191,7 +176,7 @@ def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise
     within `limit`; some row of each box stays true. Returns the number of boxes, of changed cells, and the
     statistic. O((boxes + changes) x (columns x (rows^1.3 + values^2) + log boxes)), rows and values of one box.
     """
-    width = len(shape)
+    width = len(losses.shape)
     ratio, chosen, heap, todo = desk.ratio, desk.chosen, desk.heap, desk.todo
     keys, spare = desk.keys, desk.spare
     waiting, used, chi = 0, 0, 0.0
@@ -203,7 +188,7 @@ def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise
         for i in range(todos):
             b = todo[i]
             ratio[b] = _propose(
-                codes, true, begins[b], ends[b], k, cells - used, noise[b], shape, node, loss, chosen[b], desk
+                codes, true, begins[b], ends[b], k, cells - used, noise[b], losses, chosen[b], desk
             )
             if ratio[b] > 0:
                 _push(heap, waiting, ratio, b)

@@ -36,7 +36,7 @@ def losses_of(table: CodedTable, measure: str, present: list[LongVector] | None 
 
     rule = cell_measure(measure)
     shape = np.zeros((len(table.attributes), 7), np.int64)
-    parts: list[list[NDArray[np.generic]]] = [[], [], [], []]
+    columns: list[tuple[FloatVector, FloatVector, IntVector, IntVector]] = []
     whole = sum(attribute.weight for attribute in table.attributes) or 1.0
     places, nodes, start = 0, 0, 0
     for j, attribute in enumerate(table.attributes):
@@ -48,11 +48,12 @@ def losses_of(table: CodedTable, measure: str, present: list[LongVector] | None 
         kind, cells, least = column.losses()
         ordered = int(np.searchsorted(codes, tree.ordered)) if tree.free else -1
         shape[j] = kind, len(codes), places, ordered, len(tree.levels), nodes, start
-        for part, own in zip(parts, (cells, least, column.first.ravel(), column.last.ravel()), strict=True):
-            part.append(own)
+        columns.append((cells, least, column.first.ravel(), column.last.ravel()))
         places, nodes, start = places + len(cells), nodes + column.first.size, start + len(codes)
-    cells, least, first, last = (np.concatenate(part) if part else np.zeros(0) for part in parts)
-    return Losses(shape, cells, cells if rule.monotone else least, first, last)
+    cells = np.concatenate([column[0] for column in columns])
+    least = cells if rule.monotone else np.concatenate([column[1] for column in columns])
+    nodes_of = (np.concatenate([column[side] for column in columns]) for side in (2, 3))
+    return Losses(shape, cells, least, *nodes_of)
 
 
 class _Column:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
+from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.release.groups import group
 from shoal.run import Run
-from shoal.table import Attribute, CodedTable
+from shoal.table import CodedTable
 
-Losses = tuple[NDArray[np.int64], IntVector, FloatVector]
+if TYPE_CHECKING:
+    from shoal.kernels.losses import Losses
+
 Regions = tuple[IntVector, IntMatrix, IntMatrix]
 
 CHOICES = ("gain", "width")
@@ -69,7 +72,7 @@ class Mondrian(Method):
         """
         ids, blocks, dropped = _blocks(table, requirements)
         boxes = _Boxes(
-            table, ids, blocks, _losses(table.attributes, requirements.measure), max(requirements.k, 1), self
+            table, ids, blocks, losses_of(table, requirements.measure), max(requirements.k, 1), self
         )
         if requirements.plain_k and boxes.cells <= MOST_CELLS:
             region_of, low, high = boxes.cut_by_size(run)
@@ -110,36 +113,6 @@ def _reason(rows: int, dropped: int, blocks: int, requirements: Requirements) ->
     )
 
 
-def _losses(attributes: tuple[Attribute, ...], measure: str) -> Losses:
-    """Return what each node or range of each column loses, as the kernels want it (see their module).
-
-    Loss counts leaves as LM does; for GCP, numbers lose by their width.
-    """
-    shape = np.zeros((len(attributes), 4), np.int64)
-    nodes: list[IntVector] = []
-    losses: list[FloatVector] = []
-    for j, attribute in enumerate(attributes):
-        tree = attribute.hierarchy
-        shape[j, :2] = tree.size, tree.ordered if tree.free else -1
-        unit = attribute.weight / max(tree.size - 1, 1)
-        if tree.free:
-            place = np.arange(tree.size + 1, dtype=np.float64) * unit
-            place[-1] = attribute.weight
-            if measure == "gcp" and tree.positions is not None and tree.ordered > 1:
-                inside = tree.positions[: tree.ordered]
-                extent = float(inside[-1] - inside[0])
-                if np.isfinite(extent) and extent > 0:
-                    place[: tree.ordered] = (inside - inside[0]) * (attribute.weight / extent)
-            nodes.append(np.zeros(tree.size + 1, np.int32))
-            losses.append(place)
-        else:
-            nodes.append(tree.low.ravel())
-            losses.append(np.multiply((tree.high - tree.low).ravel(), unit, dtype=np.float64))
-    shape[:, 2] = np.cumsum([0, *map(len, nodes)])[:-1]
-    shape[:, 3] = np.cumsum(shape[:, 0]) - shape[:, 0]
-    return shape, np.concatenate(nodes), np.concatenate(losses)
-
-
 class _Boxes:
     """Rows on their way into boxes: packed, and moved about so that each box is a run of rows."""
 
@@ -152,7 +125,7 @@ class _Boxes:
         self.losses = losses
         self.k = k
         self.rules = (k, method.strict, method.choose == "width")
-        sizes = losses[0][:, 0]
+        sizes = np.array([attribute.hierarchy.size for attribute in table.attributes])
         self.cells = int(sizes.sum())
         largest = int(sizes.max())
         kind = np.dtype(np.uint8 if largest <= 1 << 8 else np.uint16 if largest <= 1 << 16 else np.uint32)
@@ -164,19 +137,11 @@ class _Boxes:
             self.codes[: len(ids), j] = table.codes[:, j] if in_order else table.codes[ids, j]
         self.ids[: len(ids), -1] = ids
 
-    def reach(self) -> IntVector:
-        """Last code of the node of each code, beside `node` of the kernels."""
-        trees = (attribute.hierarchy for attribute in self.table.attributes)
-        return np.concatenate(
-            [np.zeros(tree.size + 1, np.int32) if tree.free else tree.high.ravel() for tree in trees]
-        )
-
     def cut_by_size(self, run: Run) -> Regions:
         """Cut down to boxes of at least k rows, in one kernel that looks up now and then."""
         from shoal.kernels.mondrian import Desk, cut_by_size
 
-        shape, node, loss = self.losses
-        width = len(shape)
+        width = len(self.table.attributes)
         low = np.empty((self.rows // self.k + 1, width), np.int32)
         high = np.empty_like(low)
         region_of = np.full(self.table.rows, -1, np.int32)
@@ -193,13 +158,13 @@ class _Boxes:
             values=np.zeros(self.cells, np.int64),
             counts=np.zeros(self.cells, np.int64),
             right=np.zeros(self.cells, np.float64),
-            losses=np.zeros(width, np.float64),
+            widths=np.zeros(width, np.float64),
         )
         while desk.state[3] < self.rows:
             run.progress("cut", float(desk.state[3]) / self.rows)
             cut_by_size(
-                self.codes, self.words, self.ids, self.blocks,
-                shape, node, self.reach(), loss, *self.rules, region_of, low, high, desk, PATIENCE,
+                self.codes, self.words, self.ids, self.blocks, self.losses, *self.rules, region_of, low, high, desk,
+                PATIENCE,
             )  # fmt: skip
         regions = int(desk.state[2])
         return region_of, low[:regions].copy(), high[:regions].copy()
@@ -216,7 +181,7 @@ class _Boxes:
         done: list[tuple[LongVector, LongVector]] = []
         finished = 0
         while len(begins):
-            column, first, last = propose_cuts(self.codes, begins, ends, *self.losses, *self.rules)
+            column, first, last = propose_cuts(self.codes, begins, ends, self.losses, *self.rules)
             waiting = np.arange(len(begins))
             born: list[tuple[LongVector, LongVector]] = []
             choice = 0
@@ -235,7 +200,7 @@ class _Boxes:
                 middles, rows, sides = try_cuts(
                     self.codes, self.words, self.ids, begins, ends,
                     column[waiting, choice], first[waiting, choice], last[waiting, choice],
-                    *self.losses, *self.rules[:2],
+                    self.losses, *self.rules[:2],
                 )  # fmt: skip
                 groups = group(
                     sides,
@@ -260,7 +225,7 @@ class _Boxes:
         at = np.repeat(begins - starts, sizes) + np.arange(self.rows)
         region_of = np.full(self.table.rows, -1, np.int32)
         region_of[self.ids[at, -1]] = np.repeat(np.arange(len(begins), dtype=np.int32), sizes)
-        codes = self.codes[at, : len(self.losses[0])]
+        codes = self.codes[at, : len(self.table.attributes)]
         low = np.minimum.reduceat(codes, starts, axis=0).astype(np.int32)
         high = np.maximum.reduceat(codes, starts, axis=0).astype(np.int32)
         for j, attribute in enumerate(self.table.attributes):

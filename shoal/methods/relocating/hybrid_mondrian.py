@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.arrays import FloatVector, IntMatrix, IntVector
+from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.measures.base import CellMeasure
 from shoal.methods.base import Method
+from shoal.methods.losses import cell_measure, losses_of
 from shoal.methods.relocating.relocation import Allowance, account, check_options, group_rules
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-
-Losses = tuple[NDArray[np.int64], IntVector, FloatVector]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +182,7 @@ def _within(
     run.progress("relocate", 0.0)
     count, _, chi = relocate_cells(
         codes, true, ids, begins, ends, regions, k, allowance.cells, limit, noise,
-        *_losses(table, measure), desk,
+        losses_of(table, measure), desk,
     )  # fmt: skip
     order = np.argsort(begins[:count], kind="stable")
     begins, lengths = begins[order], (ends - begins)[order]
@@ -211,7 +208,7 @@ def _gained(
         "loss_with_relocation": (region_of, low, high),
     }.items():
         sizes = np.bincount(regions[regions >= 0], minlength=len(first))
-        rule = _rule(measure)
+        rule = cell_measure(measure)
         total = sum(
             attribute.weight
             * float(sizes @ rule.loss(attribute, table.value_counts[j], first[:, j], last[:, j]))
@@ -220,40 +217,3 @@ def _gained(
         weight = sum(attribute.weight for attribute in table.attributes)
         out[name] = total / max(float(weight * sizes.sum()), 1e-300)
     return out
-
-
-def _rule(measure: str) -> CellMeasure:
-    """The measure of cells that steers: the one asked for where its free ranges are differences of places, else LM."""
-    from shoal.measures import MEASURES
-
-    rule = MEASURES[measure]()
-    if isinstance(rule, CellMeasure) and rule.monotone:
-        return rule
-    lm = MEASURES["lm"]()
-    assert isinstance(lm, CellMeasure)
-    return lm
-
-
-def _losses(table: CodedTable, measure: str) -> Losses:
-    """Tabulate what each node loses and where each free code lies, as kernels/relocation.py wants it."""
-    rule = _rule(measure)
-    shape = np.zeros((len(table.attributes), 3), np.int64)
-    nodes: list[IntVector] = []
-    losses: list[FloatVector] = []
-    for j, attribute in enumerate(table.attributes):
-        tree, counts = attribute.hierarchy, table.value_counts[j]
-        shape[j, :2] = tree.size, tree.ordered if tree.free else -1
-        if tree.free:
-            first, last = np.zeros(tree.size, np.int32), np.arange(tree.size, dtype=np.int32)
-            place = rule.loss(
-                attribute, counts, first, np.minimum(last, max(tree.ordered - 1, 0)).astype(np.int32)
-            )
-            whole = rule.loss(attribute, counts, first[:1], last[-1:])
-            losses.append(np.append(place, whole) * attribute.weight)
-            nodes.append(np.zeros(tree.size + 1, np.int32))
-        else:
-            shown = [rule.loss(attribute, counts, *ends) for ends in zip(tree.low, tree.high, strict=True)]
-            losses.append(np.concatenate(shown) * attribute.weight)
-            nodes.append(tree.low.ravel())
-    shape[:, 2] = np.cumsum([0, *map(len, nodes)])[:-1]
-    return shape, np.concatenate(nodes), np.concatenate(losses)

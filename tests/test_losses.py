@@ -1,0 +1,80 @@
+"""The one look-up of losses: against its twin, and against the measures that it tabulates."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import HierarchyError
+from shoal.kernels import losses as kernels
+from shoal.measures import MEASURES, CellMeasure
+from shoal.methods import losses as tabulating
+from shoal.methods.losses import losses_of
+from tests import naive
+from tests.strategies import tables
+
+CELLS = [name for name in MEASURES if issubclass(MEASURES[name], CellMeasure)]
+
+
+@contextmanager
+def largest_table(codes):
+    """Columns with more codes get no table of all ranges."""
+    before, tabulating.LARGEST_TABLE = tabulating.LARGEST_TABLE, codes
+    try:
+        yield
+    finally:
+        tabulating.LARGEST_TABLE = before
+
+
+def ranges(size):
+    return [(low, high) for low in range(size) for high in range(low, size)]
+
+
+@pytest.mark.parametrize("measure", CELLS)
+@given(st.data(), tables())
+def test_a_range_loses_what_the_measure_says(measure, data, table):
+    present = data.draw(st.sampled_from([None, [np.flatnonzero(c) for c in table.value_counts]]))
+    with largest_table(data.draw(st.sampled_from([0, 256]))):
+        losses = losses_of(table, measure, present)
+    rule = MEASURES[measure]()
+    weights = sum(attribute.weight for attribute in table.attributes)
+    for j, attribute in enumerate(table.attributes):
+        codes = np.arange(attribute.hierarchy.size) if present is None else present[j]
+        for low, high in ranges(len(codes)):
+            found = kernels.range_loss(losses, j, low, high)
+            assert found == naive.range_loss(losses, j, low, high)
+            ends = (np.array([codes[at]], np.int32) for at in (low, high))
+            try:
+                shown = attribute.hierarchy.lift(*ends)
+            except HierarchyError:
+                assert found == np.inf
+                continue
+            expected = rule.loss(attribute, table.value_counts[j], *shown)[0] * attribute.weight / weights
+            # A line rounds both ends of a range.
+            assert found == pytest.approx(expected, abs=1.01 * kernels.GRAIN, rel=0)
+
+
+@pytest.mark.parametrize("measure", CELLS)
+@given(st.data(), tables())
+def test_no_wider_range_loses_less_than_the_bound(measure, data, table):
+    wide = data.draw(st.booleans())
+    with largest_table(0 if wide else 256):
+        losses = losses_of(table, measure)
+    for j, attribute in enumerate(table.attributes):
+        for low, high in ranges(attribute.hierarchy.size):
+            found = kernels.least_loss(losses, j, low, high)
+            least = naive.least_loss(losses, j, low, high)
+            assert found <= least
+            assert found == least or (wide and attribute.hierarchy.free and measure == "entropy")
+
+
+@given(tables(), st.sampled_from(CELLS))
+def test_sums_of_losses_are_exact(table, measure):
+    losses = losses_of(table, measure)
+    cells = losses.cells[np.isfinite(losses.cells)]
+    if not (losses.shape[:, kernels.KIND] == kernels.ENTROPY).any():
+        np.testing.assert_array_equal(cells / kernels.GRAIN, np.rint(cells / kernels.GRAIN))
