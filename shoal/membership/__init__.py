@@ -1,1 +1,1 @@
-"""How likely it is that a person is in the table at all."""
+"""The probability that a person is in the table at all."""

@@ -1,4 +1,4 @@
-"""A bucket of shuffled columns as a question in numbers: how many people of each tuple are in it?"""
+"""A bucket of shuffled columns as a system of counts: how many people of each tuple are in it?"""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from shoal.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Open tuples of a bucket that share counts with each other and with no others, by numbers of their own."""
+    """A connected component of a bucket: undecided tuples that share counts with each other and with no others."""
 
     own: LongVector
-    """Their numbers in the bucket."""
+    """The numbers of the tuples in the bucket."""
     counts_of: IntMatrix
-    """``[tuples, columns]`` which count each value belongs to; of columns that say the same one is left."""
+    """``[tuples, columns]`` which count each value belongs to. Of columns that split the tuples equally one is kept."""
     people: LongVector
     least: LongVector
-    """At least so many people of each tuple are in, as far as single counts tell."""
+    """The smallest number of present people of each tuple that single counts allow."""
     most: LongVector
     wanted: LongVector
-    """What the counts leave for these tuples."""
+    """What remains of the counts for these tuples."""
     size: int
-    """How many of their people are in."""
+    """How many of the people of these tuples are present."""
 
     def lacking(self, inside: LongVector) -> LongVector:
-        """Return what a set of people, given by tuple, lacks of each count."""
+        """Return how far a set of people, given as a number per tuple, is below each count."""
         left = self.wanted.copy()
         for j in range(self.counts_of.shape[1]):
             left -= np.bincount(self.counts_of[:, j], inside, len(left)).astype(np.int64)
@@ -39,10 +39,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """The question, in numbers: how many people of each tuple, so that every count is met?"""
+    """A bucket as a system of counts: how many people of each tuple are present, so that every count is met?"""
 
     bound_of: IntMatrix
-    """``[tuples, columns]`` which count each value of a tuple belongs to."""
+    """``[tuples, columns]`` the count to which each value of a tuple belongs."""
     people: LongVector
     """``[tuples]`` people of the population with these values."""
     wanted: LongVector
@@ -50,24 +50,26 @@ class Bucket:
 
 
 def no_fit() -> DataError:
-    """Return the error for counts that nobody can meet."""
+    """Return the error for counts that no set of people meets."""
     return DataError(
-        "no set of people of the population has exactly the values that a bucket shows: is it the right "
-        "population, and does it contain everybody of the table?"
+        "no set of people in the population has exactly the values that a bucket shows: check that it is the right "
+        "population, and that it contains everybody in the table"
     )
 
 
 def bucket_of(tuples: IntMatrix, people: LongVector, published: Sequence[LongVector]) -> Bucket:
-    """Put the people of a population and the published counts of a bucket into one question."""
+    """Combine the people of a population and the published counts of a bucket."""
     if tuples.shape[1] != len(published):
-        raise ValueError(f"{tuples.shape[1]} columns, but counts for {len(published)}")
+        raise ValueError(
+            f"the tuples have {tuples.shape[1]} columns, but there are counts for {len(published)}"
+        )
     totals = {int(counts.sum()) for counts in published}
     if len(totals) > 1:
-        raise ValueError(f"columns of one bucket must show equally many values, not {sorted(totals)}")
+        raise ValueError(f"all columns of a bucket must show the same number of values, not {sorted(totals)}")
     starts = np.cumsum([0, *(len(counts) for counts in published)])[:-1]
     wanted = np.concatenate([np.zeros(0, np.int64), *published]).astype(np.int64)
     if len(tuples) and any((tuples[:, j] >= len(counts)).any() for j, counts in enumerate(published)):
-        raise ValueError("a tuple has a value that no count is given for")
+        raise ValueError("a tuple has a value without a count")
     bound_of = (tuples + starts).astype(np.int32) if len(published) else tuples.astype(np.int32)
     reachable = np.zeros(len(wanted), np.int64)
     for j in range(bound_of.shape[1]):
@@ -78,10 +80,10 @@ def bucket_of(tuples: IntMatrix, people: LongVector, published: Sequence[LongVec
 
 
 def propagated(bucket: Bucket) -> tuple[LongVector, LongVector]:
-    """Return at least and at most how many people of each tuple are in, as far as single counts say so.
+    """Return the smallest and largest number of present people per tuple that single counts allow.
 
-    Each count bounds each of its tuples by what the others can take, again and again until nothing changes:
-    O(tuples x columns) a round. People whom no choice is left for are decided here.
+    Each count bounds each of its tuples by what the other tuples can contribute, repeated until nothing changes:
+    O(tuples x columns) a round. If the counts leave only one choice for some people, it is made here.
     """
     low, high = np.zeros(len(bucket.people), np.int64), bucket.people.copy()
     counts = len(bucket.wanted)
@@ -102,7 +104,7 @@ def propagated(bucket: Bucket) -> tuple[LongVector, LongVector]:
 
 
 def parts_of(bucket: Bucket, low: LongVector, high: LongVector) -> list[LongVector]:
-    """Return the open tuples, in parts that share no count: what happens in one says nothing about another."""
+    """Return the undecided tuples by connected component: components share no count, so they are independent."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -121,7 +123,7 @@ def parts_of(bucket: Bucket, low: LongVector, high: LongVector) -> list[LongVect
 
 
 def part_of(bucket: Bucket, low: LongVector, high: LongVector, own: LongVector) -> Part:
-    """Take one part out of a bucket: what is decided elsewhere is taken off the counts. O(tuples x columns)."""
+    """Take one component out of a bucket, and subtract decided tuples from the counts. O(tuples x columns)."""
     decided = np.where(low < high, 0, low)
     left = bucket.wanted.copy()
     for j in range(bucket.bound_of.shape[1]):
@@ -153,5 +155,5 @@ def bits_for(value: int) -> int:
 
 
 def binomials(people: int, least: int, most: int) -> list[int]:
-    """Return in how many ways so many of equal people are chosen, from `least` to `most`."""
+    """Return the number of ways to choose x of these people, for x from `least` to `most`."""
     return [math.comb(people, x) for x in range(least, most + 1)]

@@ -1,7 +1,8 @@
-"""Who is certainly in a bucket, or certainly not, where counting is out of reach (see shoal/membership.py).
+"""Who is certainly present in a bucket, or certainly absent, if exact counting is too expensive.
 
-Somebody is not certain as soon as a set that fits, a witness, is known that says otherwise. Witnesses are cheap: local
-search finds one in some hundred steps, mostly. What is left is decided by linear and integer programming.
+A witness is a set of people that is consistent with the bucket. It proves that its members may be present and all
+others absent. Witnesses are cheap: local search usually finds one in some hundred steps. Linear and integer
+programming decide about the remaining people. See docs/attacks/membership.md.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from shoal.membership.bucket import Part, no_fit
 from shoal.membership.walk import any_set
 
 GOOD_ENOUGH = 0.5
-"""A witness for half of the people whom one could be found for is taken. None at all is always proven in full."""
+"""Keep the witnesses for half of the people that have one. That nobody has one is always proven in full."""
 EFFORTS = (500, 4000)
-"""Steps of a search for one witness, at first, and after proofs have been tried."""
+"""Steps of a search for one witness, before and after proofs were tried."""
 WEIGHT = 5
-"""Of each count at the beginning of a search, in units of what it gains when the search is stuck."""
+"""The weight of each count when a search starts, in units of the increase when the search is stuck."""
 
 
 class Certain:
-    """Who of a part is still to be decided."""
+    """The tuples of one component, and which of them are still undecided."""
 
     def __init__(self, part: Part, seen_in: BoolVector, seen_out: BoolVector, seconds: float) -> None:
-        """`seen_in` and `seen_out`: somebody of the tuple is known to be in a set that fits, or left out of one."""
+        """`seen_in` and `seen_out`: a consistent set is known that contains, or lacks, a person of the tuple."""
         self.part, self.stop = part, time.monotonic() + seconds
         self.witnessed = bool(seen_in.any())
         self.seen_in = seen_in | (part.least > 0)
@@ -37,30 +38,30 @@ class Certain:
         self.proven_in, self.proven_out = np.zeros((2, len(part.people)), np.bool_)
 
     def waiting(self, outward: bool) -> BoolVector:
-        """Tuples without a witness that somebody of them is in (or out), and without a proof that there is none."""
+        """Return the tuples without a witness for a present (or absent) person, and without a proof against it."""
         found: BoolVector = (
             ~(self.seen_out | self.proven_in) if outward else ~(self.seen_in | self.proven_out)
         )
         return found
 
     def add(self, inside: LongVector) -> None:
-        """Take in a witness: people in by tuple."""
+        """Record a witness, given as the number of present people per tuple."""
         self.witnessed = True
         self.seen_in |= inside > 0
         self.seen_out |= inside < self.part.people
 
     def prove(self, tuples: BoolVector, outward: bool) -> None:
-        """Take in a proof that no set has anybody of these tuples in (or out)."""
+        """Record a proof that no consistent set has a person of these tuples present (or absent)."""
         if outward:
             self.proven_in |= tuples
         else:
             self.proven_out |= tuples
 
     def by_searching(self, random: np.random.Generator) -> None:
-        """Look for witnesses for one waiting person after the other: each is one for many others too.
+        """Search witnesses for one undecided tuple after the other; each is a witness for many other tuples too.
 
-        First briefly. Then whoever can be proven to be certain without integers is, and the rest is looked for with
-        more effort. Randomness decides how long it takes, not what comes out.
+        First search briefly. Then prove without integers who is certain, and search longer for the others. Randomness
+        affects the time, not the result.
         """
         program = _Program(self.part, self.stop)
         search = _Search(self.part, random)
@@ -82,11 +83,11 @@ class Certain:
                     )
 
     def by_programming(self) -> None:
-        """Ask an integer program for a set that fits and has as many as possible of the waiting people in (or out):
-        a witness for all of these at once. When the best that it can do is none, they are all certain."""
+        """Let an integer program find a consistent set with as many undecided people present (or absent) as possible:
+        a witness for all of them at once. If the optimum is zero, all of them are certain."""
         program = _Program(self.part, self.stop)
         if not self.witnessed:
-            # Everything can be proven of what does not exist; the program tells if no set fits at all.
+            # Without any consistent set every proof would succeed; the program raises an error in that case.
             chosen, _ = program.most_of(np.zeros(len(self.part.people), np.bool_), False)
             if chosen is not None:
                 self.add(chosen)
@@ -103,7 +104,7 @@ class Certain:
                 self.unknown |= waiting
 
     def _one_by_one(self, program: _Program, waiting: BoolVector, outward: bool, stop: float) -> None:
-        """Prove what can be proven without integers of each tuple by itself."""
+        """Prove for each tuple alone what can be proven without integers."""
         for t in np.flatnonzero(waiting):
             alone = np.zeros(len(waiting), np.bool_)
             alone[t] = True
@@ -114,7 +115,7 @@ class Certain:
 
 
 class _Search:
-    """Local search for sets that fit. O(pairs of people x columns) a step."""
+    """Local search for consistent sets. O(pairs of people x columns) a step."""
 
     def __init__(self, part: Part, random: np.random.Generator) -> None:
         self.part, self.random = part, random
@@ -127,7 +128,7 @@ class _Search:
         self.column_of[counts] = np.tile(np.arange(columns, dtype=np.int32), tuples)
 
     def witness(self, t: int, outward: bool, steps: int) -> LongVector | None:
-        """Return a set that fits and has somebody of a tuple in (or out), if one is found in so many steps."""
+        """Return a consistent set with a person of the tuple present (or absent), or None after so many steps."""
         from shoal.kernels.membership import seek_set
 
         least, most = self.part.least.copy(), self.part.most.copy()
@@ -139,7 +140,7 @@ class _Search:
         if not int(least.sum()) <= part.size <= int(most.sum()):
             return None
         if self.last is None:
-            # The first witness is the hardest to find, and the others begin with it.
+            # The first witness is the hardest to find; the search for the others starts from it.
             inside, steps = any_set(part, self.random), max(steps, EFFORTS[-1])
         else:
             inside = self._changed(self.last, t, outward)
@@ -161,7 +162,7 @@ class _Search:
         return inside.copy()
 
     def _changed(self, inside: LongVector, t: int, outward: bool) -> LongVector:
-        """Return a set with somebody of a tuple in (or out), in exchange for anybody else."""
+        """Return a set with a person of the tuple present (or absent), in exchange for a random other person."""
         changed, one = inside.copy(), -1 if outward else 1
         if changed[t] == (self.part.people[t] if outward else 0):
             room = changed < self.part.most if outward else changed > self.part.least
@@ -175,7 +176,7 @@ class _Search:
 
 
 class _Program:
-    """The integer program over the people of a part."""
+    """The integer program over the people of one component."""
 
     def __init__(self, part: Part, stop: float) -> None:
         from scipy.optimize import Bounds, LinearConstraint
@@ -185,7 +186,7 @@ class _Program:
         tuples, columns = part.counts_of.shape
         entries = np.ones(tuples * columns), (part.counts_of.ravel(), np.repeat(np.arange(tuples), columns))
         self.matrix = coo_array(entries, shape=(len(part.wanted), tuples)).tocsr()
-        # Whoever is in every set is left out of none: the same question, asked of the people who are left out.
+        # A person present in every set is absent from none: the same program, over the absent people.
         self.rules = [
             (Bounds(least, most), LinearConstraint(self.matrix, wanted, wanted))
             for least, most, wanted in (
@@ -195,9 +196,9 @@ class _Program:
         ]
 
     def _solve(self, waiting: BoolVector, outward: bool, whole: bool) -> tuple[Any, bool]:
-        """Return as many as possible of some tuples' people, who are in (or out), and whether that is the best.
+        """Return a solution with the most people of the tuples present (or absent), and whether it is optimal.
 
-        A gap is allowed relative to what was found, so that nothing at all is never taken for the best without proof.
+        The allowed gap is relative to the solution, so zero is never accepted as optimal without proof.
         """
         from scipy.optimize import milp
 
@@ -217,14 +218,14 @@ class _Program:
         return found.x, found.status == 0
 
     def none_of(self, waiting: BoolVector, outward: bool) -> bool:
-        """Whether it is clear without integers that nobody of some tuples can be in (or out)."""
+        """Return whether bounds alone decide that no one in these tuples can be present (or absent)."""
         found, best = self._solve(waiting, outward, whole=False)
-        # Less than one person is nobody; the rest is for rounding.
+        # Less than one person is nobody; the margin is for rounding.
         return found is not None and best and float(found[waiting].sum()) < 0.99
 
     def most_of(self, waiting: BoolVector, outward: bool) -> tuple[LongVector | None, bool]:
-        """Return a set that fits, with as many as possible of some tuples' people in (or out), and whether it is
-        proven that there is none with any of them if it has none."""
+        """Return a consistent set with as many people of the tuples present (or absent) as possible, and whether it is
+        proven, if it has none of them, that no consistent set has any."""
         found, best = self._solve(waiting, outward, whole=True)
         if found is None:
             return None, False

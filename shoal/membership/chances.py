@@ -1,8 +1,8 @@
-"""Who of the population is in a bucket whose columns were shuffled? Exact chances, by counting.
+"""Who of the population is in a bucket whose columns were shuffled? Exact probabilities, by counting.
 
-A bucket shows, for each column (or group of columns that were shuffled together), which values occur how often. The
-people behind it are one of the sets of people of the population that have exactly these values; to the adversary all
-such sets are equally likely. A person's chance is the share of the sets that contain the person.
+A bucket shows how often each value occurs in each column (or group of columns that were shuffled together). The people
+in it are one of the sets of people that have exactly these values: the sets that are consistent with the bucket. To the
+adversary all of them are equally likely. The probability of a person is the share of the sets that contain the person.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
     from shoal.membership.counting import Counted
 
 MOST_STATES = 4_000_000
-"""States of the counting that are kept at once, over all steps, before it gives way to an estimate."""
+"""How many states the counting may keep, over all steps, before Shoal estimates instead."""
 
 SECONDS = 1.0
-"""Time for what counting does not reach, per bucket."""
+"""Time for people who are not counted, per bucket."""
 
 
 @dataclass(frozen=True, eq=False)
 class Membership:
-    """What can be known about the people of one bucket, by distinct tuple: people of one tuple are alike."""
+    """What can be known about the people of one bucket, per distinct tuple: people of one tuple are interchangeable."""
 
     chance: FloatVector
-    """Chance that a person is in; NaN where neither counting nor sampling got anywhere."""
+    """Probability that a person is present; NaN if neither counting nor sampling gave a result."""
     low: FloatVector
-    """Lower end of what the chance can be: the chance itself where it is exact, else of a 95 % interval."""
+    """Lower end of the probability: the probability itself if it is exact, else the end of a 95 % interval."""
     high: FloatVector
     """Upper end."""
     exact: BoolVector
-    """Chances that were counted (up to errors of at most 1e-10) or proven; the others are estimates."""
+    """The probability was counted (with an error of at most 1e-10) or proven; the others are estimates."""
     forced_in: BoolVector
-    """Everybody of this tuple is certainly in."""
+    """Everybody of this tuple is certainly present."""
     forced_out: BoolVector
-    """Nobody of this tuple is in."""
+    """Everybody of this tuple is certainly absent."""
     undecided: BoolVector
-    """Neither counting nor integer programming could tell, in the time given, whether anybody is certain."""
+    """Neither counting nor integer programming decided in the given time whether anybody is certain."""
     sets: int | None
-    """Number of sets of people that fit; None where it was not counted, or is so large that floats were used."""
+    """Number of consistent sets of people; None if it was not counted, or is so large that floats were used."""
     people_in: tuple[int, ...] | None
-    """Per tuple, the people of it over all sets that fit; ``chance = people_in / (multiplicity x sets)``."""
+    """Per tuple, its people summed over all consistent sets; ``chance = people_in / (multiplicity x sets)``."""
     states: int
     """States that the counting kept, or waves that it visited."""
 
@@ -69,15 +69,15 @@ def membership(
     random: np.random.Generator | None = None,
     seconds: float = SECONDS,
 ) -> Membership:
-    """Return the chance of everybody who could be in a bucket.
+    """Return the probability of everybody who could be in a bucket.
 
-    `tuples` are the distinct combinations of values of the population's people, by column; `people` says how many
-    have each; ``published[j][v]`` is how often value v is shown in column j. Counts exactly as long as `limit` states
-    are enough; otherwise people who are certainly in or out are still found exactly, by integer programming, and the
-    rest is estimated by random walks for which `random` is needed. `seconds` limits that second way.
+    `tuples` are the distinct combinations of values in the population, by column; `people` is the number of people with
+    each; ``published[j][v]`` is how often column j shows value v. Counts exactly if `limit` states suffice. Otherwise
+    integer programming still finds exactly who is certainly present or absent, and random walks, which need `random`,
+    estimate the others. `seconds` limits these two.
 
-    Bounds are propagated first, so people who are forced by a single count cost nothing, and parts that have no value
-    in common are counted apart. O(states x columns) for the counting.
+    Bounds are propagated first, so people decided by a single count cost nothing. Components without a common value are
+    counted separately. O(states x columns) for the counting.
     """
     bucket = bucket_of(tuples, people, published)
     low, high = propagated(bucket)
@@ -87,7 +87,7 @@ def membership(
     integers: list[tuple[int, list[int], LongVector]] = []
     answer = _Answer(low, bucket.people)
     parts = parts_of(bucket, low, high)
-    # Small parts first: if the states do not last for all, they last for most.
+    # Small components first: if the states do not suffice for all, they suffice for most.
     for number, own in enumerate(sorted(parts, key=len)):
         found = None
         if limit > states:
@@ -116,7 +116,7 @@ def membership(
 
 
 class _Answer:
-    """What is known of the people of a bucket, part by part."""
+    """What is known about the people of a bucket, filled in component by component."""
 
     def __init__(self, low: LongVector, people: LongVector) -> None:
         self.people = people
@@ -128,7 +128,7 @@ class _Answer:
         self.spent = 0.0
 
     def count(self, own: LongVector, low: LongVector, high: LongVector, found: Counted) -> None:
-        """Take in a part that was counted. Whether somebody is certain is not told by a rounded division."""
+        """Record a component that was counted. Certainty comes from exact counts, not from a rounded division."""
         people = self.people[own]
         self.forced_in[own] = found.all_ & (high[own] == people)
         self.forced_out[own] = found.none & (low[own] == 0)
@@ -146,7 +146,7 @@ class _Answer:
         self.chance[own] = self.low[own] = self.high[own] = chance
 
     def estimate(self, part: Part, random: np.random.Generator | None, seconds: float) -> None:
-        """Find who is certain in a part that was not counted, and estimate the others."""
+        """Find who is certain in a component that was not counted, and estimate the others."""
         from shoal.membership.certain import Certain
 
         start = time.monotonic()
@@ -155,7 +155,7 @@ class _Answer:
         chance, low, high = np.full(len(own), np.nan), np.zeros(len(own)), np.ones(len(own))
         if random is None:
             sure = Certain(part, nobody, nobody, seconds)
-            # Which witnesses are found is chance, what they prove is not.
+            # Randomness affects which witnesses are found, not what they prove.
             sure.by_searching(np.random.default_rng(0))
         else:
             from shoal.membership.estimate import walked
@@ -175,7 +175,7 @@ class _Answer:
         self.spent += time.monotonic() - start
 
     def membership(self, sets: int | None, people_in: tuple[int, ...] | None, states: int) -> Membership:
-        """Return all of it."""
+        """Return the result."""
         return Membership(
             chance=self.chance,
             low=self.low,

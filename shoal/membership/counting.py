@@ -1,4 +1,4 @@
-"""The counting behind shoal/membership.py: dynamic programming from both ends, in exact integers."""
+"""Exact counting of consistent sets of people: dynamic programming from both ends of an order of tuples."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from shoal.membership.bucket import Bucket, Part, binomials, bits_for, no_fit, p
 
 Words = NDArray[np.uint64]
 BUDGETS = (20_000, 200_000)
-"""An order of tuples that needs few states is looked for with these budgets before the whole limit is spent."""
+"""These budgets are tried first, to find an order of tuples that needs few states; then the whole limit."""
 A_DECADE = 0.45
-"""Ten times the states decide about this share of the tuples more, at best; a limit out of reach is not tried."""
+"""Ten times the states decide at best this further share of the tuples; a hopeless limit is not tried."""
 AHEAD = 0.05
-"""Going by column grows more slowly in the end than the other orders, which are quicker at first."""
+"""Bonus for the order by column: it grows more slowly in the end than the others, which are quicker at first."""
 A_WAVE = 6
-"""A wave costs as much as so many states."""
+"""A wave costs as much as this many states."""
 PROOFS = 0.5
-"""Seconds for proofs that people who are hardly ever in, or out, are certain, or not."""
+"""Seconds to prove whether people who are almost always present, or absent, are certain."""
 INTEGERS = 2_000_000
-"""States times primes up to which numbers are kept as integers; beyond, as floats whose rounding is bounded."""
+"""Up to this product of states and primes, numbers are integers; above it, floats with bounded rounding."""
 LARGEST_FLOAT = 1 << 1000
 """Numbers between 1 and this are floats without over- or underflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """One part of a bucket, counted."""
+    """The result of counting one component of a bucket."""
 
     ways: int | None
-    """Sets of people that fit; None where only floats were computed."""
+    """Number of consistent sets of people; None if only floats were computed."""
     used: list[int] | None
-    """Per tuple, people beyond the least over all these sets."""
+    """Per tuple, people above the minimum, summed over all these sets."""
     share: FloatVector
-    """Per tuple, people beyond the least in an average set."""
+    """Per tuple, the average number of people above the minimum."""
     none: BoolVector
-    """Per tuple: no set has anybody beyond the least. Exact also with floats."""
+    """Per tuple: no set has anybody above the minimum. Exact even with floats."""
     all_: BoolVector
-    """Per tuple: every set has the most."""
+    """Per tuple: every set has the maximum."""
     states: int
 
 
 @dataclass(eq=False)
 class _Problem:
-    """One part of a bucket: open tuples with what is left of their counts, without those that say the same."""
+    """One component of a bucket: its undecided tuples, and what remains of their counts, without redundant ones."""
 
     bound_of: list[LongVector]
-    """Per tuple, its counts."""
+    """The counts of each tuple."""
     columns: NDArray[np.int64]
-    """``[tuples, columns]`` the same as a table, before equal counts were dropped; for orders."""
+    """``[tuples, columns]`` the same as a table, before redundant counts were dropped; for orders."""
     wanted: LongVector
     most: LongVector
     weights: list[list[int]]
     most_ways: int
-    """No more sets of people fit."""
+    """Upper bound on the number of consistent sets."""
     word: LongVector = field(init=False)
     shift: Words = field(init=False)
     mask: Words = field(init=False)
@@ -84,9 +84,9 @@ class _Problem:
 
 
 def _problem(bucket: Bucket, low: LongVector, high: LongVector, part: LongVector) -> _Problem:
-    """Take out the part of a bucket, and of counts over the same tuples keep one."""
+    """Take a component out of a bucket; of counts over the same tuples keep one."""
     rows = bucket.bound_of[part]
-    # All tuples that were decided are taken off the counts, and so is what is certain of the open ones.
+    # Subtract from the counts the decided tuples, and the minimum of the undecided ones.
     left = bucket.wanted.copy()
     for j in range(rows.shape[1]):
         left -= np.bincount(bucket.bound_of[:, j], low, len(left)).astype(np.int64)
@@ -119,15 +119,15 @@ def _problem(bucket: Bucket, low: LongVector, high: LongVector, part: LongVector
 def counted(
     bucket: Bucket, low: LongVector, high: LongVector, part: LongVector, limit: int
 ) -> Counted | None:
-    """Count the ways to meet all counts of one part, and per tuple the people beyond `low` over all ways.
+    """Count the ways to meet all counts of one component, and per tuple the people above `low` over all ways.
 
-    None where more than `limit` states would be needed, or it looks so after a few; then waves are counted where they
-    are fewer. O(states x columns) with compiled hashing.
+    None if this needs more than `limit` states, or seems to after a few; waves are counted instead if they are fewer.
+    O(states x columns) with compiled hashing.
     """
     problem = _problem(bucket, low, high, part)
     spent = min(BUDGETS[0], limit)
     attempts: list[_Attempt] = []
-    # Few counts should be begun and unfinished at any time.
+    # Good orders keep few counts started and unfinished at any time.
     for ahead, make in ((AHEAD, _by_column), (0.0, _by_opening), (0.0, _by_closing)):
         attempts.append(_Attempt(problem, make(problem), ahead))
         if attempts[-1].finishes(spent):
@@ -150,7 +150,7 @@ def counted(
 
 
 def _waved(problem: _Problem, part: Part, limit: int) -> Counted | None:
-    """Count by waves, which tell all chances but not whether a tiny one is none; that is proven otherwise."""
+    """Count by waves. They give all probabilities, but not whether a tiny one is zero; that is proven separately."""
     from shoal.membership.certain import Certain
     from shoal.membership.waves import waved
 
@@ -168,7 +168,7 @@ def _waved(problem: _Problem, part: Part, limit: int) -> Counted | None:
 
 
 class _Attempt:
-    """One order in which to decide the tuples, and how far it got."""
+    """An order in which to decide the tuples, and how far it got."""
 
     def __init__(self, problem: _Problem, order: IntVector, ahead: float) -> None:
         self.problem, self.order, self.ahead = problem, order, ahead
@@ -176,7 +176,7 @@ class _Attempt:
         self.sides: tuple[_Side, _Side, IntVector] | None = None
 
     def finishes(self, budget: int) -> bool:
-        """Try with so many states; `reached` is the share of tuples that they decided, and a bit."""
+        """Return whether this many states suffice; `reached` becomes the share of decided tuples, plus a bonus."""
         self.sides, decided = _two_sided(self.problem, self.order, budget)
         self.reached = decided / len(self.order) + self.ahead
         return self.sides is not None
@@ -187,7 +187,7 @@ class _Attempt:
 
 
 def _by_column(problem: _Problem) -> IntVector:
-    """Go through the values of the column that has most of them, then of the next: each is finished early."""
+    """Order by the values of the column with the most values, then of the next: each value is finished early."""
     kinds = [len(np.unique(problem.columns[:, j])) for j in range(problem.columns.shape[1])]
     keys = [problem.columns[:, j] for j in np.argsort(kinds, kind="stable")]
     return np.lexsort(keys).astype(np.int32) if keys else np.arange(len(problem.most), dtype=np.int32)
@@ -202,7 +202,7 @@ def _by_closing(problem: _Problem) -> IntVector:
 
 
 def _greedy(problem: _Problem, opening: float) -> IntVector:
-    """Always take the tuple that brings its counts closest to their end and opens the fewest. O(tuples^2 x columns)."""
+    """Always take the tuple that most completes its counts and starts the fewest new ones. O(tuples^2 x columns)."""
     rows = problem.columns
     count = len(rows)
     left = np.zeros(len(problem.wanted), np.float64)
@@ -223,10 +223,10 @@ def _greedy(problem: _Problem, opening: float) -> IntVector:
 
 @dataclass(eq=False)
 class _Side:
-    """Tuples decided from one end: how many states there are after each, and how one leads to the next."""
+    """Tuples decided from one end: the number of states after each, and the transitions between them."""
 
     states: Words
-    """After the last tuple."""
+    """The states after the last tuple."""
     sizes: list[int]
     child_of: list[NDArray[np.int32]]
 
@@ -236,7 +236,7 @@ def _two_sided(
 ) -> tuple[tuple[_Side, _Side, IntVector] | None, int]:
     """Decide tuples from both ends, always on the side with fewer states, until the sides meet.
 
-    Return both sides and who meets whom, or None with more than `limit` states; and how many tuples were decided.
+    Return both sides and the pairs of states that meet, or None above `limit` states; and how many tuples were decided.
     """
     from shoal.kernels.membership import extend_states, match_states
 
@@ -277,15 +277,15 @@ def _two_sided(
 
 
 def _solved(problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]) -> Counted:
-    """Weigh the states.
+    """Count the sets that pass through the states.
 
-    Integers are exact: they are computed modulo as many primes as a bound on their size asks for, and put together
-    again. With many states floats do: all numbers are sums of products of numbers that are not negative, so rounding
-    errors do not grow beyond the number of steps, about 1e-11 of the result; and what is zero stays zero.
+    Integers are exact: they are computed modulo as many primes as the bound on their size requires, and combined. With
+    many states, floats suffice: all numbers are sums of products of non-negative numbers, so rounding errors grow only
+    with the number of steps, to about 1e-11 of the result; and zero stays zero.
     """
     left, right, _ = found
     states = sum(left.sizes) + sum(right.sizes)
-    # No number here exceeds all ways times the people of one tuple.
+    # No number here exceeds the number of ways times the people of one tuple.
     most = problem.most_ways * int(problem.most.max(initial=1))
     back = np.argsort(order)
     if states * (most.bit_length() // 31 + 1) > INTEGERS and most < LARGEST_FLOAT:
@@ -326,7 +326,7 @@ def _turns(
 def _floats(
     problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]
 ) -> tuple[float, FloatVector, FloatVector]:
-    """Total ways, and by place in the order the people over all ways, and how many there could be more."""
+    """Return the number of ways and, per position in the order, people above the minimum and below the maximum."""
     from shoal.kernels.membership import pull_shares, push_shares
 
     left, right, partner = found
@@ -357,7 +357,7 @@ def _floats(
 def _modulo(
     problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector], prime: int
 ) -> list[int]:
-    """Total ways, and people over all ways by place in the order, modulo one prime."""
+    """Return the number of ways and, per position in the order, people over all ways, modulo one prime."""
     from shoal.kernels.membership import pull_ways, push_ways
 
     p = np.uint64(prime)
@@ -383,7 +383,7 @@ def _modulo(
         for i in reversed(range(len(side.child_of))):
             rest, used_people = pull_ways(rest, reached[number][i], side.child_of[i], weights[number][i], p)
             own_people.append(int(used_people))
-        # The left side runs up to the cut, the right one down to it.
+        # The left side runs up to the place where the sides meet, the right one down to it.
         people += own_people[::-1] if number == 0 else own_people
     return [total, *people]
 

@@ -1,9 +1,9 @@
-"""Estimates where counting is out of reach (see shoal/membership.py): random walks over sets of people.
+"""Estimates if exact counting is too expensive: random walks over sets of people. See docs/attacks/membership.md.
 
-The walks are coupled in ladders. On the lower rungs a walk moves freely over all sets of the right size, on the upper
-ones it is kept close to those that meet all counts, and neighbours on a ladder change places now and then. Whatever
-the rung, sets that meet all counts are equally likely, so the shares of them that contain a person converge to the
-person's chance. Ladders know nothing of each other: how far they differ tells how far off they may be.
+The walks are coupled in ladders (parallel tempering). On the lower rungs a walk moves freely over all sets of the right
+size. On the upper rungs it stays close to sets that meet all counts. Walks on neighbouring rungs sometimes swap places.
+On every rung all consistent sets are equally likely, so the share of them that contain a person converges to the
+person's probability. Ladders are independent: how far they differ says how far off they may be.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ QUANTILE = 2.365
 NORMAL = 1.96
 """97.5 % of the normal distribution."""
 PENALTIES = np.array([1.8, 2.1, 2.4, 2.7, 3.0, 3.3])
-"""How hard each rung of a ladder is kept to sets that fit."""
+"""How strongly each rung of a ladder prefers consistent sets."""
 ROUNDS = 20
-"""Rounds before the first look at how good the estimates are; then after twice as many, and so on."""
+"""Rounds before the first check of the estimates; each next check comes after twice as many."""
 PRECISE = 0.01
-"""Half an interval; walks stop when none is wider."""
+"""Half the width of an interval; walks stop when no interval is wider."""
 FEWEST = 3.0
-"""Estimates from sets that are worth fewer independent ones are worth nothing."""
+"""Estimates are discarded if the sets seen are worth fewer independent sets than this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What walks have seen of one part of a bucket."""
+    """What walks have seen of one component of a bucket."""
 
     chance: FloatVector
-    """NaN where the walks saw too little."""
+    """NaN if the walks saw too little."""
     low: FloatVector
     high: FloatVector
     seen_in: BoolVector
-    """Somebody of the tuple was in some set that fits: a proof that the tuple is not ruled out."""
+    """A person of the tuple was in some consistent set, so the tuple may be present."""
     seen_out: BoolVector
-    """Somebody of the tuple was left out of some set that fits."""
+    """A person of the tuple was absent from some consistent set."""
 
 
 class Ladders:
-    """Ladders of walks over the sets of people of one part."""
+    """Ladders of walks over the sets of people of one component."""
 
     def __init__(self, part: Part, random: np.random.Generator) -> None:
         self.part, self.random = part, random
@@ -60,7 +60,7 @@ class Ladders:
         self.rounds = 0
 
     def go(self, rounds: int, stop: float) -> None:
-        """Walk for so many rounds, or until the clock says `stop`; what is seen is kept by stretches."""
+        """Walk for so many rounds, or until the clock reaches `stop`; each call keeps its counts separately."""
         seen = np.zeros((LADDERS, len(self.part.people)))
         fits = np.zeros(LADDERS, np.int64)
         for _ in range(rounds):
@@ -76,7 +76,7 @@ class Ladders:
         self.until.append(self.rounds)
 
     def _change_rungs(self) -> None:
-        """Let walks on neighbouring rungs change places, so that each rung keeps its own distribution."""
+        """Let walks on neighbouring rungs swap places, so that each rung keeps its own distribution."""
         wrong = self.walks.wrong().reshape(LADDERS, -1)
         penalty = self.walks.penalty.reshape(LADDERS, -1)
         on_rung = np.argsort(penalty, axis=1)
@@ -89,12 +89,12 @@ class Ladders:
             penalty[ladders[change], other[change]] = PENALTIES[rung]
 
     def estimate(self) -> Estimate:
-        """Return what was seen; the first quarter of the way led from the start to typical sets, and is left out.
+        """Return the estimate. The first quarter of the walks leads from the start to typical sets, and is dropped.
 
-        The interval of a person is the wider one of two: of Student's t over the ladders, and of Wilson for as many
-        independent sets as the differences between ladders, over all people, say that the sets seen are worth. The
-        first sees people whose chance is harder to estimate, the second that nobody is certain for having never been
-        seen out.
+        The interval of a person is the wider of two: Student's t over the ladders, and Wilson's for the effective
+        number of independent sets, computed from how far the ladders differ over all people. The first accounts for
+        people whose probability is harder to estimate. The second avoids calling somebody certain only because no walk
+        saw them absent.
         """
         people = self.part.people
         all_seen, all_fits = np.sum(self.seen, axis=0).sum(axis=0), int(np.sum(self.fits))
@@ -132,7 +132,7 @@ def walked(
     seconds: float,
     most_rounds: int | None = None,
 ) -> Estimate:
-    """Walk until intervals are narrow, or for so long (or so many rounds), and return the estimate."""
+    """Walk until all intervals are narrow, or until time or rounds run out, and return the estimate."""
     stop = time.monotonic() + seconds
     ladders = Ladders(part, random)
     look = ROUNDS

@@ -1,14 +1,14 @@
-"""People who could be in several classes: who of them is certainly in the table, and how certain can the others be?
+"""People who match several classes: who is certainly in the table, and how certain can the adversary be of the others?
 
-To the adversary the people in the table are one of the sets that can fill all classes, all equally likely; each row is
-of a person of its own. These bounds are proven by exchanging one person for another:
+To the adversary the people in the table are one of the sets that can fill all classes, all equally likely; each row
+belongs to a different person. Exchanging one person for another proves these bounds:
 
-- A set without a person stays possible if any row of the person's classes becomes the person's. So the chance is never
-  below the rows of these classes over the people who fit any of them.
-- A set with the person stays possible if the person's row becomes that of anybody who fits it and is not in the set. So
-  among people who are free to stand in for the person the chance is never above the share of them that can be in.
+- A set without a person stays possible if any row of the person's classes is given to the person. So the probability is
+  at least the rows of these classes over the people who match any of them.
+- A set with the person stays possible if the person's row is given to anybody who matches it and is not in the set. So
+  among people who can replace the person, the probability is at most the share of them that can be present.
 
-A person is certainly in if without the person not as many rows can be filled as before: one maximum flow tells all.
+A person is certainly present if fewer rows can be filled without the person: one maximum flow decides it for everybody.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 GROUPS_AT_ONCE = 512
-"""Groups that are compared with all others at once; keeps memory small."""
+"""How many groups are compared with all others at once, to save memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Overlaps:
-    """What is known of the people whose classes overlap, or overlap with such."""
+    """Bounds for the people whose classes overlap, directly or through others."""
 
     tuples: LongVector
-    """Which of the distinct tuples they are."""
+    """The numbers of their distinct tuples."""
     union: FloatVector
-    """Rows of the classes that fit, over the people who fit any of these: the least that the chance can be."""
+    """Rows of the matching classes, over the people who match any of them: a lower bound on the probability."""
     high: FloatVector
-    """The most that it can be."""
+    """An upper bound on the probability."""
     certain: BoolVector
-    """Everybody of this tuple is certainly in."""
+    """Everybody of this tuple is certainly present."""
 
 
 def overlaps(
     start: LongVector, region: IntVector, people: LongVector, rows: LongVector, suppressed: int
 ) -> Overlaps:
-    """Return bounds for whoever is in reach of people that fit several classes.
+    """Return bounds for everybody in a component in which somebody matches several classes.
 
-    ``region[start[t]:start[t + 1]]`` are the classes that fit tuple t, in order; `people` have it. Classes have so many
-    `rows`, and `suppressed` rows could be anybody's. People who fit the same classes count as one group: O(groups^2) at
-    worst, and one maximum flow.
+    ``region[start[t]:start[t + 1]]`` are the classes that match tuple t, in order; `people` is the number of people
+    with each tuple, `rows` the number of rows of each class. The `suppressed` rows could be anybody's. People who match
+    the same classes form one group: O(groups^2) at worst, and one maximum flow.
     """
     tuples = in_reach(start, region, len(rows))
     groups: dict[bytes, int] = {}
@@ -65,7 +65,7 @@ def overlaps(
 
 
 def in_reach(start: LongVector, region: IntVector, classes: int) -> LongVector:
-    """Return the tuples in parts of the release where somebody fits several classes: these depend on each other."""
+    """Return the tuples in connected components of classes where somebody matches several; they affect each other."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -84,7 +84,7 @@ def in_reach(start: LongVector, region: IntVector, classes: int) -> LongVector:
 
 
 def _fitting(classes: list[Any], number: int) -> csr_array:
-    """``[groups, classes]`` 1 where people of a group fit a class."""
+    """Return ``[groups, classes]``, 1 where the people of a group match a class."""
     from scipy.sparse import csr_array
 
     at = np.concatenate([[0], np.cumsum([len(own) for own in classes])])
@@ -94,10 +94,10 @@ def _fitting(classes: list[Any], number: int) -> csr_array:
 def _bounds(
     fits: csr_array, many: LongVector, rows: LongVector, suppressed: int
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the least and the most that the chance of each group can be."""
+    """Return a lower and an upper bound on the probability of each group."""
 
     def most(members: csr_array) -> tuple[LongVector, LongVector]:
-        """Return the people of some sets of groups, and how many of them can be in at most."""
+        """Return the people of some sets of groups, and how many of them can be present at most."""
         number = members @ many
         held = (members.multiply(many[None, :]).tocsr() @ fits).tocsr()
         held.data = np.minimum(held.data, rows[held.indices])
@@ -113,13 +113,13 @@ def _bounds(
         chunk = slice(begin, begin + GROUPS_AT_ONCE)
         shared = (fits[chunk] @ fits.T).tocsr()
         wide = np.repeat(width[chunk], np.diff(shared.indptr))
-        # Whoever fits all classes of the person can stand in wherever the person is.
+        # Anybody who matches all classes of the person can replace the person anywhere.
         alike = shared.copy()
         alike.data = (shared.data == wide).astype(np.int64)
         alike.eliminate_zeros()
         number, full = most(alike)
         high[chunk] = np.minimum(high[chunk], full / number)
-        # And in each of the classes whoever fits this one.
+        # And within one class, anybody who matches that class.
         shared.data[:] = 1
         number, full = most(shared)
         open_ = np.minimum(spare[chunk], number - full) if suppressed else spare[chunk]
@@ -129,9 +129,9 @@ def _bounds(
 
 
 def _certain(fits: csr_array, many: LongVector, rows: LongVector) -> BoolVector:
-    """Return the groups of whom everybody is in every set that fills the classes.
+    """Return the groups whose people are all in every set that fills the classes.
 
-    All people of the group are in, and no chain of people who take over each other's rows leads to somebody who is not.
+    All people of the group are in, and no chain of people who take over each other's rows ends at somebody who is out.
     """
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
@@ -149,7 +149,7 @@ def _certain(fits: csr_array, many: LongVector, rows: LongVector) -> BoolVector:
     into = np.zeros(groups, np.int64)
     np.add.at(into, flow.col[filled], flow.data[filled])
     free = np.flatnonzero(into < many)
-    # From people who may be out, backwards: their classes, and whoever holds rows of these.
+    # Search backwards from people who may be absent: their classes, and everybody who holds rows of these.
     tails = np.concatenate([np.full(len(free), source), link.row, flow.row[filled]])
     heads = np.concatenate([free, groups + link.col, flow.col[filled]])
     chain = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape).tocsr()

@@ -1,4 +1,4 @@
-"""How likely is it, after a release, that a person of the population is in the table?"""
+"""The probability, given a release, that a person of the population is in the table."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from shoal.release.published import Published
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Per person of the population: the chance to be in the table, and what kind of answer that is."""
+    """Per person of the population: the probability of being in the table, and how it is known."""
 
     chance: FloatVector
-    """NaN where only the interval is known."""
+    """NaN if only the interval is known."""
     low: FloatVector
     high: FloatVector
     exact: BoolVector
     undecided: BoolVector
-    """Not even whether the person is certainly in or out is known."""
+    """It is not even known whether the person is certainly present or absent."""
     bounded: BoolVector
-    """Not the chance is known, but that it lies between `low` and `high`: proven, unlike intervals of estimates."""
+    """The probability lies between `low` and `high`. This is proven, unlike the intervals of estimates."""
     certainly_in: BoolVector
     certainly_out: BoolVector
     overlapping: int
-    """People who could be in several classes or buckets; the chance given is that in their union."""
+    """People who match several classes or buckets; their probability is that of the union."""
     indicators: Indicators | None = None
     """For buckets of shuffled columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Indicators:
-    """What others have proposed to look at instead of chances: cheap, and no guarantee of anything."""
+    """What the literature proposes to measure instead of probabilities: cheap, and without any guarantee."""
 
     product: FloatVector
     """Per person of the population, the product over columns of the share of a bucket's cells that show the person's
-    value; the highest of all buckets that the person fits (He et al.)."""
+    value; the highest over all buckets that match the person (He et al.)."""
     matching: LongVector
     """Per person of the population, the buckets that show all the person's values (Li et al.)."""
     combinations: int
-    """Combinations of values that can be put together from the cells of one bucket, summed over buckets."""
+    """Combinations of values that the cells of one bucket allow, summed over buckets."""
 
 
 def presence(
@@ -56,21 +56,22 @@ def presence(
     seconds: float = SECONDS,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Presence:
-    """Return the chance of everybody in the population.
+    """Return the probability of everybody in the population.
 
-    In a generalized release it is the rows of the person's class over the people who fall in it. In a bucket of
-    shuffled columns people are counted as in `shoal.membership.chances`. Whoever fits several classes or buckets
-    is looked at in their union, which forgets that each has to be filled by people of its own: there only
-    bounds are proven, and for whoever shares a class with such people. `limit` and `seconds` hold for each bucket.
+    In a generalized release it is the number of rows of the person's class over the people who match the class. In
+    buckets of shuffled columns, people are counted as in `shoal.membership.chances`. For people who match several
+    classes or buckets, their union is used. That ignores that each class must be filled by people of its own, so for
+    them, and for everybody who shares a class with them, only bounds are proven. `limit` and `seconds` are per bucket.
 
-    Rows that were suppressed are people too, and could be anybody: all of one class, or all of none.
+    Suppressed rows belong to people in the table too, and could be anybody's: all of one class, or none.
     """
     if published.low is None or published.high is None:
         raise DataError(
-            "cells of the release cannot be placed in their domains, so nobody can be looked up in it"
+            "some cells of the release are not in their hierarchies, so Shoal cannot match people with its rows: "
+            "use the hierarchies that the release was made with"
         )
     if published.sets is not None:
-        raise DataError("membership in releases of value sets is not known how to count")
+        raise DataError("Shoal cannot compute membership for releases with value sets")
     from shoal.kernels.grouping import distinct
 
     number, first = distinct(population)
@@ -102,7 +103,7 @@ def presence(
 
 @dataclass(eq=False)
 class _Found:
-    """The same by distinct tuple."""
+    """The fields of `Presence`, per distinct tuple."""
 
     chance: FloatVector
     low: FloatVector
@@ -119,7 +120,7 @@ class _Found:
 
     @classmethod
     def nobody(cls, tuples: int) -> _Found:
-        """Begin with chances of 0, for whoever fits nothing that is published."""
+        """Start with probability 0, which holds for people who match nothing that is published."""
         return cls(
             chance=np.zeros(tuples),
             low=np.zeros(tuples),
@@ -134,13 +135,13 @@ class _Found:
         )
 
     def say_in(self, certain: BoolVector) -> None:
-        """Write down that these are proven to be in."""
+        """Record that these are proven to be present."""
         self.chance[certain] = self.low[certain] = self.high[certain] = 1.0
         self.exact[certain] = self.certainly_in[certain] = True
         self.undecided[certain] = self.bounded[certain] = self.certainly_out[certain] = False
 
     def outside_too(self, people: LongVector, suppressed: int) -> None:
-        """Whoever fits nothing may be one of the suppressed: at most so many of these people are."""
+        """Account for suppressed rows: people who match no published row may own one of them."""
         outside = self.matching == 0
         self.chance[outside] = np.nan
         self.high[outside] = min(suppressed / max(int(people[outside].sum()), 1), 1.0)
@@ -181,24 +182,24 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
 
 @dataclass(frozen=True, eq=False)
 class _Fitting:
-    """Who fits a bucket, by distinct tuple; columns are groups of columns that were shuffled together."""
+    """The distinct tuples that match a bucket; its columns are groups of columns that were shuffled together."""
 
     left: LongVector
     """The tuples."""
     places: IntMatrix
-    """``[tuples, columns]`` the place of each among the values that are shown."""
+    """``[tuples, columns]`` the position of each among the values that are shown."""
     counts: list[LongVector]
     """How often each value of a column is shown."""
     overlap: bool
-    """Cells overlap, as when buckets of different levels are joined: people fit several, and places mean nothing."""
+    """Cells overlap, as when buckets of different levels are joined. People match several; `places` means nothing."""
     product: FloatVector
-    """Product of the shares of cells that each tuple fits."""
+    """Product of the shares of cells that each tuple matches."""
     combinations: int
-    """Combinations of values that can be put together from the cells."""
+    """Combinations of values that the cells allow."""
 
 
 class _Shuffled:
-    """Buckets of shuffled columns, and who could be in which."""
+    """Buckets of shuffled columns, and the people who match each."""
 
     def __init__(self, published: Published, tuples: IntMatrix, people: LongVector) -> None:
         assert published.bucket_of is not None
@@ -214,13 +215,13 @@ class _Shuffled:
         self.rows_of = np.split(order, ends) if len(order) else []
 
     def fitting(self, rows: LongVector, among: LongVector | None = None) -> _Fitting:
-        """Return the tuples that fit some rows as one bucket; of those only, if some are named."""
+        """Return the tuples, of all or of those `among` the given ones, that match these rows as one bucket."""
         left = np.arange(len(self.tuples)) if among is None else among
         places: list[LongVector] = []
         counts: list[LongVector] = []
         overlap = False
         combinations = 1
-        # Outer bounds first: they leave few people for the closer look.
+        # Outer bounds first: they leave few people for the detailed check.
         bounds = self.low[rows].min(axis=0), self.high[rows].max(axis=0)
         left = left[((self.tuples[left] >= bounds[0]) & (self.tuples[left] <= bounds[1])).all(axis=1)]
         product = np.ones(len(left))
@@ -273,7 +274,7 @@ class _Shuffled:
         for done, (union, own) in enumerate(unions.items()):
             progress(done / len(unions))
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
-            # Whoever fits the joined cells, but none of the buckets, is in none of them.
+            # People who match the joined cells, but none of the buckets, are in none of them.
             among = np.unique(np.concatenate([fitting[bucket] for bucket in union]))
             self._ask(out, self.fitting(rows, among), np.array(own), limit, random, seconds)
         sizes = np.array([len(rows) for rows in self.rows_of], np.int64)
@@ -289,11 +290,11 @@ class _Shuffled:
         random: np.random.Generator | None,
         seconds: float,
     ) -> None:
-        """Count one bucket, and write down what was found for the tuples asked for."""
+        """Count one bucket, and record the result for the tuples asked for."""
         if fit.overlap:
             _unknown(out, asked)
             return
-        # Columns that were shuffled together may still leave people alike: count them as one tuple.
+        # Columns that were shuffled together may not distinguish some people: count these as one tuple.
         kinds, kind_of = np.unique(fit.places, axis=0, return_inverse=True)
         kind_of = kind_of.ravel()
         many = np.bincount(kind_of, self.people[fit.left], len(kinds)).astype(np.int64)
@@ -307,23 +308,23 @@ class _Shuffled:
 
 
 class _Reach:
-    """What single buckets say of people who fit several, and of those who share a bucket with these."""
+    """What single buckets say about people who match several, and about those who share a bucket with these."""
 
     def __init__(self, people: LongVector) -> None:
         self.people = people
         self.buckets_of: list[list[int]] = [[] for _ in people]
         self.kinds_of: list[list[bytes]] = [[] for _ in people]
-        """Per tuple, what it looks like in each of its buckets: people who look alike in all are interchangeable."""
+        """Per tuple, its values in each of its buckets: people with the same values in all are interchangeable."""
         self.room = np.zeros(len(people), np.int64)
-        """How many people who look like this the buckets have room for, at most."""
+        """How many people with these values the buckets can hold."""
         self.certain = np.zeros(len(people), np.bool_)
-        """In every set that fits some bucket."""
+        """In every set that is consistent with some bucket."""
         self.possible = np.zeros(len(people), np.bool_)
-        """In a set that fits some bucket, or not known to be in none."""
+        """In some set that is consistent with a bucket, or not proven to be in none."""
         self.buckets = 0
 
     def add(self, fit: _Fitting, found: _Found, rows: int) -> None:
-        """Take note of a bucket that was just counted."""
+        """Record a bucket that was just counted."""
         out = found.certainly_out[fit.left]
         room = np.full(len(fit.left), rows)
         if not fit.overlap:
@@ -339,9 +340,9 @@ class _Reach:
         self.buckets += 1
 
     def bound(self, out: _Found, rows: LongVector, suppressed: int) -> None:
-        """Leave what was counted only where it is true: elsewhere bounds take its place.
+        """Keep the counted results that still hold, and replace the others by bounds.
 
-        Taking buckets for classes forgets about columns, so whoever is certain then is certain.
+        Treating buckets as classes ignores columns, so whoever is certain then is certain.
         """
         near = np.zeros(len(self.people), np.bool_)
         certain = self.certain | out.certainly_in
@@ -377,7 +378,7 @@ class _Reach:
 
 
 def _unknown(out: _Found, asked: LongVector) -> None:
-    """Write down that nothing is known: whoever judges must assume the worst."""
+    """Record that nothing is known: whoever judges must assume the worst."""
     out.chance[asked], out.low[asked], out.high[asked] = np.nan, 0.0, 1.0
     out.exact[asked], out.undecided[asked] = False, True
     out.certainly_in[asked], out.certainly_out[asked] = False, False

@@ -1,4 +1,4 @@
-"""Random walks over sets of people (see shoal/membership.py): the sets that fit a bucket are found among them."""
+"""Random walks over sets of people, which visit sets that are consistent with a bucket."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from shoal.membership.bucket import Part
 FAR = 0.05
 """Share of steps that may go to any tuple, so that every set can be reached."""
 NEIGHBOURS = 8
-"""Tuples are near within the smallest number of differing columns that gives so many of them on average."""
+"""Tuples are near if they differ in few columns: as few as give each tuple this many neighbours on average."""
 MOST_COMPARED = 4000
-"""More tuples are not compared in pairs: neighbours in their order are near."""
+"""More tuples are not compared in pairs; then neighbours in sorted order are near."""
 STEPS = 1000
-"""Steps of a walk at a time."""
+"""Steps of a walk per call."""
 
 
 class Walks:
-    """Several walks over the sets of people of one part, of the right size, each with its own preference for fitting.
+    """Several walks over the sets of the right size in one component; each prefers consistent sets to its own degree.
 
-    Given that a set fits, each is equally likely, whatever the preference. O(walks x steps x columns).
+    All consistent sets are equally likely, whatever the preference. O(walks x steps x columns).
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class Walks:
         penalty: FloatVector,
         near: tuple[LongVector, IntVector] | None = None,
     ) -> None:
-        """Begin with sets, given as people in by tuple. `penalty` is how much less likely a set is, as a logarithm,
-        for each count that is off by one."""
+        """Start with the given sets, as the number of present people per tuple. For each count that is off by one, a
+        set is less likely by a factor of exp(-`penalty`)."""
         self.part, self.random, self.penalty = part, random, penalty
         self.near = neighbours(part) if near is None else near
         tuples = np.arange(len(part.people), dtype=np.int32)
@@ -46,7 +46,7 @@ class Walks:
         self.most = np.tile(part.most, (len(starts), 1))
 
     def go(self) -> tuple[NDArray[np.int64], LongVector]:
-        """Walk on; return by walk the people of each tuple over all sets seen that fit, and how many these were."""
+        """Continue; return per walk the people of each tuple over all consistent sets seen, and how many sets."""
         from shoal.kernels.membership import walk_sets
 
         start, near = self.near
@@ -67,13 +67,13 @@ class Walks:
         return seen, fits
 
     def wrong(self) -> LongVector:
-        """By how much the counts of each walk's set are off."""
+        """Return by how much the counts of each walk's set are off."""
         found: LongVector = np.abs(self.left).sum(axis=1)
         return found
 
 
 def any_set(part: Part, random: np.random.Generator) -> LongVector:
-    """Return a set of the right size, as people in by tuple."""
+    """Return a random set of the right size, as the number of present people per tuple."""
     free = np.repeat(np.arange(len(part.people)), part.most - part.least)
     more = random.permutation(free)[: part.size - int(part.least.sum())]
     found: LongVector = part.least + np.bincount(more, minlength=len(part.people))
@@ -81,9 +81,9 @@ def any_set(part: Part, random: np.random.Generator) -> LongVector:
 
 
 def neighbours(part: Part) -> tuple[LongVector, IntVector]:
-    """Return which tuples are near which, as ``near[start[t]:start[t + 1]]``; if one is near another, so is the other.
+    """Return which tuples are near each other, as ``near[start[t]:start[t + 1]]``. The relation is symmetric.
 
-    O(tuples^2 x columns), or O(tuples log tuples) where they are too many for that.
+    O(tuples^2 x columns), or O(tuples log tuples) above MOST_COMPARED tuples.
     """
     rows = part.counts_of
     tuples, columns = rows.shape

@@ -1,13 +1,13 @@
-"""Counting by characteristic functions, for a bucket with one column of many values and others of few.
+"""Counting by characteristic functions, for a bucket with one column of many values (the long one) and others of few.
 
-Given how many people have each value of the long column, its values know nothing of each other: the people of one
-value, by how they count in the other columns, are a polynomial, and the ways to meet all counts are one coefficient of
-the product of these polynomials. A coefficient is an average over waves (a discrete Fourier transform), which needs no
-memory; and if the polynomials are tilted so that the counts wanted are the average ones, nearly all waves cancel out
-and need not be visited. What is left out is bounded, not guessed:
+Given its counts, the values of the long column are independent. The people of one value, by how they count in the
+other columns, form a polynomial. The number of ways to meet all counts is one coefficient of the product of these
+polynomials. A coefficient is an average over waves (a discrete Fourier transform), which needs no memory. If the
+polynomials are tilted so that the wanted counts are the average ones, nearly all waves cancel out and need not be
+visited. What is left out is bounded, not guessed:
 
 - waves: by the product of bounds on the absolute values of the factors,
-- numbers of people beyond the grid, which are taken for others: by the exact distribution of each count alone,
+- numbers of people beyond the grid, which alias with others: by the exact distribution of each count alone,
 - rounding: by sums of absolute values.
 """
 
@@ -22,62 +22,62 @@ from numpy.typing import NDArray
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
 
 PRECISION = 1e-10
-"""Nobody's chance is off by more."""
+"""The largest error of a probability."""
 BEYOND = 5e-12
 """Share of the result that may come from numbers of people beyond the grid."""
 LEFT_OUT = 3e-10
-"""Share of the result below which waves are left out, over the number of waves expected."""
+"""Waves that contribute less than this share of the result are left out, over the expected number of waves."""
 MOST_AXES = 9
 LARGEST = 200_000
 """Coefficients of all polynomials together."""
 RADIUS = 7.8
-"""Waves so many standard deviations away are expected to be left out."""
+"""Waves more than this many standard deviations away are expected to be left out."""
 MOST_BITS, FAINTEST, STEEPEST = 300, 1e-100, 100.0
-"""Limits on weights, ways of a group with weights below 1, and logarithms of tilts: nothing that counts underflows."""
+"""Limits on weights, ways of a group with weights below 1, and logarithms of tilts: nothing relevant underflows."""
 ROUNDING = 2.0**-52
 SLACK = 1.01
-"""For the rounding of bounds, and what is the square of something tiny."""
+"""Factor for the rounding of the bounds themselves, and for terms of second order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waved:
-    """What waves tell of one part of a bucket, by tuple."""
+    """What waves say about one component of a bucket, per tuple."""
 
     share: FloatVector
-    """People beyond the least in an average set."""
+    """The average number of people above the minimum."""
     some: BoolVector
-    """Some set has somebody beyond the least."""
+    """Some set has somebody above the minimum."""
     less: BoolVector
-    """Some set has less than the most."""
+    """Some set has fewer than the maximum."""
     points: int
 
 
 @dataclass(eq=False)
 class _Group:
-    """The open tuples with one value of the long column."""
+    """The undecided tuples with one value of the long column."""
 
     own: list[int]
     axes: list[int]
-    """Counts that they take part in, in the order of the axes."""
+    """The counts to which they contribute, in the order of the axes."""
     count: int
-    """People of them who are in."""
+    """How many of their people are present."""
     room: list[int]
-    """By axis, at most so many people count there."""
+    """Per axis, how many people can count there at most."""
     powers: NDArray[np.int64]
-    """``[coefficients, axes]`` people by axis."""
+    """``[coefficients, axes]`` number of people per axis."""
     ways: FloatVector = field(init=False)
-    """Coefficients before they are tilted."""
+    """Coefficients before tilting."""
     tilts: FloatVector = field(init=False)
-    """What they are multiplied by."""
+    """Factors of the coefficients."""
     chances: FloatVector = field(init=False)
-    """The products, summing up to 1."""
+    """The products; their sum is 1."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(size + 1 for size in self.room)
 
     def tilt(self, logs: FloatVector) -> None:
-        """Tilt so that one more person on an axis counts for more, by logarithms of how much."""
+        """Tilt so that one more person on an axis weighs more; `logs` are the logarithms of the factors."""
         tilts = np.exp(self.powers @ logs[self.axes])
         self.tilts = tilts / float((self.ways * tilts).sum())
         self.chances = self.ways * self.tilts
@@ -89,10 +89,10 @@ def waved(
     weights: list[list[int]],
     limit: int,
 ) -> Waved | None:
-    """Return what waves tell; None if more than `limit` of them are expected, or errors are not surely small.
+    """Return what waves say; None if more than `limit` are expected, or if errors are not proven to be small.
 
     ``columns[t, j]`` is the count that tuple t belongs to in column j, ``wanted`` the counts, ``weights[t][x]`` the
-    number of ways in which x people of tuple t are in. O(waves x factors of the last axes).
+    number of ways in which x people of tuple t are present. O(waves x factors of the last axes).
     """
     found = _Waves.of(columns, wanted, weights)
     if found is None or not found.tilt():
@@ -117,9 +117,9 @@ class _Waves:
 
     @classmethod
     def of(cls, columns: NDArray[np.int64], wanted: LongVector, weights: list[list[int]]) -> _Waves | None:
-        """Set up, unless there are too many axes or coefficients."""
+        """Set up the polynomials; None if there are too many axes or coefficients."""
         values = [np.unique(columns[:, j]) for j in range(columns.shape[1])]
-        # One count of each column follows from the others, if all columns count as many people.
+        # One count of each column follows from the others, provided that all columns count the same number of people.
         if len({int(wanted[own].sum()) for own in values}) != 1:
             return None
         long = max(range(len(values)), key=lambda j: len(values[j]))
@@ -131,7 +131,7 @@ class _Waves:
             if j != long:
                 people = np.bincount(columns[:, j], most, len(wanted))[own]
                 axes.update(np.delete(own, np.argmax(people)).tolist())
-        # Values of few tuples go last: they are put in most often.
+        # Values of few tuples go last: waves are inserted there most often.
         order = sorted(axes - fixed, key=lambda axis: (-of_tuple[axis], axis))
         if not 1 <= len(order) <= MOST_AXES:
             return None
@@ -147,7 +147,7 @@ class _Waves:
                 for d in touched
             ]
             size += (count + 1) * math.prod(r + 1 for r in room)
-            # A group that counts on no axis is decided by its own count, before.
+            # A group without an axis is decided by its own count.
             if size > LARGEST or not touched:
                 return None
             powers = np.array(list(np.ndindex(*(r + 1 for r in room))), np.int64).reshape(-1, len(room))
@@ -164,7 +164,7 @@ class _Waves:
         return made
 
     def _shifted(self, group: _Group, t: int, x: int) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
-        """Return where polynomials of a group are before and after x people of a tuple are in."""
+        """Return the positions in the polynomial of a group before and after x people of a tuple are present."""
         before, after = [slice(0, group.count + 1 - x)], [slice(x, group.count + 1)]
         for d, room in zip(group.axes, group.room, strict=True):
             by = x if d in self.dims[t] else 0
@@ -175,7 +175,7 @@ class _Waves:
         return None if x > group.count else (tuple(before), tuple(after))
 
     def _steps(self, group: _Group) -> list[FloatMatrix]:
-        """Return the polynomial, by people in and by axis, after each tuple of a group."""
+        """Return the polynomial after each tuple of a group, by present people and by axis."""
         made = [np.zeros((group.count + 1, *group.shape))]
         made[0][(0,) * made[0].ndim] = 1.0
         for t in group.own:
@@ -188,7 +188,7 @@ class _Waves:
         return made
 
     def tilt(self) -> bool:
-        """Make the counts wanted the average ones, by Newton's method; the ways do not change but for a factor."""
+        """Make the wanted counts the average ones, by Newton's method; this changes the ways only by a factor."""
         for _ in range(100):
             mean, spread = np.zeros(len(self.axes)), np.zeros((len(self.axes), len(self.axes)))
             for group in self.groups:
@@ -214,11 +214,11 @@ class _Waves:
         return False
 
     def _steepness(self, group: _Group) -> float:
-        """Return what no logarithm of a tilt of a group exceeds, nor any part of it."""
+        """Return an upper bound on the absolute logarithm of any tilt of a group, and of each of its terms."""
         return float((group.powers @ np.abs(self.tilted[group.axes])).max())
 
     def grid(self) -> None:
-        """Choose how many waves each axis but the last needs, and how many will be visited in all."""
+        """Choose how many waves each axis except the last needs, and estimate how many will be visited in all."""
         for d, wanted in enumerate(self.wanted[:-1].tolist()):
             alone = np.ones(1)
             for group in self.groups:
@@ -241,7 +241,7 @@ class _Waves:
         from shoal.kernels.membership_waves import sum_waves
 
         waves = len(self.points)
-        # Entries by axis: group, place, room for what becomes of it, powers, rest, number of the axis before.
+        # Entries by axis: group, place, place of the result, powers, rest, index of the next entry of the group.
         entries: list[list[list[int]]] = [[] for _ in self.axes]
         places, size = [], 0
         for number, group in enumerate(self.groups):
@@ -271,7 +271,7 @@ class _Waves:
         powers = np.zeros((waves, int(table[3].max()), max(self.points, default=1)))
         turn = np.zeros((waves, powers.shape[2]))
         for d, points in enumerate(self.points):
-            # Whole turns are taken out in integers: many turns are as accurate as one.
+            # Whole turns are removed in integers, so many turns are as accurate as one.
             wave = np.arange(points)
             powers[d, :, :points] = np.arange(powers.shape[1])[:, None] * wave % points * (2 * np.pi / points)
             turn[d, :points] = -self.wanted[d] * wave % points * (2 * np.pi / points)
@@ -300,16 +300,16 @@ class _Waves:
         return self._shares(slope, places, total, off, visited)
 
     def _rounding(self, spread: float, noise: float, visited: int) -> float:
-        """Bound the rounding of the sum and of its derivatives, together.
+        """Bound the rounding errors of the sum and of its derivatives, together.
 
-        ROUNDING is two roundings, one for each of them. Each term of a sum counts for one, a product of complex numbers
-        for three, and a sine or cosine of an angle up to a whole turn for less than 20.
+        ROUNDING is two roundings, one for each of them. Each term of a sum counts as one, a product of complex numbers
+        as three, and a sine or cosine of an angle up to a whole turn as less than 20.
         """
         from shoal.kernels.membership_waves import AT_ONCE
 
-        # Of a factor: waves are put in, then it is multiplied on both sides; or it is at the last axis.
+        # Of a factor: waves are inserted, then it is multiplied on both sides; or it is at the last axis.
         factor = max(sum(2 * (room + 1) + 28 for room in g.room) for g in self.groups) + 8
-        # Of sums: derivatives by axis and those put aside; over waves, those of the last axis, and back to tuples.
+        # Of sums: derivatives by axis and those kept aside; over waves, over the last axis, and back to tuples.
         sums = min(visited, AT_ONCE * len(self.axes) + visited // AT_ONCE)
         sums += sum(self.points) + int(self.wanted[-1])
         sums += 40 * len(self.axes) + max(self._choices(g) for g in self.groups) + 64
@@ -320,17 +320,17 @@ class _Waves:
         return sum(len(self.weights[t]) + 4 for t in group.own)
 
     def _inaccuracy(self) -> float:
-        """Bound by what share ways to meet the counts are off because coefficients are, which are sums of products
-        that are not negative, tilted."""
+        """Bound the relative error of the number of ways that comes from the coefficients. These are tilted sums of
+        non-negative products."""
         steps = (self._choices(g) + (len(g.axes) + 2) * self._steepness(g) + 16 for g in self.groups)
         return ROUNDING * sum(steps)
 
     def _shares(self, slope: FloatVector, places: list[int], total: float, off: float, visited: int) -> Waved:
-        """Go from the polynomials back to tuples."""
+        """Translate the results from the polynomials back to tuples."""
         share = np.zeros(len(self.dims))
         for group, at in zip(self.groups, places, strict=True):
             steps = self._steps(group)
-            # What a coefficient counts for, before it is tilted.
+            # The weight of a coefficient before tilting.
             scale = slope[at : at + len(group.tilts)] * group.tilts / total
             behind = np.zeros_like(steps[0])
             behind[group.count] = scale.reshape(group.shape)
