@@ -278,7 +278,7 @@ def test_adult(adult):
         ("a,b", "2 columns but no rows"),
         ("a,b\n\n\n", "2 columns but no rows"),
         ('a,b\n1,2\n"x,3\n4,5\n', "line 3"),
-        ('a,b\n1,2\n5" pipe,3\n4,5\n', "line 3 or later: a quote .* is not closed, or stands inside a field"),
+        ('a,b\n1,2\n5" pipe,3\n4,5\n', "line 3 or later: a quote .* is not closed, or is inside a field"),
     ],
 )
 def test_bad_csv_is_refused_with_its_place(tmp_path, content, message):
@@ -300,8 +300,8 @@ def test_a_ragged_line_far_down(tmp_path):
         ({"delimiter": ";;"}, "one ASCII character"),
         ({"delimiter": ""}, "one ASCII character"),
         ({"quote": "“"}, "one ASCII character"),
-        ({"delimiter": "|", "quote": "|"}, "have to differ"),
-        ({"encoding": "utf-9"}, "is not known"),
+        ({"delimiter": "|", "quote": "|"}, "must differ"),
+        ({"encoding": "utf-9"}, "is unknown"),
     ],
 )
 def test_bad_options(options, message):

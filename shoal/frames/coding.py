@@ -16,14 +16,14 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
     """Return codes and distinct values such that ``values[codes]`` is the column again.
 
     The order of the values is not fixed. Null is a value like any other, NaN is one value, and so are 0.0
-    and -0.0. O(rows) for text, categories, truth values and integers or dates within a narrow range;
-    for other numbers O(rows) where they repeat and O(rows log rows) where they hardly do.
+    and -0.0. O(rows) for text, categories, Booleans and integers or dates within a narrow range;
+    for other numbers O(rows) if they repeat often, else O(rows log rows).
     """
     if not len(column):
         return np.empty(0, np.int32), column
     physical = _integers_or_text(column)
     if physical.dtype == pl.String:
-        # Categories of its own: the codes are then dense, and their memory is free again afterwards.
+        # Separate categories: the codes are then dense, and polars frees their memory afterwards.
         physical = physical.cast(pl.Categorical(pl.Categories.random())).to_physical()
     nulls = physical.null_count()
     if nulls == len(physical):
@@ -40,12 +40,12 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
     if nulls:
         physical = physical.fill_null(size)
         size += 1
-    codes = physical.cast(pl.Int32).to_numpy(writable=True)  # compiled code takes no others
+    codes = physical.cast(pl.Int32).to_numpy(writable=True)  # compiled code takes no other arrays
     return _without_gaps(column, codes, size)
 
 
 def _numbered(integers: pl.Series) -> pl.Series:
-    """Number integers that are far apart: by hashing where they repeat, by sorting where they hardly do."""
+    """Number integers that are far apart: by hashing if they repeat often, else by sorting."""
     integers = integers.alias("value")
     distinct = integers.unique().drop_nulls()
     if len(distinct) > len(integers) // _OFTEN:
@@ -56,9 +56,9 @@ def _numbered(integers: pl.Series) -> pl.Series:
 
 
 def _without_gaps(column: pl.Series, codes: IntVector, size: int) -> tuple[IntVector, pl.Series]:
-    """Renumber codes below `size` so that each one occurs, and fetch the value of each from a row of its own.
+    """Renumber codes below `size` so that each one occurs, and take the value of each from a row that has it.
 
-    The first rows mostly show all codes already, so the search goes on in growing steps only while some miss.
+    The first rows usually contain all codes, so the search continues in growing steps only while some are missing.
     """
     some_row = np.full(size, -1, np.int64)
     start, stop = 0, _ALWAYS_SMALL
@@ -76,17 +76,17 @@ def _without_gaps(column: pl.Series, codes: IntVector, size: int) -> tuple[IntVe
 
 
 def _integers_or_text(column: pl.Series) -> pl.Series:
-    """Return integers or texts that are equal exactly where the values of the column are equal."""
+    """Return integers or texts that are equal exactly if the values of the column are equal."""
     dtype = column.dtype
     if dtype == pl.String:
         return column
     if dtype in (pl.Float32, pl.Float64):
-        # The bits of a float decide, once the two zeros and the many NaN are made one each.
+        # Compare floats by their bits, after making the two zeros one value and all NaN one value.
         numbers = column.cast(pl.Float64).fill_nan(None).fill_null(0.0).to_numpy() + 0.0  # -0.0 + 0.0 is 0.0
         whole = pl.Series(column.name, numbers.view(np.int64))
         nan = column.is_nan().fill_null(False)
         if nan.any():
-            # No number other than a NaN has these bits.
+            # Only a NaN has these bits.
             whole = whole.zip_with(~nan, pl.Series([np.iinfo(np.int64).max]))
         if column.null_count():
             whole = whole.zip_with(column.is_not_null(), pl.Series([None], dtype=pl.Int64))
@@ -99,7 +99,7 @@ def _integers_or_text(column: pl.Series) -> pl.Series:
         return column.bin.encode("hex")
     if dtype.is_nested() or dtype == pl.Object:
         raise DataError(
-            f"column '{column.name}' holds {dtype}: only single values (text, numbers, dates, truth values) "
-            "can be used here; take the column apart first, or leave it out"
+            f"column '{column.name}' holds {dtype}: only single values (text, numbers, dates, Booleans) "
+            "can be used here; split the column into several first, or drop it"
         )
     return column.to_physical()

@@ -1,9 +1,9 @@
-"""Numbers and dates in columns of text: converted only where nothing is lost.
+"""Numbers and dates in columns of text: converted only if nothing is lost.
 
-A column changes its type only if every value of it passes, not just the first ones: one zip code with a
-leading zero keeps the column text. Integers must come back as the very same text. For numbers with a
-fraction and for times, no digit may be lost and no two texts may become one value (so ``1.10`` beside
-``1.1`` stays text, as version numbers should); trailing zeros alone (``2.50``) do not hinder.
+A column changes its type only if every value passes, not just the first ones: one zip code with a
+leading zero keeps the column text. Integers must give the same text again. For numbers with a
+fraction and for times, no digit may be lost and no two texts may become one value (so ``1.10`` and
+``1.1`` stay text, as version numbers should); trailing zeros alone (``2.50``) are allowed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|\+00:00)?$"
 _ZONE = r"(Z|\+00:00)$"
 _SURE_DIGITS = 15
-"""So many significant digits always survive a 64-bit float."""
+"""A 64-bit float always keeps this many significant digits."""
 
 
 def guess_numbers_and_dates(column: pl.Series) -> pl.Series:
-    """Return a text column as Int64, Float64, Boolean, Date or Datetime where that loses nothing, else itself.
+    """Return a text column as Int64, Float64, Boolean, Date or Datetime if that loses nothing, else unchanged.
 
-    O(rows): each distinct value is looked at once, and a type that the first rows rule out not even that.
+    O(rows): checks each distinct value once, and skips types that the first rows rule out.
     """
     return _first_that_fits(
         column,
@@ -42,7 +42,7 @@ def guess_numbers_and_dates(column: pl.Series) -> pl.Series:
 
 
 def guess_dates(column: pl.Series) -> pl.Series:
-    """Return a text column as Date or Datetime where that loses nothing, else itself."""
+    """Return a text column as Date or Datetime if that loses nothing, else unchanged."""
     return _first_that_fits(column, ((_DATE, _dates), (_MOMENT, _moments)))
 
 
@@ -74,7 +74,7 @@ def _floats(column: pl.Series) -> pl.Series | None:
     if not bool((finite | texts.str.contains(_NOT_FINITE)).all()) or not finite.any():
         return None
     if bool(texts.str.contains(_WHOLE).all()):
-        return None  # whole numbers that are no Int64: too long, or -0
+        return None  # whole numbers that Int64 cannot hold: too long, or -0
     numbers = texts.cast(pl.Float64, strict=False)
     if numbers.null_count() or numbers.n_unique() != len(texts):
         return None

@@ -1,6 +1,6 @@
 """Value sets as text: ``{15, 20, 48}``.
 
-An element is written as it reads. It stands in double quotes where that would be ambiguous: if it is empty, has a
+An element is written as plain text. It is in double quotes if it would be ambiguous without: if it is empty, has a
 comma, a brace, a quote or blanks at its ends, or is the word ``null``; quotes inside are doubled. The null value is
 the bare word ``null``.
 """
@@ -38,12 +38,12 @@ def sets_as_text(column: pl.Series) -> pl.Series:
 
 
 def is_set(text: str | None) -> bool:
-    """Whether a cell looks like a value set."""
+    """Return whether a cell looks like a value set."""
     return text is not None and len(text) > 2 and text[0] == "{" and text[-1] == "}"
 
 
 def elements_of(text: str) -> list[str | None] | None:
-    """Read the elements of a value set; None where the text is none after all. O(characters)."""
+    """Return the elements of a value set, or None if the text is not one. O(characters)."""
     inside, out, at = text[1:-1], [], 0
     while True:
         element: str | None

@@ -1,9 +1,9 @@
-"""CSV and its relatives: delimiter, encoding and shape are settled before, and checked after, the fast reader.
+"""Delimited text: determines delimiter and encoding before the fast reader runs, and checks the shape after it.
 
-The reader of polars splits the file at full speed, but it fills short records with nulls and knows no line
-numbers. Two things make up for it: the delimiters outside quotes are counted in one pass over the bytes
-(every record is complete exactly if there are enough of them), and when something is wrong a slow second
-pass finds the line. No message repeats what a record holds.
+The polars reader splits the file at full speed, but it fills short lines with nulls and gives no line
+numbers. So Shoal counts the delimiters outside quotes in one pass over the bytes (every row is complete
+exactly if there are enough of them), and if something is wrong, a slow second pass finds the line. No
+message shows the content of a row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shoal.frames.options import ReadOptions
 from shoal.wording import counted
 
 DELIMITERS = (";", "\t", "|", ",")
-"""In the order of preference: commas occur in text and numbers, the others hardly ever do."""
+"""In order of preference: commas occur in text and numbers, the others hardly ever do."""
 _BYTES_TO_SNIFF = 1 << 16
 _RECORDS_TO_SNIFF = 100
 _CHUNK = 1 << 23
@@ -41,7 +41,7 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class _Text:
-    """A file as UTF-8 with line feeds: its path where it is so already, else its bytes."""
+    """A file as UTF-8 with line feeds: its path if it already is, else its converted bytes."""
 
     path: Path
     converted: bytes | None
@@ -63,7 +63,7 @@ class _Text:
         return bytes(next(self.chunks(_BYTES_TO_SNIFF), b""))
 
     def lines(self, encoding: str = "utf-8") -> Iterator[str]:
-        """Lines with their ends; bytes that are not UTF-8 are replaced, as this serves messages only."""
+        """Yield lines with their ends; replaces bytes that are not UTF-8, because only messages use this."""
         raw = self.path.open("rb") if self.converted is None else io.BytesIO(self.converted)
         with raw, io.TextIOWrapper(raw, encoding, errors="replace", newline="") as text:
             for number, line in enumerate(text):
@@ -71,7 +71,7 @@ class _Text:
 
 
 def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, ReadOptions]:
-    """Return the table in a CSV file, and the options with what was detected filled in. O(bytes)."""
+    """Return the table in a CSV file, and the options completed with what was detected. O(bytes)."""
     text, options = _as_utf8(path, options)
     quote = '"' if options.quote is None else options.quote
     delimiter = _settle_delimiter(text, path, options.delimiter, quote)
@@ -105,7 +105,7 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, ReadOptions]:
             raise _not_decodable(path, encoding, raw[: error.start], raw[error.start]) from None
         head = converted[:_BYTES_TO_SNIFF]
     if b"\r" in head and b"\n" not in head:
-        # Line ends of old: the fast reader knows only those with a line feed.
+        # Old line ends: the fast reader only supports those with a line feed.
         whole = path.read_bytes() if converted is None else converted
         converted = whole.replace(b"\r", b"\n")
     return _Text(path, converted), replace(options, encoding=encoding)
@@ -122,7 +122,7 @@ def _not_decodable(path: Path, encoding: str, before: bytes, byte: int) -> DataE
 
 
 def _field_counts(head: bytes, delimiter: str, quote: str) -> list[int]:
-    """Return the number of fields of each of the first records; -1 where quotes do not fit the delimiter."""
+    """Return the number of fields of each of the first lines; -1 if quotes contradict the delimiter."""
     text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
     cut = len(head) == _BYTES_TO_SNIFF
     counts: list[int] = []
@@ -143,7 +143,7 @@ def _reader(lines: Iterator[str], delimiter: str, quote: str, strict: bool = Fal
 
 
 def _records(lines: Iterator[str], delimiter: str, quote: str) -> Iterator[list[str]]:
-    """Yield records of fields, up to the first place that cannot be split."""
+    """Yield rows of fields, up to the first one that cannot be split."""
     try:
         yield from _reader(lines, delimiter, quote)
     except csv.Error:
@@ -170,7 +170,7 @@ def _settle_delimiter(text: _Text, path: Path, given: str | None, quote: str) ->
     if best != given and best_score[0] and set(_field_counts(head, given, quote)) == {1}:
         raise DataError(
             f"{path}: with the delimiter {given!r} the table has only one column, but {best!r} "
-            f"would split it into {best_score[2]}; set [data] delimiter = {best!r}, or leave it out"
+            f"would split it into {best_score[2]}; set [data] delimiter = {best!r}, or remove it"
         )
     return given
 
@@ -182,7 +182,7 @@ def _column_names(text: _Text, path: Path, options: ReadOptions) -> list[str]:
     if not options.header:
         return [f"column_{number}" for number in range(1, max(1, len(first)) + 1)]
     if not first:
-        raise DataError(f"{path}: the first line is blank, but it has to name the columns")
+        raise DataError(f"{path}: the first line is blank, but it must name the columns; remove it")
     if "\ufffd" in "".join(first):
         _refuse_bad_bytes(text, path)
     refuse_patterns(first, str(path))
@@ -203,7 +203,7 @@ def _parse(text: _Text, path: Path, names: list[str], options: ReadOptions) -> p
             glob=False,
         )
     except pl.exceptions.PolarsError:
-        # What the reader says may quote a record, so its words are not repeated.
+        # The reader's message may quote a row, so Shoal does not repeat it.
         raise _explain(text, path, names, options) from None
     if data.width != len(names):
         raise _explain(text, path, names, options)
@@ -215,7 +215,7 @@ def _parse(text: _Text, path: Path, names: list[str], options: ReadOptions) -> p
 
 
 def _records_complete(text: _Text, data: pl.DataFrame, options: ReadOptions) -> int:
-    """Return how many delimiters are missing. No record has too many, or the reader had refused."""
+    """Return how many delimiters are missing. No row has too many: the reader would have refused it."""
     assert options.delimiter is not None
     records = data.height + options.header
     return records * (data.width - 1) - _delimiters_outside_quotes(
@@ -224,7 +224,7 @@ def _records_complete(text: _Text, data: pl.DataFrame, options: ReadOptions) -> 
 
 
 def _delimiters_outside_quotes(text: _Text, delimiter: str, quote: str) -> int:
-    """Count delimiters that separate fields: those before which the number of quotes is even. O(bytes)."""
+    """Count delimiters that separate fields: those after an even number of quotes. O(bytes)."""
     total = 0
     inside = np.uint8(0)
     for chunk in text.chunks():
@@ -240,7 +240,7 @@ def _delimiters_outside_quotes(text: _Text, delimiter: str, quote: str) -> int:
 
 
 def _numbered_records(text: _Text, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the number of the line on which it begins."""
+    """Yield each row with the number of its first line."""
     assert options.delimiter is not None
     assert options.quote is not None
     line = 0
@@ -257,7 +257,7 @@ def _numbered_records(text: _Text, options: ReadOptions) -> Iterator[tuple[int, 
 
 
 def _without_blank_lines(text: _Text, path: Path, data: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
-    """Drop blank lines, which the reader takes for records of nulls; refuse if a record is really short."""
+    """Drop blank lines, which the reader turns into rows of nulls; refuse a row that has too few fields."""
     keep = np.ones(data.height, np.bool_)
     row = -int(options.header)
     for line, record in _numbered_records(text, options):
@@ -274,12 +274,12 @@ def _without_blank_lines(text: _Text, path: Path, data: pl.DataFrame, options: R
 def _ragged(path: Path, line: int, found: int, expected: int) -> DataError:
     return DataError(
         f"{path}: line {line}: {counted(found, 'field')}, but the table has {counted(expected, 'column')}; "
-        "mend the line, or set [data] delimiter and quote"
+        "correct the line, or set [data] delimiter and quote"
     )
 
 
 def _explain(text: _Text, path: Path, names: list[str], options: ReadOptions) -> DataError:
-    """Find out why the fast reader gave up: encoding, a record of another length, or quotes."""
+    """Find out why the fast reader failed: encoding, a row with another number of fields, or quotes."""
     _refuse_bad_bytes(text, path)
     for line, record in _numbered_records(text, options):
         if record and len(record) != len(names):
@@ -291,7 +291,7 @@ def _explain(text: _Text, path: Path, names: list[str], options: ReadOptions) ->
             suspect = number
             break
     return DataError(
-        f"{path}: line {suspect} or later: a quote {quote!r} is not closed, or stands inside a field; "
+        f"{path}: line {suspect} or later: a quote {quote!r} is not closed, or is inside a field; "
         'double it there, or set [data] quote = "" if quotes are plain text in this file'
     )
 
