@@ -67,6 +67,10 @@ def test_an_edit_two_files_away_is_noticed_and_an_unrelated_kernel_is_loaded(tmp
     # As old as before: only the content tells.
     os.utime(far, ns=(written.st_atime_ns, written.st_mtime_ns))
     assert ask(first, **cache) == [[11, 4], [0, 1]]
+    # What it calls is loaded and linked.
+    near = first / "shoal" / "kernels" / "near.py"
+    near.write_text(near.read_text().replace("twice(x)", "twice(x) * 2"))
+    assert ask(first, **cache) == [[22, 4], [0, 1]]
     # A copy with the old content, made later and elsewhere, finds what was compiled from it.
     second = package(tmp_path / "second")
     assert ask(second, **cache) == [[7, 4], [1, 1]]

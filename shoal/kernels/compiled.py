@@ -31,6 +31,9 @@ import llvmlite
 import numba
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, NullCache, _Cache
+from numba.core.compiler import CompileResult
+from numba.core.environment import Environment
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.misc.appdirs import AppDirs
@@ -123,7 +126,6 @@ class KernelCache(_Cache):
         """Return what was compiled before for this signature; else None, and others wait until it is saved."""
         if not self._enabled:
             return None
-        target_context.refresh()
         path = self.path(sig, target_context.codegen())
         payload = _read(path)
         if payload is None:
@@ -132,7 +134,17 @@ class KernelCache(_Cache):
             if payload is None:
                 return None
             self._unlock(path)
-        return CompileResultCacheImpl.rebuild(self, target_context, payload)
+        # Memory is all that compiled code needs of numba. Its tables for typing and lowering, which numba's own cache
+        # loads here, take half a second.
+        rtsys.initialize(target_context)
+        *parts, own, foreign = payload
+        for name, constants in foreign:
+            made = Environment({})
+            made.consts[:] = constants
+            made.env_name = name
+            Environment._memo[name] = made
+            own = (*own, made)
+        return CompileResult._rebuild(target_context, *parts, own)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for this signature."""
@@ -144,7 +156,10 @@ class KernelCache(_Cache):
             if CompileResultCacheImpl.check_cachable(self, data):
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._drop_unused()
-                _write(path, dumps(CompileResultCacheImpl.reduce(self, data)))
+                *parts, environments = data._reduce()
+                own = [made for made in environments if not _of_numba(made)]
+                foreign = [(made.env_name, made.consts) for made in environments if _of_numba(made)]
+                _write(path, dumps((*parts, own, foreign)))
         self._unlock(path)
 
     def path(self, sig: Any, codegen: Any) -> Path:
@@ -194,6 +209,13 @@ class KernelCache(_Cache):
                 used = path.stat()
                 if max(used.st_atime, used.st_mtime) < oldest:
                     path.unlink()
+
+
+def _of_numba(environment: Any) -> bool:
+    """Whether constants belong to a function of numba itself. To load its module takes longer than to load a kernel,
+    and compiled code needs only the constants.
+    """
+    return str(environment.globals.get("__name__", "")).startswith("numba.")
 
 
 def _read(path: Path) -> Any:
