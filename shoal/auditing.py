@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import polars as pl
 from shoal import frames
 from shoal.errors import DataError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
+from shoal.hierarchy.kinds import parsed
 from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.methods import METHODS
 from shoal.models.requirements import Requirements
@@ -216,8 +217,7 @@ def _bucket(rows: pl.DataFrame, policy: Policy, table: CodedTable | None, in_two
 
 def _has_domain(plan: ColumnPlan) -> bool:
     """Whether the policy alone knows the domain of a column: files and trees do, others need the original."""
-    spec = plan.hierarchy
-    return isinstance(spec, Path) or (isinstance(spec, Mapping) and "tree" in spec)
+    return parsed(plan.hierarchy).knows_domain
 
 
 def _attribute(plan: ColumnPlan) -> Attribute:

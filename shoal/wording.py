@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -36,3 +36,14 @@ def number(value: object) -> str:
 def printable(text: str) -> str:
     """Return a column's name on one line, without characters that would control the terminal."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def shown(value: object) -> str:
+    """Show a wrong value as a policy has it, shortened."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        keys = [str(key) for key in value]
+        return f"a table with {', '.join(keys[:4])}" if keys else "an empty table"
+    text = repr(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

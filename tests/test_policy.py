@@ -133,7 +133,7 @@ def test_plans_follow_the_table(tmp_path):
     assert plans[0].hierarchy == tmp_path / "age.csv"
     assert plans[2].hierarchy is None
     whole = Policy.from_toml(WHOLE).plans(["name", "age", "town", "disease", "salary", "note"])
-    assert whole[1].hierarchy == {"widths": (5, 10, 20), "origin": 0}
+    assert whole[1].hierarchy == {"widths": (5, 10, 20)}
     assert (whole[1].weight, whole[1].limit, whole[2].limit) == (2.0, 2, ("north",))
 
 
@@ -250,8 +250,8 @@ def test_all_problems_at_once():
         (QUASI_B + "hierarchy = 'no.csv'\n", "columns.b.hierarchy", "no file"),
         (QUASI_B + "hierarchy = { widths = [4, 10] }\n", "columns.b.hierarchy.widths", "multiple"),
         (QUASI_B + "hierarchy = { widths = [0] }\n", "columns.b.hierarchy.widths[0]", "more than 0"),
-        (QUASI_B + "hierarchy = { widths = [] }\n", "columns.b.hierarchy.widths", "1 entries, not 0"),
-        (QUASI_B + "hierarchy = { cuts = [[1, 5], [2]] }\n", "columns.b.hierarchy.cuts", "2 is a cut"),
+        (QUASI_B + "hierarchy = { widths = [] }\n", "columns.b.hierarchy.widths", "one entry, not 0"),
+        (QUASI_B + "hierarchy = { cuts = [[1, 5], [2]] }\n", "columns.b.hierarchy.cuts", "the point 2"),
         (QUASI_B + "hierarchy = { tree = [] }\n", "columns.b.hierarchy.tree", "table of nodes"),
         (QUASI_B + "hierarchy = { mask = 'right', steps = [2, 1] }\n", "columns.b.hierarchy.steps", "grow"),
         (QUASI_B + "hierarchy = 3\n", "columns.b.hierarchy", "not 3"),

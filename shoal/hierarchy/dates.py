@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import polars as pl
 
-from shoal.errors import HierarchyError, did_you_mean
+from shoal.errors import HierarchyError
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Domain, distinct, numbers_of, runs
 from shoal.wording import counted, some_values
 
-_ABOVE = {
-    "day": ("week", "month", "quarter", "year", "decade"),
-    "week": (),
-    "month": ("quarter", "year", "decade"),
-    "quarter": ("year", "decade"),
-    "year": ("decade",),
-    "decade": (),
-}
 _DAY = r"^\d{4}-\d{2}-\d{2}"
 _TIME = r"[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
@@ -31,7 +22,6 @@ def from_dates(values: pl.Series, levels: Sequence[str]) -> Hierarchy:
     Names are ``2024-03-01``, ``2024-W09``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Each level must lie
     inside the next: a week does not lie inside a month. O(levels x n log n).
     """
-    _check(levels)
     data = distinct(values)
     local = _local(data)
     frame = pl.DataFrame({"leaves": data, "local": local}).sort("local", "leaves", nulls_last=True)
@@ -43,20 +33,6 @@ def from_dates(values: pl.Series, levels: Sequence[str]) -> Hierarchy:
         starts = runs(names.rle_id().to_numpy())
         above.append(Level(starts, names.gather(starts)))
     return Domain(frame["leaves"], regular, numbers_of(times)).hierarchy(*above)
-
-
-def _check(levels: Sequence[str]) -> None:
-    if not levels or isinstance(levels, str):
-        raise HierarchyError(f"dates must be a list of levels such as ['month', 'year'], not {levels!r}")
-    for level in levels:
-        if level not in _ABOVE:
-            raise HierarchyError(f"unknown level of dates '{level}' ({did_you_mean(str(level), _ABOVE)})")
-    for below, level in pairwise(levels):
-        if level not in _ABOVE[below]:
-            raise HierarchyError(
-                f"a {below} does not lie inside one {level}, so '{level}' cannot follow '{below}' in dates: "
-                f"'{below}' may be followed by {', '.join(_ABOVE[below]) or 'nothing'}"
-            )
 
 
 def _local(data: pl.Series) -> pl.Series:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,7 +26,6 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     named ``20-24`` for integers (``-5 to -1`` if one end is negative) and ``[20.0, 25.0)`` otherwise.
     Infinite values are separate nodes below the root. O(n log n).
     """
-    _check_widths(widths)
     domain = number_domain(distinct(values), "widths")
     numbers = domain.numbers
     assert numbers is not None
@@ -60,19 +56,18 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     return domain.hierarchy(*levels)
 
 
-def from_cuts(values: pl.Series, cuts: Sequence[Any]) -> Hierarchy:
+def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
     """Build levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse.
 
     Intervals are named ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values
     of the data. O(n log n).
     """
-    lists = _check_cuts(cuts)
     domain = number_domain(distinct(values), "cuts")
     numbers = domain.numbers
     assert numbers is not None
-    whole = _all_whole(numbers, [cut for level in lists for cut in level])
+    whole = _all_whole(numbers, [cut for level in cuts for cut in level])
     levels = []
-    for level in lists:
+    for level in cuts:
         edges = np.array(level, np.int64 if whole else np.float64)
         bins = np.searchsorted(edges, numbers, side="right")
         starts = runs(bins)
@@ -80,54 +75,6 @@ def from_cuts(values: pl.Series, cuts: Sequence[Any]) -> Hierarchy:
         names = [_cut_name(int(index), ends, whole) for index in bins[starts]]
         levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
     return domain.hierarchy(*levels)
-
-
-def _is_number(value: object) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond every float
-        return False
-
-
-def _check_widths(widths: Sequence[Number]) -> None:
-    if not widths or not all(_is_number(width) and width > 0 for width in widths):
-        raise HierarchyError(f"widths must be positive numbers, from fine to coarse, not {list(widths)}")
-    for below, width in pairwise(widths):
-        ratio = width / below
-        if not math.isfinite(ratio):
-            raise HierarchyError(f"the widths {below} and {width} are too far apart: drop one of them")
-        if round(ratio) < 2 or abs(ratio - round(ratio)) > 1e-9 * ratio:
-            raise HierarchyError(
-                f"interval widths must divide each other: {width} is not a multiple of {below}, so intervals would "
-                "not lie inside those of the next level"
-            )
-
-
-def _check_cuts(cuts: Sequence[Any]) -> list[list[Number]]:
-    lists: list[list[Number]] = []
-    if cuts and all(_is_number(cut) for cut in cuts):
-        cuts = [cuts]
-    for level in cuts:
-        if (
-            not isinstance(level, Sequence)
-            or isinstance(level, str)
-            or not level
-            or not all(map(_is_number, level))
-        ):
-            raise HierarchyError(f"cuts must be lists of numbers, one list per level, not {level!r}")
-        lists.append(sorted(set(level)))
-    if not lists:
-        raise HierarchyError("cuts are empty: write for example [[18, 30, 65]]")
-    for below, level in pairwise(lists):
-        for cut in level:
-            if cut not in below:
-                raise HierarchyError(
-                    f"the cut {cut} is not one of the cuts {below} of the finer level before it, so intervals "
-                    "would not lie inside those of the next level"
-                )
-    return lists
 
 
 def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:

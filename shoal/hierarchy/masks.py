@@ -7,7 +7,7 @@ from typing import Literal
 
 import polars as pl
 
-from shoal.errors import HierarchyError, did_you_mean
+from shoal.errors import HierarchyError
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Domain, distinct, runs, text_of
 
@@ -26,10 +26,6 @@ def from_mask(
     `keep` characters on the other side are masked only at the root. `steps` is how many more characters
     each level masks, or the list of how many each level masks. O(levels x n log n).
     """
-    if side not in ("right", "left"):
-        raise HierarchyError(
-            f"mask must be 'right' or 'left', not {side!r} ({did_you_mean(str(side), ['right', 'left'])})"
-        )
     data = distinct(values)
     frame = pl.DataFrame({"leaves": data, "text": text_of(data)})
     key = pl.col("text") if side == "right" else pl.col("text").str.reverse()
@@ -58,17 +54,8 @@ def from_mask(
 
 def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
     """Return how many characters each level masks, without the root, which masks all."""
-    if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
-        raise HierarchyError(f"keep must be a number of characters, 0 or more, not {keep!r}")
-    if isinstance(steps, int):
-        if steps < 1:
-            raise HierarchyError(f"steps must be 1 or more characters, not {steps}")
-        counts = list(range(steps, longest, steps))
-    else:
-        counts = list(steps)
-        if not counts or any(b <= a for a, b in zip([0, *counts], counts, strict=False)):
-            raise HierarchyError(f"steps must be increasing numbers of masked characters, not {counts}")
-    counts = [count for count in counts if count <= longest - max(keep, 1)]
+    wanted = range(steps, longest, steps) if isinstance(steps, int) else steps
+    counts = [count for count in wanted if count <= longest - max(keep, 1)]
     if len(counts) > LONGEST:
         raise HierarchyError(
             f"values have up to {longest} characters, so the mask has {len(counts)} levels; the most is {LONGEST}: "

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from shoal.errors import HierarchyError
 from shoal.hierarchy.rows import from_rows
 from shoal.hierarchy.tree import ROOT, Hierarchy
-
-DEEPEST = 64
 
 
 def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
@@ -19,8 +16,6 @@ def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
     If branches differ in depth, shorter ones repeat their value at the lower levels, so that nodes with
     the same distance from the root are at the same level.
     """
-    if not isinstance(tree, Mapping) or not tree:
-        raise HierarchyError('the tree is empty: write for example { Europe = ["Spain", "Greece"] }')
     only = next(iter(tree))
     inside = tree[only] if len(tree) == 1 else None
     has_root = (
@@ -35,8 +30,6 @@ def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
 
 def _paths(node: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the names from the root down to each value."""
-    if len(above) > DEEPEST:
-        raise HierarchyError(f"the tree is cyclic, or deeper than {DEEPEST} levels, below '{above[-1]}'")
     if isinstance(node, Mapping):
         for name, below in node.items():
             empty = isinstance(below, Mapping | list | tuple) and not below
@@ -46,7 +39,5 @@ def _paths(node: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             yield from _paths(item, above)
     elif isinstance(node, bool):
         yield (*above, str(node).lower())
-    elif node is None:
-        raise HierarchyError(f"the tree has no value below '{above[-1]}'")
     else:
         yield (*above, str(node))

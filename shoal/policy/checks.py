@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.adversaries import adversary_problems
+from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part, shown
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Closeness, Privacy
@@ -24,8 +25,6 @@ SECTIONS: dict[str, type[Part]] = {
     "utility": Utility,
     "population": Population,
 }
-WORDS = ("auto", "none")
-"""Hierarchies that are words, not files."""
 AUTO = "auto"
 """The method that chooses among the others; it is none of them, so it is in no registry."""
 
@@ -124,14 +123,10 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("protected", f"goes with sensitive columns, but the column is {role}")
     if column.hierarchy is not None and role in ("identifier", "plain"):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
-    elif isinstance(column.hierarchy, str) and column.hierarchy not in WORDS:
-        path = base / column.hierarchy
-        if path.is_dir():
-            add("hierarchy", f"{path} is a folder", "name a CSV file in it")
-        elif not path.is_file():
-            nearby = sorted(file.name for file in path.parent.glob("*.csv")) if path.parent.is_dir() else []
-            hint = did_you_mean(path.name, [*nearby, *WORDS]) if "." not in path.name or nearby else ""
-            add("hierarchy", f"there is no file {path}", hint or "paths are relative to the policy file")
+    else:
+        missing = file_problem(column.hierarchy, base)
+        if missing is not None:
+            add("hierarchy", *missing)
     return found
 
 

@@ -19,8 +19,8 @@ from pydantic import (
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import toml
-from shoal.policy.checks import WORDS, built, problems_of
-from shoal.policy.part import Part
+from shoal.policy.checks import built, problems_of
+from shoal.policy.hierarchies import planned
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
@@ -274,14 +274,7 @@ class Policy(BaseModel):
         column = self.columns.get(name)
         if column is None:
             return ColumnPlan(name, fallback)
-        spec = column.hierarchy
-        hierarchy: str | Path | Mapping[str, Any] | None
-        if isinstance(spec, Part):
-            hierarchy = spec.model_dump(exclude_none=True)
-        elif isinstance(spec, str) and spec not in WORDS:
-            hierarchy = self._base / spec
-        else:
-            hierarchy = spec
+        hierarchy = planned(column.hierarchy, self._base)
         return ColumnPlan(name, column.role, hierarchy, column.weight, column.limit)
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from shoal.errors import PolicyError
+from shoal.wording import shown as shown
 
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
@@ -18,17 +18,6 @@ Text = Annotated[str, Strict()]
 def wrong(message: str, hint: str = "") -> PydanticCustomError:
     """Return an error that is shown to the user in exactly these words."""
     return PydanticCustomError("shoal", "{message}", {"message": message, "hint": hint})
-
-
-def shown(value: object) -> str:
-    """Show a wrong value as a TOML user wrote it, shortened."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        keys = [str(key) for key in value]
-        return f"a table with {', '.join(keys[:4])}" if keys else "an empty table"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class Part(BaseModel):

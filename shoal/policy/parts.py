@@ -102,7 +102,7 @@ class Column(Part):
     """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: dropped.
     `plain`: published as it is."""
     hierarchy: HierarchySpec | None = None
-    """A CSV file relative to the policy, `auto`, `none`, or a table with widths, cuts, mask, dates or tree."""
+    """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0
     """How much a loss in this column counts beside the others."""
     limit: (

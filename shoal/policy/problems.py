@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Problem, did_you_mean
-from shoal.policy.hierarchies import HIERARCHY_KINDS
 from shoal.policy.part import shown
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -74,9 +73,8 @@ def _owner(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> type[B
     """The part in which the last key of a path stands."""
     from shoal.policy.privacy import PART_OF_TAG
 
-    kinds: dict[str, type[BaseModel]] = {f"<{kind}>": part for kind, part in HIERARCHY_KINDS.items()}
     for key in path:
-        model = kinds.get(str(key), PART_OF_TAG.get(str(key), model))
+        model = PART_OF_TAG.get(str(key), model)
     return model
 
 

@@ -39,9 +39,6 @@ def json_schema() -> dict[str, Any]:
     choice["allOf"] = cases
     # Short forms that are spelled out before they are checked.
     parts["Privacy"]["properties"]["l"]["oneOf"].append({"type": "integer", "minimum": 2})
-    parts["Cuts"]["properties"]["cuts"] = {
-        "anyOf": [parts["Cuts"]["properties"]["cuts"], {"type": "array", "items": {"type": "number"}}]
-    }
     column = schema["properties"]["columns"]["additionalProperties"]
     role = parts["Column"]["properties"]["role"]
     schema["properties"]["columns"]["additionalProperties"] = {"anyOf": [column, role]}

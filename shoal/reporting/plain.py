@@ -9,6 +9,7 @@ import numpy as np
 from shoal.arrays import FloatVector
 from shoal.errors import ShoalError
 from shoal.frames import factorize
+from shoal.hierarchy.kinds import parsed
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.subject import Subject
 from shoal.table import Attribute
@@ -57,6 +58,6 @@ def release_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector]
         except ShoalError:
             continue
         held = np.bincount(own, minlength=hierarchy.size)
-        auto = plan.hierarchy == "auto"
-        bins = bins_of(Attribute(name, hierarchy), held, subject.gate, made_from_data=auto)
+        named = parsed(plan.hierarchy).names_values
+        bins = bins_of(Attribute(name, hierarchy), held, subject.gate, made_from_data=named)
         yield bins, bins.count(held)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.policy.adversaries import derivation
 from shoal.release.record import PUBLISHED_AS, public_reached
@@ -81,24 +81,8 @@ def _generalized(plan: ColumnPlan, subject: Subject) -> tuple[str, str]:
     """Say how a column may be generalized. Values that a policy spells out may be rare, so they are left out."""
     if plan.role != "quasi":
         return "", ""
-    spec = plan.hierarchy
-    if spec is None or spec == "none":
-        free = any(a.name == plan.name and a.hierarchy.free for a in subject.table.attributes)
-        words = "any range" if free else "a value itself, or nothing"
-    elif isinstance(spec, str):
-        words = "an automatic hierarchy"
-    elif isinstance(spec, Path):
-        words = "a hierarchy from a file"
-    else:
-        key = next(key for key in ("widths", "cuts", "mask", "dates", "tree") if key in spec)
-        words = {
-            "widths": "intervals",
-            "cuts": "intervals",
-            "mask": "masks",
-            "tree": "a tree of categories",
-        }.get(key, "the calendar")
-        if key == "dates":
-            words += f": {', '.join(str(level) for level in spec['dates'])}"
+    free = any(a.name == plan.name and a.hierarchy.free for a in subject.table.attributes)
+    words = parsed(plan.hierarchy).meaning(free=free)
     if plan.limit is not None:
         words += f", up to level {plan.limit}" if isinstance(plan.limit, int) else ", up to some nodes"
     return words, f"{plan.weight:g}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.hierarchy.kinds import parsed
 from shoal.measures import MEASURES
 from shoal.measures.queries import QueryError
 from shoal.release.record import PUBLIC_MEASURES, public_measures
@@ -36,7 +37,7 @@ def columns_in_bins(subject: Subject) -> list[Bins]:
     table, gate = subject.table, subject.gate
     plans = {plan.name: plan for plan in subject.policy.plans(table.columns, of_release=True)}
     return [
-        bins_of(attribute, counts, gate, made_from_data=plans[attribute.name].hierarchy == "auto")
+        bins_of(attribute, counts, gate, made_from_data=parsed(plans[attribute.name].hierarchy).names_values)
         for attribute, counts in zip(
             (*table.attributes, *table.sensitive), (*table.value_counts, *table.sensitive_counts), strict=True
         )

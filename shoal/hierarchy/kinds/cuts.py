@@ -1,0 +1,81 @@
+"""Intervals between given points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
+from shoal.wording import shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.hierarchy.tree import Hierarchy
+
+_POINTS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
+
+
+@dataclass(frozen=True)
+class Cuts(TableKind):
+    """Intervals between given points, one list of points per level."""
+
+    cuts: tuple[tuple[int | float, ...], ...]
+    """Points at which a new interval begins, ascending; each level uses some of the points of the one below."""
+
+    name: ClassVar[str] = "cuts"
+    example: ClassVar[Mapping[str, Any]] = {"cuts": [[18, 30, 45, 65], [18, 65]]}
+    names_values: ClassVar[bool] = False
+    shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "cuts": {"anyOf": [{"type": "array", "items": _POINTS, "minItems": 1}, _POINTS]}
+    }
+
+    def __post_init__(self) -> None:
+        """Take a single list of points for one level."""
+        lists = (
+            [isinstance(level, list | tuple) for level in self.cuts]
+            if isinstance(self.cuts, list | tuple)
+            else []
+        )
+        if lists and not any(lists):
+            object.__setattr__(self, "cuts", [self.cuts])
+        super().__post_init__()
+
+    def flaws(self) -> Iterator[Flaw]:
+        """Yield levels without points, points that do not ascend, and points that the level below lacks."""
+        found = list(list_flaw(self.cuts, "cuts", "for example [[18, 30, 65]]"))
+        levels: tuple[Any, ...] = self.cuts if not found else ()
+        for place, level in enumerate(levels):
+            if not isinstance(level, tuple):
+                found.append(Flaw(("cuts", place), f"must be a list of numbers, not {shown(level)}"))
+            elif not level:
+                hint = "leave the level out: the top is always the whole domain"
+                found.append(Flaw(("cuts", place), "has no points", hint))
+            else:
+                wrong = [
+                    flaw for at, point in enumerate(level) for flaw in number_flaw(point, "cuts", place, at)
+                ]
+                found += wrong or not_growing(level, "cuts", place)
+        yield from found or self._not_nested()
+
+    def _not_nested(self) -> Iterator[Flaw]:
+        for below, above in pairwise(self.cuts):
+            new = [point for point in above if point not in below]
+            if new:
+                message = (
+                    f"have the point {new[0]} at a higher level but not at the level below, {list(below)}"
+                )
+                yield Flaw(("cuts",), message, "go from fine to coarse, and keep some of the points below")
+                return
+
+    def build(self, values: pl.Series) -> Hierarchy:
+        """Make the levels of intervals."""
+        from shoal.hierarchy.intervals import from_cuts
+
+        return from_cuts(values, self.cuts)
+
+    def meaning(self, *, free: bool) -> str:
+        """Say that values become intervals."""
+        return "intervals"

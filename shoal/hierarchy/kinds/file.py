@@ -1,0 +1,54 @@
+"""A hierarchy in a CSV file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from shoal.hierarchy.kinds.base import Flaw, Kind, Misspelled
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.hierarchy.tree import Hierarchy
+
+
+@dataclass(frozen=True)
+class File(Kind):
+    """A CSV file, relative to the policy."""
+
+    path: Path
+
+    name: ClassVar[str] = "file"
+    example: ClassVar[str] = "zip.csv"
+    knows_domain: ClassVar[bool] = True
+    names_values: ClassVar[bool] = False
+
+    @classmethod
+    def claims(cls, spec: object) -> bool:
+        """Whether this is a text; the words of other kinds are taken before."""
+        return isinstance(spec, str | os.PathLike)
+
+    @classmethod
+    def parsed(cls, spec: Any) -> Self:
+        """Return the file of this name."""
+        if not os.fspath(spec):
+            raise Misspelled([Flaw((), "must be the name of a file, not ''", f"for example '{cls.example}'")])
+        return cls(Path(spec))
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """Return that any text names a file."""
+        return {"type": "string", "description": "A CSV file, relative to the policy."}
+
+    def build(self, values: pl.Series) -> Hierarchy:
+        """Read the file."""
+        from shoal.hierarchy.files import from_file
+
+        return from_file(values, self.path)
+
+    def meaning(self, *, free: bool) -> str:
+        """Say where it comes from, but not the name of the file."""
+        return "a hierarchy from a file"

@@ -1,0 +1,68 @@
+"""Intervals of equal width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.hierarchy.tree import Hierarchy
+
+
+@dataclass(frozen=True)
+class Widths(TableKind):
+    """Intervals of equal width, wider from level to level."""
+
+    widths: tuple[int | float, ...]
+    """Width of the intervals at each level. Each must be a multiple of the one before."""
+    origin: int | float = 0
+    """Where an interval begins; the others follow from it."""
+
+    name: ClassVar[str] = "widths"
+    example: ClassVar[Mapping[str, Any]] = {"widths": [5, 10, 20]}
+    names_values: ClassVar[bool] = False
+    shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "widths": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1},
+        "origin": {"type": "number"},
+    }
+
+    def flaws(self) -> Iterator[Flaw]:
+        """Yield numbers that are no widths, and widths that do not divide the next."""
+        found = list(list_flaw(self.widths, "widths", "for example [5, 10]"))
+        for place, width in enumerate(self.widths if not found else ()):
+            found += number_flaw(width, "widths", place, positive=True)
+        yield from found or self._not_nested()
+        yield from number_flaw(self.origin, "origin")
+
+    def _not_nested(self) -> Iterator[Flaw]:
+        for flaw in not_growing(self.widths, "widths"):
+            yield flaw
+            return
+        for narrow, wide in pairwise(self.widths):
+            ratio = wide / narrow
+            if not math.isfinite(ratio):
+                yield Flaw(
+                    ("widths",), f"are too far apart: {narrow:g} and {wide:g}", "leave one of them out"
+                )
+                return
+            if round(ratio) < 2 or abs(ratio - round(ratio)) > 1e-9 * ratio:
+                message = f"must divide each other: {wide:g} is not a multiple of {narrow:g}"
+                yield Flaw(("widths",), message, f"for example {narrow * max(round(ratio), 2):g}")
+                return
+
+    def build(self, values: pl.Series) -> Hierarchy:
+        """Make the levels of intervals."""
+        from shoal.hierarchy.intervals import from_widths
+
+        return from_widths(values, self.widths, self.origin)
+
+    def meaning(self, *, free: bool) -> str:
+        """Say that values become intervals."""
+        return "intervals"
