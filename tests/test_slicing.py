@@ -222,7 +222,7 @@ def test_medoids_are_local_optima_and_each_column_is_with_its_nearest(columns, g
             assert cost([into if c == out else c for c in centres]) >= reached - 1e-9
 
 
-def test_columns_that_tell_of_each_other_stay_together():
+def test_correlated_columns_stay_together():
     random = np.random.default_rng(1)
     a, b = random.integers(0, 4, 400), random.integers(0, 4, 400)
     table = pl.DataFrame({"a": a, "b": b, "a2": a * 2, "b2": -b, "s": random.integers(0, 5, 400)})
@@ -237,7 +237,7 @@ def test_columns_that_tell_of_each_other_stay_together():
         method={"name": "slicing", "k": 20, "columns": 5, "with_sensitive": True},
     )  # fmt: skip
     assert made.release.facts["groups"] == [["a"], ["b"], ["a2"], ["b2"], ["s"]]
-    with pytest.raises(InfeasibleError, match="stands beside sensitive values"):
+    with pytest.raises(InfeasibleError, match="shares a group with sensitive columns"):
         shoal.anonymize(
             linked, **{**keywords, "l": {"slicing": 1.5}},
             method={"name": "slicing", "k": 20, "columns": 2, "with_sensitive": True},
@@ -339,10 +339,14 @@ def test_the_command_line(tmp_path, monkeypatch):
         (2, ("--set", "method.groups=[['zip','zipp']]"), "did you mean 'zip'?"),
         (2, ("--set", "method.groups=[['zip'],['zip']]"), "names zip more than once"),
         (2, ("--set", "method.columns=0"), "method.columns"),
-        (2, ("--set", "method.with_sensitive=true"), "goes without columns and with_sensitive"),
+        (2, ("--set", "method.with_sensitive=true"), "cannot be combined with columns and with_sensitive"),
         (2, ("--set", "method.groups=3"), "method.groups"),
         (4, ("--set", "privacy.l={slicing=9}"), "has 7"),
-        (4, ("--set", "method.groups=[['zip','salary']]"), "zip, which stands beside sensitive values"),
+        (
+            4,
+            ("--set", "method.groups=[['zip','salary']]"),
+            "zip, which shares a group with sensitive columns",
+        ),
     ):
         refused(tmp_path, code, *words, *more, says=says)
     assert run(tmp_path, *words)[0].exit_code == 0

@@ -1,1 +1,1 @@
-"""Methods that keep values and shuffle them within buckets."""
+"""Methods that publish exact values, and shuffle them within buckets."""

@@ -32,8 +32,8 @@ OWN = "values"
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy(Permuting):
-    """Publishes quasi-identifiers with a bucket number, and apart from them how often each bucket has which sensitive
-    value. In the buckets of the paper no value occurs twice.
+    """Publishes one table with quasi-identifiers and bucket numbers, and a second one with how often each sensitive
+    value occurs in each bucket. In the buckets of the paper no value occurs twice.
     """
 
     name: ClassVar[str] = "anatomy"
@@ -45,26 +45,26 @@ class Anatomy(Permuting):
     own_partitioners: ClassVar[tuple[str, ...]] = (OWN,)
 
     k: int = 2
-    """Rows in a bucket, at least; buckets also satisfy the policy's rules about sensitive values."""
+    """The smallest number of rows in a bucket. Buckets also satisfy the policy's models for sensitive values."""
     permute: bool = False
-    """Shuffle each quasi-identifier within buckets too, so that combinations do not show."""
+    """Shuffle each quasi-identifier within buckets too, to hide combinations."""
     partitioner: str = OWN
-    """``values``, as in the paper: buckets of as many rows as l asks for, all with different sensitive values, whoever
-    they are; or the method whose classes become buckets."""
+    """``values``, as in the paper: buckets of as many rows as l requires, all with different sensitive values, without
+    regard to quasi-identifiers; or the method whose classes become buckets."""
 
     @property
     def heeds_limits(self) -> bool:
-        """Whether buckets come from a partitioner; the paper's take any rows, for nothing is generalized."""
+        """Whether a partitioner makes the buckets. Those of the paper take any rows, because nothing is generalized."""
         return self.partitioner != OWN
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Make buckets, and part the columns. O(rows log rows) with the buckets of the paper."""
+        """Make buckets, and split the columns into two tables. O(rows log rows) with the buckets of the paper."""
         if not table.sensitive:
             hint = 'give the column to protect role = "sensitive"'
             raise PolicyError([Problem("method.name", "anatomy needs a sensitive column", hint)])
         self.refuse_k(table, requirements)
         if self.partitioner == OWN:
-            bucket_of = self._dealt(table, requirements, run)
+            bucket_of = self._assigned(table, requirements, run)
         else:
             bucket_of = self.buckets(table, requirements, run).region_of
         shuffle = each_column if self.permute else only_sensitive
@@ -79,21 +79,21 @@ class Anatomy(Permuting):
             facts=facts_of(
                 bucket_of,
                 quasi=SHUFFLED if self.permute else "as it is",
-                sensitive="as it is, in a table of its own",
+                sensitive="as it is, in a separate table",
             ),
         )
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:
-        """Quasi-identifiers stand in their rows unless they are shuffled too."""
+        """Quasi-identifiers stay in their rows unless they are shuffled too."""
         return None if self.permute else (tuple(range(len(table.attributes))),), None
 
-    def _dealt(self, table: CodedTable, requirements: Requirements, run: Run) -> IntVector:
-        """Deal rows out to buckets, value by value, so that none gets a value twice.
+    def _assigned(self, table: CodedTable, requirements: Requirements, run: Run) -> IntVector:
+        """Assign rows to buckets in turn, value by value, so that no bucket gets a value twice.
 
-        With at most rows / l rows of each value and rows // l buckets, the rows of one value never come round to the
-        same bucket. Which row of a value goes where is random.
+        With at most rows / l rows of each value and rows // l buckets, two rows of one value never reach the same
+        bucket. Which row of a value goes to which bucket is random.
         """
-        column, l = _asked(requirements, self.k)  # noqa: E741
+        column, l = _column_and_size(requirements, self.k)  # noqa: E741
         codes = table.sensitive_codes[:, column]
         counts = table.sensitive_counts[column]
         if int(counts.max(initial=0)) * l > table.rows:
@@ -108,25 +108,25 @@ class Anatomy(Permuting):
     def _check(
         self, table: CodedTable, requirements: Requirements, bucket_of: IntVector, buckets: int
     ) -> None:
-        """Say so at once where different values of one column are not all that is asked for."""
+        """Fail at once if different values in one column do not satisfy all requirements."""
         groups = group(bucket_of, buckets, table.sensitive_codes, table.sensitive, table.sensitive_counts)
         for model in requirements.group_models:
-            # Who looks for k rows that read alike finds none in any exact release.
+            # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
             if model.name != "k-anonymity" and not model.satisfied(groups).all():
                 raise InfeasibleError(
                     f'buckets of different values do not satisfy {model.title}: choose partitioner = "mondrian", '
-                    "which looks at every rule, or ask for less"
+                    "which checks every model, or weaken the requirement"
                 )
 
 
 def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
-    """Let combinations of sensitive values stay true: the second table counts them as one."""
+    """Keep combinations of sensitive values: the second table counts them as a unit."""
     shown_from[:, quasi:] = shown_from[:, quasi : quasi + 1]
     return shown_from
 
 
-def _asked(requirements: Requirements, k: int) -> tuple[int, int]:
-    """Return the sensitive column whose values are to differ, and how many rows a bucket gets."""
+def _column_and_size(requirements: Requirements, k: int) -> tuple[int, int]:
+    """Return the sensitive column whose values must differ in a bucket, and the number of rows of a bucket."""
     wanted: list[tuple[int, str, int]] = []
     for rule in requirements.group_models:
         if isinstance(rule, Diversity):
@@ -138,26 +138,26 @@ def _asked(requirements: Requirements, k: int) -> tuple[int, int]:
     if not wanted:
         hint = 'add l = 3 to [privacy], or choose partitioner = "mondrian"'
         raise PolicyError(
-            [Problem("method.name", "anatomy deals rows out by l, and no l is asked for", hint)]
+            [Problem("method.name", "anatomy assigns rows to buckets by l, and the policy has no l", hint)]
         )
     names = sorted({name for _, name, _ in wanted})
     if len(names) > 1:
-        message = f"'{OWN}' looks at the values of one column, and rules are about {' and '.join(names)}"
+        message = (
+            f"'{OWN}' considers the values of one column, but the policy has models for {' and '.join(names)}"
+        )
         raise PolicyError([Problem("method.partitioner", message, 'choose partitioner = "mondrian"')])
     return wanted[0][0], max(k, *(needed for _, _, needed in wanted))
 
 
 def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741
-    """Say why no buckets of different values can be made, and what would help."""
+    """Return why no buckets of different values are possible, and what would help."""
     counts = table.sensitive_counts[column]
     name, values = table.sensitive[column].name, int((counts > 0).sum())
     if values < l:
-        return (
-            f"buckets of {l:,} different values need {l:,} values, and `{name}` has {values:,}: ask for less"
-        )
+        return f"buckets of {l:,} different values need {l:,} values, but `{name}` has only {values:,}: choose a smaller l"
     return (
-        f"buckets of {l:,} different values are possible only if no value has more than 1/{l:,} of the rows, and the "
-        f"most common value of `{name}` has {int(counts.max()):,} of {table.rows:,} rows. Suppression is no way out: "
-        "all rows left out would have that value, and whoever is missing would be known to have it. Ask for less, or "
-        'choose partitioner = "mondrian" if distinct values are all that is asked for'
+        f"buckets of {l:,} different values are possible only if no value has more than 1/{l:,} of the rows, but the "
+        f"most common value of `{name}` has {int(counts.max()):,} of {table.rows:,} rows. Suppression does not help: "
+        "all suppressed rows would have that value, so everybody would know it of the people left out. Choose a "
+        'smaller l, or partitioner = "mondrian" if l asks only for distinct values'
     )

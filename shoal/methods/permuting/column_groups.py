@@ -1,4 +1,4 @@
-"""Which columns belong together: groups of attributes by correlation, for slicing."""
+"""Which columns belong together: groups of columns by correlation, for slicing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from shoal.arrays import FloatMatrix, IntVector
 from shoal.table import CodedTable
 
 MOST_VALUES = 20
-"""Columns with more values are counted in so many runs of codes, about equally frequent."""
+"""Columns with more values are binned into this many runs of codes, about equally frequent."""
 
 
 def correlations(table: CodedTable) -> FloatMatrix:
-    """Return the mean-square contingency of each pair of columns, quasi-identifiers first: 0 for independent ones, 1
-    where one tells the other. A column of one value is independent of everything. O(rows x columns^2).
+    """Return the mean-square contingency of each pair of columns, quasi-identifiers first: 0 if they are independent, 1
+    if one determines the other. A column with one value is independent of all others. O(rows x columns^2).
     """
     columns = [_binned(table.codes[:, j]) for j in range(len(table.attributes))]
     columns += [_binned(table.sensitive_codes[:, j]) for j in range(len(table.sensitive))]
@@ -41,7 +41,7 @@ def contingency(one: IntVector, other: IntVector) -> float:
 
 
 def _binned(codes: IntVector) -> IntVector:
-    """Number the codes that occur; neighbours share a number where there are many."""
+    """Number the codes that occur. If there are many, neighbours share a number."""
     values, number, counts = np.unique(codes, return_inverse=True, return_counts=True)
     if len(values) <= MOST_VALUES:
         return number.astype(np.int32)
@@ -51,7 +51,7 @@ def _binned(codes: IntVector) -> IntVector:
 
 
 def clustered(likeness: FloatMatrix, groups: int) -> list[list[int]]:
-    """Part columns into so many groups around medoids, by how much they tell of each other (k-medoids, PAM).
+    """Split columns into groups around medoids, by how strongly they are correlated (k-medoids, PAM).
 
     Ties go to the earlier column, so equal tables have equal groups. O(columns^3 x groups) a round.
     """

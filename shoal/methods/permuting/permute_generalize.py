@@ -1,4 +1,4 @@
-"""permute-generalize: shuffled columns, generalized bucket by bucket just as far as presence asks for."""
+"""permute-generalize: shuffled columns, generalized bucket by bucket only as far as presence requires."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ from shoal.table.population import population_of
 
 BOXES, PEOPLE = "boxes", "people"
 MOST_STATES = 50_000
-"""Many mappings are tried, and most that need more states than this are not taken in the end either."""
+"""Many mappings are tried; most that need more states than this would not be chosen in the end either."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PermuteGeneralize(Permuting):
-    """Shuffles every column within buckets, and generalizes each bucket just as far as presence asks for.
+    """Shuffles every column within buckets, and generalizes each bucket only as far as presence requires.
 
-    For each bucket the mappings are tried from the least to the most general, by the sum of their levels, and the first
-    is taken under which the chance of everybody who could be in the bucket lies within the bounds.
+    For each bucket it tries the mappings from the least to the most general, by the sum of their levels. It takes the
+    first under which everybody who could be in the bucket has a probability within the bounds.
     """
 
     name: ClassVar[str] = "permute-generalize"
     summary: ClassVar[str] = (
-        "shuffles columns within buckets and generalizes only as far as presence asks for"
+        "shuffles columns within buckets and generalizes only as far as presence requires"
     )
     paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
     own_partitioners: ClassVar[tuple[str, ...]] = (BOXES, PEOPLE)
 
     partitioner: str = BOXES
-    """``boxes`` cuts along the hierarchies into boxes of at least k rows that never overlap, so that everybody fits one
-    bucket at most; ``people`` into boxes of at least k people of the population, however few are in; or the method
-    whose classes become buckets. Buckets that somebody fits several of are joined where presence asks for it."""
+    """``boxes`` splits along the hierarchies into boxes of at least k rows that never overlap, so that everybody
+    matches at most one bucket; ``people`` splits into boxes of at least k people of the population, however few are
+    in the table; or the method whose classes become buckets. If presence requires it, buckets that match the same
+    person are joined."""
     limit: int = MOST_STATES
-    """States that counting may use per mapping; a mapping that needs more is not taken."""
+    """How many states counting may use per mapping; a mapping that needs more is skipped."""
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Try mappings bucket by bucket; then look at people who fit several buckets, join these, and try again."""
+        """Choose mappings bucket by bucket; then check people who match several buckets, join these, and repeat."""
         model = asked_presence(requirements.models, self.name)
         work = _Buckets(table, self._first_buckets(table, requirements, model, run), model, self.limit)
         while True:
@@ -83,16 +84,16 @@ class PermuteGeneralize(Permuting):
             bucket_of = (bucket_of - (numbers[0] < 0)).astype(np.int32)
             ranges = closures(table, bucket_of, int(bucket_of.max(initial=-1)) + 1)
             return Release(bucket_of, *ranges)
-        # A box in which too few people are in on average helps nobody; above that, presence is seen to later.
+        # A box with too few people of the table is useless; whether it has too many is checked later.
         anybody = DeltaPresence(low=model.low, high=1.0)
         wanted = Requirements(models=(anybody, KAnonymity(k=self.k), *requirements.group_models))
         return MPALM().anonymize(table, wanted, run)
 
 
 def _boxes_of_people(table: CodedTable, k: int, run: Run) -> Release:
-    """Cut the population into boxes of at least k people, and put the rows of the table into theirs.
+    """Split the population into boxes of at least k people, and assign the rows of the table to them.
 
-    Rules about sensitive values are left to verification: nobody outside the table has such values.
+    Models for sensitive values are left to verification: nobody outside the table has sensitive values.
     """
     from shoal.kernels.grouping import distinct
 
@@ -110,7 +111,7 @@ def _boxes_of_people(table: CodedTable, k: int, run: Run) -> Release:
 
 
 class _Buckets:
-    """All buckets, what they show, and who fits them."""
+    """All buckets, what they show, and who matches them."""
 
     def __init__(self, table: CodedTable, made: Release, model: DeltaPresence, limit: int) -> None:
         from shoal.kernels.grouping import distinct
@@ -127,7 +128,7 @@ class _Buckets:
         self.tried = self.counted = self.joined = 0
 
     def choose(self, run: Run) -> None:
-        """Find a mapping for each bucket that has none yet."""
+        """Find a mapping for each bucket without one."""
         numbers = sorted(self.open)
         for place, bucket in enumerate(numbers):
             run.progress("generalize", place / len(numbers))
@@ -141,23 +142,23 @@ class _Buckets:
             if found is None:
                 raise InfeasibleError(
                     f"a bucket of {len(rows):,} rows among {len(people):,} people cannot satisfy {self.model.title} "
-                    "even if it shows nothing but itself: choose a larger k, looser bounds, or the method mpalm"
+                    "even if it is fully generalized: choose a larger k, looser bounds, or the method mpalm"
                 )
             for j, level in enumerate(found):
                 self.low[rows, j], self.high[rows, j] = mappings.cells(self.table.codes[rows, j], j, level)
         self.open.clear()
 
     def join(self, run: Run) -> bool:
-        """Join buckets whose people are too certain because they fit several; say whether there were any.
+        """Join buckets that make people too certain because these match several; return whether there were any.
 
-        Each bucket by itself was found good, so only people who fit several are looked at, in their union.
+        Each bucket by itself is within the bounds, so only people who match several are checked, in the union.
         """
         fitting = self._fitting(run)
         if self.model.low > 0 and len(fitting) < len(self.tuples):
             lost = int(self.many.sum() - self.many[list(fitting)].sum())
             raise InfeasibleError(
-                f"{lost:,} people of the population fit no bucket, so they "
-                f'are certainly not in the table, which {self.model.title} forbids: choose partitioner = "{BOXES}"'
+                f"{lost:,} people of the population match no bucket, so they are certainly not in the table, which "
+                f'{self.model.title} forbids: choose partitioner = "{BOXES}"'
             )
         several = [t for t, buckets in fitting.items() if len(buckets) > 1]
         if not several:
@@ -194,7 +195,7 @@ class _Buckets:
         return True
 
     def _fitting(self, run: Run) -> dict[int, list[int]]:
-        """Return the buckets that each distinct person fits, by what these show."""
+        """Return the buckets that match each distinct person, by what the buckets show."""
         found: dict[int, list[int]] = {}
         numbers = np.unique(self.bucket_of[self.bucket_of >= 0]).tolist()
         for place, bucket in enumerate(numbers):
@@ -210,7 +211,7 @@ class _Buckets:
         return found
 
     def _outside(self, rows: LongVector, near: LongVector, several: LongVector, run: Run) -> list[int]:
-        """Return those of the people who fit several buckets whose chance is, or may be, outside the bounds."""
+        """Return the people who match several buckets and whose probability is, or may be, outside the bounds."""
         from shoal.membership.presence import presence
 
         people: IntMatrix = np.repeat(self.tuples[near], self.many[near], axis=0)

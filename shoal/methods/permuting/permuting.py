@@ -1,4 +1,4 @@
-"""Permuting methods: values are shuffled within buckets instead of being generalized, or as well."""
+"""Permuting methods: they shuffle values within buckets, instead of generalizing them or in addition to it."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ PARTITIONERS = (
     "mpalm",
     "spalm",
 )
-"""Methods whose classes may serve as buckets."""
+"""Methods whose classes can become buckets."""
 SHUFFLED = "as it is, shuffled within buckets"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Permuting(Method):
-    """What permuting methods share: buckets from a partitioner, and a shuffle within each."""
+    """What all permuting methods share: buckets from a partitioner, and a shuffle within each bucket."""
 
     shows_buckets: ClassVar[bool] = True
 
     k: int = 4
-    """Rows in a bucket, at least. Buckets also satisfy the policy's rules about sensitive values."""
+    """The smallest number of rows in a bucket. Buckets also satisfy the policy's models for sensitive values."""
     strict: bool = True
-    """Rows with equal values come into the same bucket wherever a cut of `mondrian` separates values."""
+    """With `mondrian`: rows with equal values in the split column go to the same bucket."""
     partitioner: str = "mondrian"
     """The method whose classes become buckets, with its default options."""
 
     own_partitioners: ClassVar[tuple[str, ...]] = ()
-    """Ways to make buckets that are the method's own."""
+    """Ways to make buckets that only this method has."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -54,16 +54,18 @@ class Permuting(Method):
             problems.append(Problem("method.k", f"must be at least 2, not {self.k}"))
         known = (*self.own_partitioners, *PARTITIONERS)
         if self.partitioner not in known:
-            message = f"'{self.partitioner}' makes no buckets"
+            message = f"'{self.partitioner}' cannot make buckets"
             hint = did_you_mean(self.partitioner, known) or f"choose one of {', '.join(known)}"
             problems.append(Problem("method.partitioner", message, hint))
         if not self.strict and self.partitioner != "mondrian":
-            problems.append(Problem("method.strict", f"goes with mondrian, not with {self.partitioner}"))
+            problems.append(
+                Problem("method.strict", f"works only with mondrian, not with {self.partitioner}")
+            )
         if problems:
             raise PolicyError(problems)
 
     def refuse_k(self, table: CodedTable, requirements: Requirements) -> None:
-        """Say before the work that exact quasi-identifiers are not k-anonymous unless the table is. O(rows)."""
+        """Refuse k before the work if exact quasi-identifiers do not satisfy it. O(rows)."""
         from shoal.kernels.grouping import distinct
 
         asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity)]
@@ -72,18 +74,20 @@ class Permuting(Method):
         number, first = distinct(table.codes)
         if int(np.bincount(number, minlength=len(first)).min(initial=table.rows)) < max(asked):
             message = (
-                f"{self.name} publishes quasi-identifiers as they are, so rows do not read alike and "
-                f"k = {max(asked):,} cannot hold"
+                f"{self.name} publishes exact quasi-identifiers, which rows do not share, so k = {max(asked):,} "
+                "cannot hold"
             )
-            raise PolicyError([Problem("method.name", message, "drop k from [privacy], or take mondrian")])
+            raise PolicyError(
+                [Problem("method.name", message, "remove k from [privacy], or choose mondrian")]
+            )
 
     def buckets(
         self, table: CodedTable, requirements: Requirements, run: Run, rules: tuple[Model, ...] | None = None
     ) -> Release:
-        """Partition the table into buckets. `rules` stand in for the policy's rules about classes, where given."""
+        """Partition the table into buckets. `rules`, if given, replace the policy's models for classes."""
         from shoal.methods import METHODS
 
-        # Those who cut by presence need its bounds.
+        # Partitioners that split by presence need its bounds.
         by_presence = self.partitioner in ("mpalm", "spalm")
         more = tuple(m for m in requirements.models if by_presence and m.name == "delta-presence")
         wanted = Requirements(
@@ -98,7 +102,7 @@ class Permuting(Method):
 
 
 def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVector:
-    """Return for each row another row of its bucket, each once, in a random order. Rows in no bucket keep theirs.
+    """Return for each row another row of its bucket, each once, in random order. Rows without a bucket stay.
 
     O(rows log rows).
     """
@@ -112,7 +116,7 @@ def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVec
 
 
 def own_cells(bucket_of: IntVector) -> IntVector:
-    """Return one region per row, and none for rows that are in no bucket."""
+    """Return one region per row, and none for rows without a bucket."""
     return np.where(bucket_of >= 0, np.arange(len(bucket_of)), -1).astype(np.int32)
 
 
@@ -123,7 +127,7 @@ def each_column(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
 
 
 def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
-    """Return whose value each cell shows if all sensitive columns are shuffled, together."""
+    """Return whose value each cell shows if the sensitive columns are shuffled as a unit."""
     quasi = len(table.attributes)
     own = np.arange(table.rows, dtype=np.int32)[:, None]
     shown_from = np.tile(own, (1, quasi + len(table.sensitive)))
@@ -132,23 +136,23 @@ def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatr
 
 
 def facts_of(bucket_of: IntVector, *, quasi: str, sensitive: str, **more: Any) -> dict[str, Any]:
-    """Return what a method says of its work: how many buckets there are, and how columns are published."""
+    """Return what a method reports about its work: the number of buckets, and how columns are published."""
     buckets = len(np.unique(bucket_of[bucket_of >= 0]))
     return {"buckets": buckets, "published_as": {"quasi": quasi, "sensitive": sensitive}, **more}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bucketization(Permuting):
-    """Quasi-identifiers are published as they are; sensitive values are shuffled within buckets."""
+    """Publishes quasi-identifiers as they are, and shuffles sensitive values within buckets."""
 
     name: ClassVar[str] = "bucketization"
     summary: ClassVar[str] = (
-        "shuffles sensitive values within buckets; hides who has which, and not at all who is in the table"
+        "shuffles sensitive values within buckets; hides who has which value, but not who is in the table"
     )
     paper: ClassVar[str] = "Xiao, Tao: Anatomy, VLDB 2006; Martin et al., ICDE 2007"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Shuffle all sensitive columns together, so that combinations of them stay true. O(rows log rows)."""
+        """Shuffle all sensitive columns as a unit, so that their combinations stay true. O(rows log rows)."""
         self.refuse_k(table, requirements)
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
@@ -162,13 +166,13 @@ class Bucketization(Permuting):
         )
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:
-        """Quasi-identifiers stand in their rows."""
+        """Quasi-identifiers stay in their rows."""
         return (tuple(range(len(table.attributes))),), None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SliceColumns(Permuting):
-    """Every column is shuffled by itself within buckets: one attribute per column, as slicing calls it."""
+    """Shuffles every column by itself within buckets."""
 
     name: ClassVar[str] = "slice-columns"
     summary: ClassVar[str] = (

@@ -1,4 +1,4 @@
-"""Slicing: columns that tell of each other stay together, and each group of them is shuffled within buckets."""
+"""Slicing: correlated columns stay together, and each group of columns is shuffled within buckets."""
 
 from __future__ import annotations
 
@@ -26,18 +26,16 @@ class Slicing(Permuting):
     """Groups columns by correlation and shuffles each group as a unit within buckets."""
 
     name: ClassVar[str] = "slicing"
-    summary: ClassVar[str] = (
-        "shuffles groups of columns within buckets; columns that tell of each other stay together"
-    )
+    summary: ClassVar[str] = "shuffles groups of columns within buckets; correlated columns stay together"
     paper: ClassVar[str] = "Li, Li, Zhang, Molloy: Slicing, TKDE 2012"
 
     groups: tuple[tuple[str, ...], ...] | None = None
-    """Columns that stay together, by name; a column that is not named stands alone. Without it, groups are found."""
+    """Columns that stay together, by name. Columns that are not named stay alone. Without it, groups are computed."""
     columns: int | None = None
-    """How many groups to find; about half as many as there are columns unless given."""
+    """How many groups to compute; by default about half the number of columns."""
     with_sensitive: bool = False
-    """Whether sensitive columns are grouped with others when groups are found: relations to them are kept, and whoever
-    knows the column beside a sensitive value knows more of it."""
+    """Whether computed groups may contain sensitive columns. This keeps correlations with them, but an adversary who
+    knows another column of the group learns more about the sensitive value."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,7 +43,7 @@ class Slicing(Permuting):
         if self.columns is not None and self.columns < 1:
             problems.append(Problem("method.columns", f"must be at least 1, not {self.columns}"))
         if self.groups is not None and (self.columns is not None or self.with_sensitive):
-            message = "goes without columns and with_sensitive, which say how groups are found"
+            message = "cannot be combined with columns and with_sensitive, which say how to compute groups"
             problems.append(Problem("method.groups", message))
         named = [name for group in self.groups or () for name in group]
         twice = sorted({name for name in named if named.count(name) > 1})
@@ -55,11 +53,11 @@ class Slicing(Permuting):
             raise PolicyError(problems)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Group columns, make buckets, shuffle. O(rows x columns^2), and what the partitioner costs."""
+        """Group columns, make buckets, shuffle. O(rows x columns^2), plus the cost of the partitioner."""
         self.refuse_k(table, requirements)
         groups = self._groups(table)
-        together, sensitive_in = _as_told(groups, len(table.attributes))
-        bucket_of = self._buckets(table, requirements, run, _beside(groups, len(table.attributes)))
+        together, sensitive_in = _shuffled_as(groups, len(table.attributes))
+        bucket_of = self._buckets(table, requirements, run, _with_sensitive(groups, len(table.attributes)))
         shown_from = np.empty((table.rows, len(table.attributes) + len(table.sensitive)), np.int32)
         for group in groups:
             shown_from[:, group] = shuffled_within(bucket_of, run.random)[:, None]
@@ -81,8 +79,8 @@ class Slicing(Permuting):
         )
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:
-        """Groups follow from the table and the options, without chance."""
-        return _as_told(self._groups(table), len(table.attributes))
+        """Groups follow from the table and the options alone."""
+        return _shuffled_as(self._groups(table), len(table.attributes))
 
     def _groups(self, table: CodedTable) -> list[list[int]]:
         """Return groups of columns, quasi-identifiers first, each column in one group."""
@@ -92,7 +90,7 @@ class Slicing(Permuting):
             problems = [
                 Problem(
                     "method.groups",
-                    f"'{name}' is no quasi-identifier and not sensitive",
+                    f"'{name}' is neither a quasi-identifier nor sensitive",
                     did_you_mean(name, names),
                 )
                 for group in self.groups
@@ -110,24 +108,26 @@ class Slicing(Permuting):
         return sorted([*found, *([j] for j in alone)])
 
     def _buckets(
-        self, table: CodedTable, requirements: Requirements, run: Run, beside: list[int]
+        self, table: CodedTable, requirements: Requirements, run: Run, linked: list[int]
     ) -> IntVector:
-        """Make buckets; where quasi-identifiers stand beside sensitive values, each of their values obeys the rules."""
-        if not beside or not requirements.group_models:
+        """Make buckets. If quasi-identifiers share a group with sensitive columns, each of their values must satisfy
+        the models.
+        """
+        if not linked or not requirements.group_models:
             return self.buckets(table, requirements, run).region_of
-        parted, rules = _by_values_beside(table, requirements, beside)
-        whole = one_class(parted)
+        extended, rules = _by_linked_values(table, requirements, linked)
+        whole = one_class(extended)
         for rule in rules:
             if not rule.satisfied(whole).all() and requirements.suppressible(table.rows) == 0:
-                names = " and ".join(table.attributes[j].name for j in beside)
+                names = " and ".join(table.attributes[j].name for j in linked)
                 raise InfeasibleError(
-                    f"even one bucket of all rows does not reach {rule.title} for each value of {names}, which stands "
-                    "beside sensitive values: take it out of their group, or ask for less"
+                    f"even one bucket of all rows does not satisfy {rule.title} for each value of {names}, which "
+                    "shares a group with sensitive columns: take it out of their group, or weaken the requirement"
                 )
-        return self.buckets(parted, requirements, run, rules).region_of
+        return self.buckets(extended, requirements, run, rules).region_of
 
 
-def _as_told(groups: list[list[int]], quasi: int) -> Shuffled:
+def _shuffled_as(groups: list[list[int]], quasi: int) -> Shuffled:
     together = [tuple(j for j in group if j < quasi) for group in groups]
     kept = [group for group in together if group]
     place = {
@@ -137,58 +137,62 @@ def _as_told(groups: list[list[int]], quasi: int) -> Shuffled:
     return tuple(kept), tuple(place[j] for j in sensitive) if sensitive else None
 
 
-def _beside(groups: list[list[int]], quasi: int) -> list[int]:
+def _with_sensitive(groups: list[list[int]], quasi: int) -> list[int]:
     """Return the quasi-identifiers that share a group with a sensitive column."""
     return sorted(j for group in groups if max(group) >= quasi for j in group if j < quasi)
 
 
-# --- rules for each value that stands beside a sensitive one ------------------------------------------------------
+# --- models that must hold for each value that shares a group with a sensitive one ---------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Beside(GroupModel):
-    """A rule about classes that holds in a bucket if it does for the rows of each value that stands beside."""
+class PerLinkedValue(GroupModel):
+    """Holds in a bucket if another model holds for the rows of each linked value: a combination of values in the
+    quasi-identifiers that share a group with a sensitive column.
+    """
 
-    name: ClassVar[str] = "beside"
-    summary: ClassVar[str] = "a rule holds for the rows of each value that stands beside sensitive ones"
+    name: ClassVar[str] = "per-linked-value"
+    summary: ClassVar[str] = (
+        "a model holds for the rows of each value that shares a group with sensitive ones"
+    )
     monotone: ClassVar[bool] = True
 
     rule: GroupModel
-    """A monotone rule."""
+    """A monotone model."""
     pairs: tuple[int, ...]
-    """Per sensitive column, where the column of pairs, of the value beside and the sensitive one, is."""
+    """Per sensitive column, the position of the column of pairs of linked and sensitive values."""
     part_of: tuple[IntVector, ...]
-    """Per sensitive column: pair -> value beside it, ascending."""
+    """Per sensitive column: pair -> linked value, ascending."""
     value_of: tuple[IntVector, ...]
     """Per sensitive column: pair -> sensitive value."""
 
     @property
     def required(self) -> float:
-        """What the rule requires."""
+        """What the model requires."""
         return self.rule.required
 
     @property
     def title(self) -> str:
-        """Name the rule."""
+        """Name the model."""
         return self.rule.title
 
     def reached(self, groups: Groups) -> FloatVector:
-        """Return what the worst part of each group reaches."""
-        parts, owner = self._parts(groups)
-        reached = self.rule.reached(parts)
+        """Return what the worst subgroup of each group reaches."""
+        subgroups, owner = self._subgroups(groups)
+        reached = self.rule.reached(subgroups)
         higher = self.rule.higher_is_safer
         worst = np.full(len(groups), np.inf if higher else -np.inf)
         (np.minimum if higher else np.maximum).at(worst, owner, reached)
         return worst
 
     def satisfied(self, groups: Groups) -> BoolVector:
-        """Return the groups of which every part satisfies the rule; an empty one does not."""
-        parts, owner = self._parts(groups)
-        failing = np.bincount(owner, ~self.rule.satisfied(parts), len(groups))
+        """Return the groups whose subgroups all satisfy the model; an empty group does not."""
+        subgroups, owner = self._subgroups(groups)
+        failing = np.bincount(owner, ~self.rule.satisfied(subgroups), len(groups))
         return np.asarray((failing == 0) & (groups.size > 0))
 
-    def _parts(self, groups: Groups) -> tuple[Groups, IntVector]:
-        """Part each group by the value beside, and say whose each part is. O(values that occur)."""
+    def _subgroups(self, groups: Groups) -> tuple[Groups, IntVector]:
+        """Split each group by linked value, and return the group of each subgroup. O(values that occur)."""
         columns, sizes, owner = [], np.zeros(0, np.int64), np.zeros(0, np.int32)
         for own, part_of, value_of in zip(self.pairs, self.part_of, self.value_of, strict=True):
             pairs = groups.sensitive[own]
@@ -198,44 +202,44 @@ class Beside(GroupModel):
             new[1:] = (np.diff(part) != 0) | (np.diff(group_of) != 0)
             first = np.flatnonzero(new)
             start = np.append(first, len(part)).astype(np.int64)
-            # Parts are the same for every sensitive column: all of them see the same rows.
+            # Subgroups are the same for every sensitive column: all columns have the same rows.
             sizes, owner = np.add.reduceat(pairs.count, first) if len(first) else sizes, group_of[first]
             columns.append(Histograms(start, value_of[pairs.value], pairs.count))
         plain = len(self.pairs)
         return Groups(sizes, tuple(columns), groups.totals[:plain], groups.attributes[:plain]), owner
 
 
-def _by_values_beside(
-    table: CodedTable, requirements: Requirements, beside: list[int]
+def _by_linked_values(
+    table: CodedTable, requirements: Requirements, linked: list[int]
 ) -> tuple[CodedTable, tuple[GroupModel, ...]]:
-    """Give a table further columns, of pairs of values beside and sensitive ones, and rules that read them."""
+    """Add columns with pairs of linked and sensitive values to a table, and return models that read them."""
     from shoal.kernels.grouping import distinct
 
-    part = distinct(np.asfortranarray(table.codes[:, beside]))[0].astype(np.int64)
+    part = distinct(np.asfortranarray(table.codes[:, linked]))[0].astype(np.int64)
     attributes, codes, part_of, value_of = [], [], [], []
     for j, attribute in enumerate(table.sensitive):
         size = attribute.hierarchy.size
         pairs, number = np.unique(part * size + table.sensitive_codes[:, j], return_inverse=True)
-        attributes.append(Attribute(f"{attribute.name} beside", _nameless(len(pairs))))
+        attributes.append(Attribute(f"{attribute.name} linked", _unnamed(len(pairs))))
         codes.append(number.astype(np.int32))
         part_of.append((pairs // size).astype(np.int32))
         value_of.append((pairs % size).astype(np.int32))
     plain = len(table.sensitive)
-    parted = replace(
+    extended = replace(
         table,
         sensitive=(*table.sensitive, *attributes),
         sensitive_codes=np.asfortranarray(np.column_stack([table.sensitive_codes, *codes])),
     )
     pairs_at = tuple(range(plain, 2 * plain))
     rules = tuple(
-        Beside(rule=rule, pairs=pairs_at, part_of=tuple(part_of), value_of=tuple(value_of))
+        PerLinkedValue(rule=rule, pairs=pairs_at, part_of=tuple(part_of), value_of=tuple(value_of))
         for rule in requirements.group_models
     )
-    return parted, rules
+    return extended, rules
 
 
-def _nameless(size: int) -> Hierarchy:
-    """A domain of numbers whose values nobody will see."""
+def _unnamed(size: int) -> Hierarchy:
+    """Return a domain of numbers that are never shown."""
     import polars as pl
 
     leaves = pl.Series(range(size), dtype=pl.Int32)

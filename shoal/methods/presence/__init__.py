@@ -1,1 +1,1 @@
-"""Methods that hide who of a population is in the table."""
+"""Methods that hide which people of a population are in the table."""

@@ -1,4 +1,4 @@
-"""The mappings of one bucket of shuffled columns: which level of each column leaves presence uncertain enough?"""
+"""The mappings of one bucket of shuffled columns: which level of each column keeps presence uncertain enough?"""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Mapping = tuple[int, ...]
 Mappings = NDArray[np.int8]
 
 REACH = 2.6
-"""Counting nearly always fails where states could have more bits than so many times those of its limit."""
+"""Counting nearly always fails if states could have more than this many times the bits of its limit."""
 PATIENCE = 12
-"""Mappings that fail before it pays to look at pairs of columns."""
+"""After this many failed mappings it pays to check pairs of columns."""
 
 
 class BucketMappings:
@@ -43,7 +43,7 @@ class BucketMappings:
         self.tried = self.counted = 0
 
     def heights(self) -> list[int]:
-        """Return the level of the bucket's own node in each column; free ranges are exact or the whole range."""
+        """Return the level of the bucket's own node in each column. For free ranges: 0 if exact, 1 if a range."""
         found = []
         for j, attribute in enumerate(self.table.attributes):
             tree = attribute.hierarchy
@@ -52,7 +52,7 @@ class BucketMappings:
         return found
 
     def cells(self, codes: IntVector, j: int, level: int) -> tuple[IntVector, IntVector]:
-        """Return what codes show at a level."""
+        """Return the cells of codes at a level."""
         tree = self.table.attributes[j].hierarchy
         if not tree.free:
             return tree.low[level, codes], tree.high[level, codes]
@@ -61,16 +61,16 @@ class BucketMappings:
         return np.full_like(codes, self.low[j]), np.full_like(codes, self.high[j])
 
     def _shown(self, j: int, level: int) -> tuple[LongVector, LongVector]:
-        """Number the values of people at a level, and count them among the rows."""
+        """Number the values of the people at a level, and count the rows that show each."""
         own, theirs = self.cells(self.rows[:, j], j, level)[0], self.cells(self.people[:, j], j, level)[0]
         values, number = np.unique(np.concatenate([theirs, own]), return_inverse=True)
         rows = np.bincount(number[len(theirs) :], minlength=len(values))
         return number[: len(theirs)], rows.astype(np.int64)
 
     def first_allowed(self, limit: int) -> Mapping | None:
-        """Return the first mapping that presence allows, from the least general on, by the sum of levels.
+        """Return the first mapping that presence allows, starting with the least general, by the sum of levels.
 
-        `limit` is the number of states that counting may use per mapping; one that needs more is not taken.
+        `limit` is the number of states that counting may use per mapping; a mapping that needs more is skipped.
         """
         levels = [[v for v in range(h + 1) if self._possible(j, v)] for j, h in enumerate(self.heights())]
         every = np.array(list(product(*levels)), np.int8).reshape(-1, len(levels))
@@ -89,21 +89,21 @@ class BucketMappings:
         return None
 
     def _without_certain_pairs(self, left: Mappings, levels: list[list[int]]) -> Mappings:
-        """Leave out mappings in which two columns by themselves make somebody too certain.
+        """Remove mappings in which two columns alone make somebody too certain.
 
-        So do all mappings that show at least as much in both of them: fewer sets of people fit.
+        Mappings that show at least as much in both columns do so too: fewer sets of people are consistent with them.
         """
         for i, j in combinations(range(len(levels)), 2):
             for a, b in product(levels[i][::-1], levels[j][::-1]):
                 meant = (left[:, i] <= a) & (left[:, j] <= b)
-                # Only where this pair of levels itself is still among the mappings can it rule out more.
+                # A pair of levels can only rule out more if the pair itself is still among the mappings.
                 if (meant & (left[:, i] == a) & (left[:, j] == b)).any() and self._certain((i, j), (a, b)):
                     left = left[~meant]
         return left
 
     def _possible(self, j: int, level: int) -> bool:
-        """Whether a level is possible whatever else is shown: if more (or fewer) rows show a value than the bounds
-        allow for the people who have it, the average of these people's chances is outside.
+        """Return whether a level is possible, whatever else is shown: if more (or fewer) rows show a value than the
+        bounds allow for the people who have it, the average probability of these people is outside the bounds.
         """
         number, rows = self.shown(j, level)
         people = np.bincount(number, minlength=len(rows))
@@ -112,7 +112,7 @@ class BucketMappings:
     def _question(
         self, columns: tuple[int, ...], levels: Mapping
     ) -> tuple[Bucket, list[LongVector], IntMatrix]:
-        """Return a bucket of some columns in numbers: its distinct tuples, and how often each value is shown."""
+        """Return a bucket of some columns as counts: its distinct tuples, and how often each value is shown."""
         parts = [self.shown(j, level) for j, level in zip(columns, levels, strict=True)]
         key = np.zeros(len(self.people), np.int64)
         for number, rows in parts:
@@ -127,7 +127,7 @@ class BucketMappings:
         return bucket, counts, tuples
 
     def _certain(self, columns: tuple[int, ...], levels: Mapping) -> bool:
-        """Whether single counts already make somebody more certain than the bounds permit, in or out."""
+        """Return whether single counts already make somebody's presence or absence more certain than allowed."""
         if self.model.low <= 0 and self.model.high >= 1:
             return False
         bucket, _, _ = self._question(columns, levels)
@@ -142,23 +142,23 @@ class BucketMappings:
         people = bucket.people
         bits = self._bits(mapping, people, tuples)
         if bits > most_bits and people.min() == 1:
-            return False  # Hopeless to count, and single people can be told apart.
+            return False  # Too expensive to count, and some people are unique.
         least, most = propagated(bucket)
         if self._outside(least == people, most == 0):
             return False
-        # People who are alike share the chance of their tuple, so bounds on it are bounds on them.
+        # People of one tuple have the same probability, so bounds on the tuple are bounds on them.
         if self._within(least / people, most / people):
             return True
         if bits > most_bits:
             return False
         self.counted += 1
         found = membership(tuples, people, counts, limit=limit, seconds=0.0)
-        # What could not be counted has the bounds 0 and 1, and passes only where these are asked for.
+        # Probabilities that could not be counted have the bounds 0 and 1, and pass only if the policy allows these.
         return self._within(found.low, found.high)
 
     def _bits(self, mapping: Mapping, people: LongVector, tuples: IntMatrix) -> float:
-        """Return about how many bits states can have: by the people of half the tuples, or by the counts that are left
-        open, whichever is less. Both are upper bounds, far above what counting really keeps.
+        """Return about how many bits states can have: by the people of half the tuples, or by the undecided counts,
+        whichever is less. Both are upper bounds, far above what counting really keeps.
         """
         by_counts = sum(self.open_bits(j, level) for j, level in enumerate(mapping))
         parts = [self.shown(j, level)[1] for j, level in enumerate(mapping)]

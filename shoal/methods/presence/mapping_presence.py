@@ -1,4 +1,4 @@
-"""Bounds on presence as a rule that mappings satisfy or not, for methods that relocate rows between their groups."""
+"""Bounds on presence as a rule about mappings, for methods that relocate rows between groups."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from shoal.table.population import counted_together
 
 
 class PresenceRule:
-    """Whether the classes of a mapping leave everybody's chance to be in the table within its bounds.
+    """Whether the classes of a mapping keep everybody's probability of being in the table within bounds.
 
-    Chances are those that whoever takes all cells for true works out: rows over people. A part of a class has at least
-    its share of rows, and one at most, so that failing is handed down to specializations like failing any group model.
+    The probability is that of an adversary who believes all cells: rows over people. If a class is split, one side
+    has at least its share of rows, and one at most. So if a mapping fails, all its specializations fail, as for group
+    models.
     """
 
     def __init__(self, table: CodedTable, model: DeltaPresence) -> None:
@@ -25,13 +26,13 @@ class PresenceRule:
 
     @classmethod
     def of(cls, table: CodedTable, requirements: Requirements, method: str) -> PresenceRule | None:
-        """Return the rule where bounds are asked for."""
+        """Return the rule, or None if the policy has no presence bounds."""
         if not any(isinstance(model, DeltaPresence) for model in requirements.models):
             return None
         return cls(table, asked_presence(requirements.models, method))
 
     def holds(self, levels: LongVector, nodes: IntMatrix, rows: LongVector) -> bool:
-        """Judge groups, given by the first codes of their nodes, that publish so many rows. O(distinct people)."""
+        """Judge groups with these numbers of rows, given by the first codes of their nodes. O(distinct people)."""
         from shoal.kernels.grouping import distinct
 
         mapped = [

@@ -1,4 +1,4 @@
-"""MPALM: cut the population into boxes for as long as nobody's presence becomes too certain."""
+"""MPALM: split the population into boxes as long as nobody's presence becomes too certain."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from shoal.table.population import counted_together
 class MPALM(Method):
     """Multidimensional delta-presence (Nergiz, Atzori, Clifton 2007; in the form of Nergiz et al. 2013).
 
-    Starts with the whole population in one box. A column with a tree is cut into all children of the lowest node over
-    the box, one with free ranges between two values; so boxes never overlap, and each can be published as it is. Of
-    all cuts whose parts are all within the bounds (and satisfy what else is asked for) the one is made that lowers the
-    loss most.
+    Starts with the whole population in one box. It splits a column with a tree into all children of the lowest node
+    over the box, and a column with free ranges between two values. So boxes never overlap, and each can be published
+    as it is. Of all splits whose boxes are all within the bounds (and satisfy the other requirements) it makes the
+    one that lowers the loss most.
     """
 
     name: ClassVar[str] = "mpalm"
     summary: ClassVar[str] = (
-        "cuts the population into small boxes while nobody's presence becomes too certain"
+        "splits the population into small boxes as long as nobody's presence becomes too certain"
     )
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Cut until no allowed cut is left. O(tuples x columns) for each level of boxes."""
+        """Split until no allowed split is left. O(tuples x columns) for each level of boxes."""
         return _Cutting(table, requirements, asked_presence(requirements.models, self.name)).release(run)
 
 
 class _Cutting:
-    """Distinct tuples of the population on their way into boxes."""
+    """The distinct tuples of the population while they are split into boxes."""
 
     def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
         self.table, self.requirements, self.model = table, requirements, model
@@ -58,7 +58,7 @@ class _Cutting:
         return self._published(boxes, cuts)
 
     def _cut_at_once(self, blocks: list[LongVector]) -> tuple[list[LongVector], int]:
-        """Cut where nothing but presence is asked for: the same as `_cut`, compiled."""
+        """Split if presence is the only requirement: the same as `_cut`, compiled."""
         from shoal.kernels.presence import cut_boxes
 
         trees = [attribute.hierarchy for attribute in self.table.attributes]
@@ -86,7 +86,7 @@ class _Cutting:
         return [order[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)], int(cuts)
 
     def _cut(self, open_: list[LongVector], run: Run) -> tuple[list[LongVector], int]:
-        """Cut with regard to everything that is asked for."""
+        """Split under all requirements."""
         done: list[LongVector] = []
         cuts = finished = 0
         while open_:
@@ -102,7 +102,7 @@ class _Cutting:
         return done, cuts
 
     def _blocks(self) -> list[LongVector]:
-        """The blocks that generalization limits make of the population, each within the bounds by itself."""
+        """Return the blocks that generalization limits make of the population; each must be within the bounds."""
         tops = np.stack(
             [a.hierarchy.blocks[self.codes[:, j]] for j, a in enumerate(self.table.attributes)], axis=1
         )
@@ -112,12 +112,12 @@ class _Cutting:
         if not self._allowed(blocks):
             raise InfeasibleError(
                 f"the table has {self.table.rows:,} of {int(self.people.sum()):,} people, which as one class does not "
-                f"reach what is asked for ({self.model.title}): ask for less, or loosen generalization limits"
+                f"satisfy the policy ({self.model.title}): weaken the requirement, or loosen generalization limits"
             )
         return blocks
 
     def _allowed(self, parts: list[LongVector]) -> bool:
-        """Whether boxes satisfy everything that is asked for; a box without rows is not published."""
+        """Return whether boxes satisfy all requirements; a box without rows is not published."""
         for part in parts:
             if not self.model.allows(int(self.rows[part].sum()), int(self.people[part].sum())):
                 return False
@@ -141,16 +141,16 @@ class _Cutting:
         """Row of the table -> its tuple."""
         from shoal.kernels.grouping import distinct
 
-        # Tuples come first and are distinct, so they are numbered as they stand.
+        # Tuples come first and are distinct, so they keep their numbers.
         number, _ = distinct(np.asfortranarray(np.concatenate([self.codes, self.table.codes])))
         return number[len(self.codes) :]
 
     def _best_cut(self, box: LongVector) -> list[LongVector] | None:
-        """Return the parts of the allowed cut with the highest gain."""
+        """Return the boxes of the allowed split with the highest gain."""
         candidates: list[tuple[float, int, LongVector]] = []
         rows, people = self.rows[box], self.people[box]
         if not rows.any():
-            return None  # Nothing of it is published, so it cannot be published more precisely.
+            return None  # It is not published, so a split would gain nothing.
         for j, attribute in enumerate(self.table.attributes):
             codes = self.codes[box, j]
             low, high = int(codes.min()), int(codes.max())
@@ -174,7 +174,7 @@ class _Cutting:
         rows: IntVector,
         people: IntVector,
     ) -> list[tuple[float, int, LongVector]]:
-        """Return the cuts of one column that presence allows: gain, column, and where parts begin."""
+        """Return the splits of one column that presence allows: gain, column, and where the boxes begin."""
         tree = attribute.hierarchy
         size = high - low + 1
         inside = np.bincount(place, rows, size)
@@ -219,7 +219,7 @@ class _Cutting:
         )
 
     def _published(self, boxes: list[LongVector], cuts: int) -> Release:
-        """Publish each box as the closure of its rows where presence allows, else as that of its people."""
+        """Publish each box as the closure of its rows if presence allows it, else as that of its people."""
         from shoal.kernels.presence import shrink_boxes
 
         kept = [box for box in boxes if self.rows[box].any()]
@@ -250,7 +250,7 @@ class _Cutting:
         return Release(box_of[self._tuple_of_row], low, high, facts=facts)
 
     def _closures(self, order: LongVector, begin: LongVector) -> tuple[IntMatrix, IntMatrix]:
-        """Return the smallest publishable cells over boxes of tuples, one after the other from `begin` on."""
+        """Return the smallest publishable cells over boxes of tuples; box i starts at ``begin[i]``."""
         low, high = (
             np.stack(
                 [smallest.reduceat(self.codes[order, j], begin) for j in range(self.codes.shape[1])], axis=1

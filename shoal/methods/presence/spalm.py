@@ -1,4 +1,4 @@
-"""SPALM: the best full-domain mapping that leaves everybody's presence uncertain enough."""
+"""SPALM: the best full-domain mapping that keeps everybody's presence uncertain enough."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from shoal.table.population import counted_together
 class SPALM(Method):
     """Single-dimensional delta-presence (Nergiz, Atzori, Clifton 2007): one level per column, by LM.
 
-    If a mapping leaves some class outside the bounds, so does every specialization of it: of the parts of a class one
-    has at least its share of rows, and one at most. So failures are looked for as high up as possible.
+    If a mapping leaves some class outside the bounds, so does every specialization of it: if the class is split, one
+    side has at least its share of rows, and one at most. So failures are searched as high up as possible.
     """
 
     name: ClassVar[str] = "spalm"
     summary: ClassVar[str] = (
-        "one level per column such that nobody's presence is too certain, proven to lose least"
+        "one level per column, with the least loss for which nobody's presence is too certain"
     )
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Return the mapping of the least LM; ties go by `shoal.methods.full_domain.lattice.rank`.
+        """Return the mapping with the least LM; ties are broken by `shoal.methods.full_domain.lattice.rank`.
 
-        The open mapping that loses least is taken, and a chain from it to the top is bisected for the highest one that
-        fails. Worst case O(mappings x distinct tuples), usually some dozens of groupings.
+        Takes the undecided mapping with the least loss, and bisects a chain from it to the top for the highest mapping
+        that fails. Worst case O(mappings x distinct tuples), usually some dozens of groupings.
         """
         return _Search(table, requirements, asked_presence(requirements.models, self.name)).best(run)
 
 
 class _Search:
-    """What is known of all mappings."""
+    """What is known about all mappings."""
 
     def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
         self.table, self.requirements, self.model = table, requirements, model
@@ -57,12 +57,12 @@ class _Search:
         self.prune = requirements.monotone
         self.known: dict[int, bool] = {}
         sizes = [attribute.hierarchy.size for attribute in table.attributes]
-        # With too many combinations for one integer, classes are numbered instead.
+        # If there are too many combinations for one integer, classes are numbered instead.
         self.strides = np.cumprod([1, *sizes[:-1]]) if math.prod(sizes) < 1 << 62 else None
         self.digits: dict[tuple[int, int], LongVector] = {}
 
     def _column_losses(self, j: int) -> FloatVector:
-        """LM of one column, summed over the rows of the table, by level."""
+        """Return the LM of one column at each level, summed over the rows of the table."""
         attribute = self.table.attributes[j]
         tree = attribute.hierarchy
         width = (tree.high - tree.low) @ self.table.value_counts[j]
@@ -79,7 +79,7 @@ class _Search:
         top = self._holds(lattice.top)
         if not top and self.prune:
             raise InfeasibleError(
-                f"even one class of everybody does not satisfy {self.model.title} and what else is asked for: the "
+                f"even one class of everybody does not satisfy {self.model.title} with the other requirements: the "
                 f"table has {self.table.rows:,} of {int(self.people.sum()):,} people"
             )
         found: tuple[Rank, LongVector] | None = None
@@ -108,12 +108,12 @@ class _Search:
                         found, limit = own, value
         if found is None:
             raise InfeasibleError(
-                f"no mapping satisfies {self.model.title} together with what else is asked for"
+                f"no mapping satisfies {self.model.title} together with the other requirements"
             )
         return self._release(found[1])
 
     def _keys(self, levels: LongVector) -> LongVector:
-        """Return a key per tuple, the same for tuples of one class. O(columns x tuples), a sum of known parts."""
+        """Return a key per tuple, the same for tuples of one class. O(columns x tuples), a sum of cached terms."""
         if self.strides is None:
             from shoal.kernels.grouping import distinct
 
@@ -130,7 +130,7 @@ class _Search:
         return keys
 
     def _holds(self, levels: LongVector) -> bool:
-        """Whether everybody is within the bounds, and the classes satisfy what else is asked for."""
+        """Return whether everybody is within the bounds, and the classes satisfy the other requirements."""
         index = self.lattice.index(levels)
         if index not in self.known:
             from shoal.kernels.presence import class_totals
@@ -141,7 +141,7 @@ class _Search:
         return self.known[index]
 
     def _own_classes(self, levels: LongVector) -> tuple[IntVector, LongVector]:
-        """Classes of the rows of the table."""
+        """Return the class of each row of the table, and the first row of each class."""
         from shoal.kernels.grouping import distinct
 
         mapped = np.empty(self.table.codes.shape, np.int32, order="F")
