@@ -11,6 +11,7 @@ import time
 import polars as pl
 
 from benchmarks.data import adult, census
+from shoal.linking.evidence import Evidence
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
 from shoal.models import MODELS
@@ -25,7 +26,7 @@ def measure(label, table, requirements, method=FullDomain, times=7):
         release = method().anonymize(table, requirements, Run.start(1))
         best = min(best, time.perf_counter() - start)
         cpu = min(cpu, time.process_time() - start_cpu)
-    lm = MEASURE.value(_published(table, release), table, requirements.k)
+    lm = MEASURE.value(Evidence(_published(table, release), table, k=requirements.k))
     print(
         f"{label:<44} {best * 1e3:>8.1f} ms (cpu {cpu * 1e3:>7.1f})  {release.facts['checked']:>5,} of "
         f"{release.facts['mappings']:,} checked  levels {list(release.levels)}  lm {lm:.6f}  "

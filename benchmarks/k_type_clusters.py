@@ -12,11 +12,11 @@ from benchmarks.data import ADULT_COLUMNS, adult, adult_file, census
 from benchmarks.k_type_notions import best
 from benchmarks.timing import head, row, seconds
 from shoal import frames
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
-from shoal.release.render import read_back, render
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -35,7 +35,7 @@ def measured(label, table, name, k, measure, target, times=3, **options):
     """Print one line: the time, and what is lost by the measure."""
     wanted = Requirements(models=(KAnonymity(k=k),), measure=measure)
     taken, release = best(lambda: METHODS[name](**options).anonymize(table, wanted, Run.start(1)), times)
-    value = MEASURES[measure]().value(read_back(table, release, render(table, release)), table, k)
+    value = MEASURES[measure]().value(Evidence.of_release(table, release, k))
     row(f"{label}, {measure}, k = {k}", target, seconds(taken), f"{measure} {value:.4f}")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.data import adult, census
 from benchmarks.timing import head, row, seconds
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.k_type import KK, GlobalOneK, KOne
@@ -38,7 +39,7 @@ def best(work, times):
 def published(table, release):
     """What an outsider sees, as the maker knows it: with the owner of each row."""
     kept = release.region_of >= 0
-    return Published(
+    shown = Published(
         table.attributes,
         table.sensitive,
         release.region_of[kept],
@@ -46,8 +47,8 @@ def published(table, release):
         release.low,
         release.high,
         int((~kept).sum()),
-        np.flatnonzero(kept).astype(np.int32),
     )
+    return Evidence(shown, table, np.flatnonzero(kept).astype(np.int32))
 
 
 def anonymized(name, table, k, measure="lm", times=3, targets=TARGETS, **options):
@@ -55,7 +56,7 @@ def anonymized(name, table, k, measure="lm", times=3, targets=TARGETS, **options
     wanted = Requirements(models=(GIVES[name](k=k),), measure=measure)
     taken, release = best(lambda: METHODS[name](**options).anonymize(table, wanted, Run.start(1)), times)
     shown = published(table, release)
-    losses = ", ".join(f"{loss} {MEASURES[loss]().value(shown, table, k):.4f}" for loss in ("lm", "entropy"))
+    losses = ", ".join(f"{loss} {MEASURES[loss]().value(shown):.4f}" for loss in ("lm", "entropy"))
     label = f"{name}{', improved,' if options.get('improve') else ''} by {measure}, k = {k}"
     row(label, targets.get((name, k), ""), seconds(taken), losses)
     return shown
@@ -64,7 +65,7 @@ def anonymized(name, table, k, measure="lm", times=3, targets=TARGETS, **options
 def verified(label, shown, table, k, target, times=5):
     """Print one line for the maker, and one for an adversary who has to find an assignment first."""
     for who, seen in (("maker", shown), ("outsider", replace(shown, owner=None))):
-        taken, verdict = best(lambda seen=seen: GlobalOneK(k=k).verify(seen, table), times)
+        taken, verdict = best(lambda seen=seen: GlobalOneK(k=k).verify(replace(seen)), times)
         row(
             f"{label}, {who}",
             target if who == "maker" else "",

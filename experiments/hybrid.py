@@ -18,6 +18,7 @@ from benchmarks.data import adult, census
 from experiments.drawing import panels, saved
 from shoal.attacks.statistical import Statistical
 from shoal.kernels.grouping import distinct
+from shoal.linking.evidence import Evidence
 from shoal.measures.cells import Lm
 from shoal.measures.queries import QueryError
 from shoal.methods import METHODS
@@ -41,7 +42,7 @@ def published(table, release):
     """Return what an outsider sees: rows with identical quasi-identifiers form one class."""
     kept = np.flatnonzero(release.region_of >= 0).astype(np.int32)
     number, first = distinct(np.ascontiguousarray(np.hstack([release.low, release.high])))
-    return Published(
+    shown = Published(
         table.attributes,
         table.sensitive,
         number[release.region_of[kept]],
@@ -49,8 +50,8 @@ def published(table, release):
         release.low[first],
         release.high[first],
         suppressed=table.rows - len(kept),
-        owner=kept,
     )
+    return Evidence(shown, table, kept)
 
 
 def measured(table, name, k, **options):
@@ -60,13 +61,13 @@ def measured(table, name, k, **options):
     release = METHODS[name](**options).anonymize(table, requirements, Run.start(1))
     seconds = time.perf_counter() - start
     shown = published(table, release)
-    assert shown.sizes.min() >= k
+    assert shown.published.sizes.min() >= k
     facts = release.facts
     return {
         "release": shown,
         "seconds": seconds,
-        "lm": Lm().value(shown, table, k),
-        "query": QUERIES.value(shown, table, k),
+        "lm": Lm().value(shown),
+        "query": QUERIES.value(shown),
         "changed": facts.get("changed_share", 0.0),
         "rows": facts.get("relocated_rows", 0),
         "p_value": facts.get("p_value", 1.0),
@@ -164,12 +165,12 @@ def attacked(tables):
         "relocated rows in the most suspicious class", "vanished groups",
     ]  # fmt: skip
     rows = []
-    for label, (table, found) in tables.items():
+    for label, (_, found) in tables.items():
         for family, (_, hybrid) in FAMILIES.items():
             for variant in VARIANTS:
                 shown = found[family, variant, K, BUDGET]["release"]
-                exposure = Statistical(k=K, alpha=ALPHA).attempt(shown, table, Run.start(1))
-                vague = Statistical(knows="distribution", k=K).attempt(shown, table, Run.start(1))
+                exposure = Statistical(k=K, alpha=ALPHA).attempt(shown, Run.start(1))
+                vague = Statistical(knows="distribution", k=K).attempt(shown, Run.start(1))
                 guess = max(exposure.baseline, 1e-12)
                 figures = exposure.figures
                 first = figures["hits_in_first_class"]

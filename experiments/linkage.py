@@ -61,9 +61,9 @@ def main():
             release = method.anonymize(table, wanted, Run.start(1))
             taken = time.process_time() - start
             shown = replace(published(table, release), owner=None)
-            loss = MEASURES["lm"]().value(shown, table, k)
+            loss = MEASURES["lm"]().value(shown)
             some, members = (
-                Linkage(adversary=adversary, k=k).attempt(shown, table, Run.start(1))
+                Linkage(adversary=adversary, k=k).attempt(shown, Run.start(1))
                 for adversary in ("some", "members")
             )
             before, after = some.figures["candidates"], members.figures["candidates_after_pruning"]

@@ -22,6 +22,7 @@ from shoal.attacks import ATTACKS
 from shoal.attacks.rerun import rerun, true_classes
 from shoal.errors import InfeasibleError
 from shoal.kernels.assignment import draw_assignments
+from shoal.linking.evidence import Evidence
 from shoal.methods.cells import ring
 from shoal.methods.cells.ring import Ring, stream
 from shoal.methods.partitioning.ordered import Hilbert, Lexicographic
@@ -29,7 +30,6 @@ from shoal.methods.partitioning.partition import Partition
 from shoal.methods.partitioning.windows import part_losses
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
-from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.samples import sample
 from shoal.table.encode import encode
@@ -392,11 +392,8 @@ def attacks():
         ring.assigned = draw
         release = Ring().anonymize(table, asked(Ring(), 10), Run.start(1))
         ring.assigned = drawn
-        rendered = render(table, release)
-        published = read_published(
-            rendered.rows, table.attributes, (), table.sensitive_codes[rendered.owner], owner=rendered.owner
-        )[0]
-        found = ATTACKS["corruption"](k=10).attempt(published, table, Run.start(2))
+        published = Evidence.of_release(table, release)
+        found = ATTACKS["corruption"](k=10).attempt(published, Run.start(2))
         for q in (0, 1, 2, 8):
             own = found.figures[f"with_{q}_known"]
             body.append(
@@ -411,7 +408,7 @@ def attacks():
                     ],
                 )
             )
-        found = ATTACKS["algorithm-aware"](k=10).attempt(published, table, Run.start(2))
+        found = ATTACKS["algorithm-aware"](k=10).attempt(published, Run.start(2))
         figures = found.figures
         few = few or two_cells(published, table)
         aware.append(
@@ -443,7 +440,7 @@ def attacks():
 
 def two_cells(published, table):
     """Say why rings of two different cells do not count as rotated."""
-    again, truth = rerun(published, table, Ring(), 10, Run.start(2)), true_classes(published, table.rows)
+    again, truth = rerun(published.published, table, Ring(), 10, Run.start(2)), true_classes(published)
     best = np.zeros(len(again.parts.sizes), np.int64)
     for turn in range(10):
         right = again.guesses(turn) == truth[again.parts.order]

@@ -17,6 +17,7 @@ import polars as pl
 from experiments.drawing import panels, saved
 from shoal.attacks.attribute_disclosure import AttributeDisclosure
 from shoal.errors import InfeasibleError
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.alpha_k import AlphaK
@@ -27,7 +28,6 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
-from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -123,11 +123,7 @@ def asking(table, k, models, measure="il", suppression=0.0):
 
 
 def shown(table, release):
-    rendered = render(table, release)
-    return read_published(
-        rendered.rows, table.attributes, table.sensitive, table.sensitive_codes[rendered.owner],
-        owner=rendered.owner, suppressed=table.rows - len(rendered.owner),
-    )[0]  # fmt: skip
+    return Evidence.of_release(table, release, 10)
 
 
 def trial(name, table, wish):
@@ -137,8 +133,9 @@ def trial(name, table, wish):
         start = time.perf_counter()
         release = METHODS[name]().anonymize(table, wish, Run.start(1))
         seconds = min(seconds, time.perf_counter() - start)
-    published = shown(table, release)
-    assert all(model.verify(published, table).holds for model in wish.models)
+    evidence = shown(table, release)
+    published = evidence.published
+    assert all(model.verify(evidence).holds for model in wish.models)
     sizes = np.bincount(release.region_of[release.region_of >= 0])
     return {
         "avg": table.rows / (len(sizes) * wish.k),
@@ -146,7 +143,7 @@ def trial(name, table, wish):
         "classes": len(sizes),
         "shown": published.classes,
         "seconds": seconds,
-        "published": published,
+        "evidence": evidence,
     }
 
 
@@ -243,7 +240,7 @@ def losses():
     for p in (3, 10):
         for name in ("mondrian", "greedy-p-k", "enhanced-p-k", "p-k"):
             found = trial(name, table, asking(table, 10, plain(p), "lm"))
-            lm, il = (MEASURES[what]().value(found["published"], table, 10) for what in ("lm", "il"))
+            lm, il = (MEASURES[what]().value(found["evidence"]) for what in ("lm", "il"))
             lines.append(f"| p = {p} | {name} | {found['classes']:,} | {lm:.4f} | {il:,.0f} |")
     return "\n".join(lines)
 
@@ -263,10 +260,10 @@ def constrained():
         assert reasons_against(table, wish) == []
         note = left_out(table, wish).split(":")[0] + ": " + "; ".join(unserved(table, wish, private=True)[1])
         found = trial(name, table, wish)
-        published = found["published"]
+        evidence, published = found["evidence"], found["evidence"].published
         above = 0
         for j, attribute in enumerate(table.attributes):
-            tree, codes = attribute.hierarchy, table.codes[published.owner, j]
+            tree, codes = attribute.hierarchy, table.codes[evidence.owner, j]
             low, high = published.low[published.class_of, j], published.high[published.class_of, j]
             above += int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum())
         dropped = unserved(table, wish)[2]
@@ -291,10 +288,10 @@ def disclosure():
         ("p-k, k = 10, p = 10", "p-k", plain(10)),
         ("p-k, k = 10, extended p = 3", "p-k", extended(3, PROTECTED)),
     ):
-        published = trial(name, table, asking(table, 10, models))["published"]
+        evidence = trial(name, table, asking(table, 10, models))["evidence"]
         nodes = tuple(PROTECTED[a.name] for a in table.sensitive) if "extended" in title else ()
-        sure = AttributeDisclosure(protected=nodes).attempt(published, table, Run.start(1))
-        half = AttributeDisclosure(threshold=0.5, protected=nodes).attempt(published, table, Run.start(1))
+        sure = AttributeDisclosure(protected=nodes).attempt(evidence, Run.start(1))
+        half = AttributeDisclosure(threshold=0.5, protected=nodes).attempt(evidence, Run.start(1))
         lines.append(
             f"| {title} | {sure.figures['share_at_risk_before']:.1%} | {sure.figures['share_at_risk']:.1%} | "
             f"{half.figures['share_at_risk']:.1%} | {sure.success:.3f} |"

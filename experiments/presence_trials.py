@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.errors import InfeasibleError
 from shoal.kernels.grouping import distinct
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES
 from shoal.membership.presence import presence
 from shoal.methods import METHODS
@@ -17,7 +18,6 @@ from shoal.models.delta_presence import SLACK, DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.render import read_back, render
 from shoal.run import Run
 
 SIZES = (2, 4, 8, 16, 32)
@@ -60,7 +60,7 @@ def made(table, name, k, options, bounds=USUAL):
 
 def attacked(table, release):
     """Let the membership attack loose: who is certainly in, and what kind of answers there are."""
-    published = read_back(table, release, render(table, release))
+    published = Evidence.of_release(table, release).published
     start = time.process_time()
     found = presence(
         published, table.population, limit=LIMIT, seconds=SECONDS, random=np.random.default_rng(1)
@@ -210,9 +210,7 @@ def compared(table):
             found[bounds][partitioner] = costs(table, combined) | {"seconds": seconds, "k": k}
             releases.append(combined)
         for release in releases:
-            verdict = DeltaPresence(low=bounds[0], high=bounds[1]).verify(
-                read_back(table, release, render(table, release)), table
-            )
+            verdict = DeltaPresence(low=bounds[0], high=bounds[1]).verify(Evidence.of_release(table, release))
             assert verdict.holds, verdict
         print(bounds, found[bounds], flush=True)
     return found
@@ -260,9 +258,9 @@ K_ANONYMOUS = ("Mondrian", "Mondrian, disjoint boxes", "full-domain")
 
 def judged(table, release):
     """Costs, and the smallest and the highest chance of anybody in the population: proven bounds if classes overlap."""
-    published = read_back(table, release, render(table, release))
+    published = Evidence.of_release(table, release).published
     found = presence(published, table.population)
-    lm = MEASURES["lm"]().value(published, table, 1)
+    lm = MEASURES["lm"]().value(Evidence(published, table))
     chances = {"least": float(found.low.min()), "most": float(found.high.max())}
     people = {"certain": int(found.certainly_in.sum()), "overlapping": int(found.overlapping)}
     return costs(table, release) | {"lm": lm} | chances | people
@@ -282,7 +280,7 @@ def against_k(table):
         for name in ("mpalm", "spalm"):
             release = METHODS[name]().anonymize(table, Requirements(models=(model,)), Run.start(1))
             found[bounds, name.upper()] = judged(table, release)
-            verdict = model.verify(read_back(table, release, render(table, release)), table)
+            verdict = model.verify(Evidence.of_release(table, release))
             assert verdict.holds, verdict
             print(bounds, name, found[bounds, name.upper()], flush=True)
         for label in K_ANONYMOUS:

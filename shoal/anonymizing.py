@@ -16,14 +16,16 @@ from shoal.auditing import as_policy, measure, verify
 from shoal.comparing.auto import method_of
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.frames import Frame
+from shoal.linking.evidence import Evidence
 from shoal.models.feasibility import left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.release.published import Published
+from shoal.release.reading import read_back
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
-from shoal.release.render import read_back, render, shuffled
+from shoal.release.render import render, shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import Verdict
@@ -153,13 +155,14 @@ def _make(
     with clock("verify"):
         rendered = render(table, release)
         published = read_back(table, release, rendered)
-        verdicts = verify(published, table, requirements)
+        evidence = Evidence(published, table, rendered.owner, requirements.k)
+        verdicts = verify(evidence, requirements)
     failing = [verdict for verdict in verdicts if not verdict.holds]
     if failing:
         raise ViolationError(_violations(failing))
     progress("measure", 0.9)
     with clock("measure"):
-        measured = measure(published, table, requirements)
+        measured = measure(evidence, requirements)
     with clock("write"):
         rows = shuffled(rendered.rows, run.random)
         second = None if rendered.second is None else shuffled(rendered.second, run.random)

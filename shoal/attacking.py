@@ -11,14 +11,12 @@ from shoal import frames
 from shoal.attacks import ATTACKS, Attack, Exposure
 from shoal.auditing import as_policy, as_published, read_release
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.linking.evidence import Evidence
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
-from shoal.release.published import Published
-from shoal.release.render import read_back, render
 from shoal.release.results import Clock, Result
 from shoal.run import Progress, Run, silent
-from shoal.table import CodedTable
 
 
 def attack(
@@ -55,19 +53,21 @@ def attack(
     progress("encode", 0.2)
     with clock("encode"):
         table = encode_with_population(before, chosen, population)
-        published, notes = (
-            (read_own(source, table), []) if rows is None else as_published(rows, chosen, table)
-        )
+        notes: list[str] = []
+        if rows is None:
+            evidence = Evidence.of_release(table, source.release)
+        else:
+            published, notes = as_published(rows, chosen, table)
+            evidence = Evidence(published, table)
     with clock("attack"):
         asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
-        found = attempt(published, table, chosen, name, asked, Run.start(seed, progress))
+        found = attempt(evidence, chosen, name, asked, Run.start(seed, progress))
     return dataclasses.replace(found, notes=(*found.notes, *notes), seconds=clock.seconds)
 
 
-def attempt(
-    published: Published, table: CodedTable, policy: Policy, name: str, options: Mapping[str, Any], run: Run
-) -> Exposure:
+def attempt(evidence: Evidence, policy: Policy, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
     """Let one adversary loose on a release that has been read already, with what the policy knows."""
+    published = evidence.published
     requirements = policy.requirements([attribute.name for attribute in published.sensitive])
     known = {
         # Where no k is asked for, counts of candidates are told but judge nobody; the others cannot do without a k.
@@ -77,7 +77,7 @@ def attempt(
     }
     if "threshold" not in options:
         known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(published.sensitive)))
-    return _attacker(name, options, known).attempt(published, table, run)
+    return _attacker(name, options, known).attempt(evidence, run)
 
 
 def _belief(requirements: Requirements, column: int) -> float:
@@ -86,11 +86,6 @@ def _belief(requirements: Requirements, column: int) -> float:
     shares = [model.alpha for model in own if model.name == "alpha-k"]
     shares += [1.0 / model.l for model in own if model.name in ("probabilistic-l", "slicing-l")]
     return float(min(shares, default=1.0))
-
-
-def read_own(result: Result, table: CodedTable) -> Published:
-    """Read a release of ours back, with the knowledge of whose each row is."""
-    return read_back(table, result.release, render(table, result.release))
 
 
 def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:

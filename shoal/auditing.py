@@ -14,13 +14,15 @@ from shoal import frames
 from shoal.errors import DataError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
+from shoal.linking.evidence import Evidence
 from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.methods import METHODS
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release.published import Published
-from shoal.release.render import bucket_name, read_published, sensitive_codes
+from shoal.release.reading import read_published, sensitive_codes
+from shoal.release.render import bucket_name
 from shoal.release.results import Audit, Clock
 from shoal.release.two_tables import joined, second_beside
 from shoal.release.verdict import Verdict
@@ -69,11 +71,12 @@ def audit(
         requirements = chosen.requirements([attribute.name for attribute in published.sensitive])
     progress("verify", 0.5)
     with clock("verify"):
-        verdicts = (*verify(published, table, requirements), *_identifiers_removed(rows, chosen))
+        evidence = Evidence(published, table, k=requirements.k)
+        verdicts = (*verify(evidence, requirements), *_identifiers_removed(rows, chosen))
     progress("measure", 0.7)
     with clock("measure"):
-        measured = measure(published, table, requirements, measures)
-    missing = unmeasured(published, table)
+        measured = measure(evidence, requirements, measures)
+    missing = unmeasured(evidence)
     if missing:
         notes.append(f"not measured: {', '.join(missing)} ({next(iter(missing.values()))})")
     return Audit(
@@ -97,11 +100,10 @@ def as_policy(policy: Policy | str | Path | None, keywords: dict[str, Any]) -> P
     return policy if isinstance(policy, Policy) else Policy.read(policy)
 
 
-def verify(
-    published: Published, original: CodedTable | None, requirements: Requirements
-) -> tuple[Verdict, ...]:
+def verify(evidence: Evidence, requirements: Requirements) -> tuple[Verdict, ...]:
     """Let every model judge what is published, and hold suppression against its limit."""
-    verdicts = [model.verify(published, original) for model in requirements.models]
+    published = evidence.published
+    verdicts = [model.verify(evidence) for model in requirements.models]
     limit, rows = requirements.suppression, published.rows + published.suppressed
     if limit or published.suppressed:
         share = published.suppressed / rows if rows else 0.0
@@ -120,17 +122,15 @@ def _identifiers_removed(rows: pl.DataFrame, policy: Policy) -> list[Verdict]:
     return [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left))]
 
 
-def measure(
-    published: Published, original: CodedTable | None, requirements: Requirements, extra: Sequence[str] = ()
-) -> dict[str, Any]:
+def measure(evidence: Evidence, requirements: Requirements, extra: Sequence[str] = ()) -> dict[str, Any]:
     """Return the default measures and those asked for, and the loss of each column."""
-    measures = measure_all(published, original, requirements.k)
+    published, measures = evidence.published, measure_all(evidence)
     if requirements.without_classes and published.rows and published.sizes.min() < requirements.k:
         # Rows have cells of their own here, so the size of a class says nothing about who can be found.
         measures = {name: value for name, value in measures.items() if name not in RISKS_BY_CLASS}
     if extra:
-        measures |= measure_all(published, original, requirements.k, extra)
-    return {"measures": measures, "losses": per_column("lm", published, original)}
+        measures |= measure_all(evidence, extra)
+    return {"measures": measures, "losses": per_column("lm", evidence)}
 
 
 def read_release(source: Any, second: Any, policy: Policy) -> tuple[pl.DataFrame, bool]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure
 from shoal.models.base import GroupModel
 from shoal.release.groups import group
@@ -97,7 +98,7 @@ def published(table, requirements, levels):
 
 def loss(table, requirements, release):
     measure = MEASURES[requirements.measure]()
-    value = measure.value(release, table, requirements.k)
+    value = measure.value(Evidence(release, table, k=requirements.k))
     if isinstance(measure, CellMeasure) and measure.total:
         value /= table.rows * sum(a.weight for a in table.attributes)
     return value

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from shoal.hierarchy import Hierarchy, Level
+from shoal.linking.evidence import Evidence
 from shoal.models.alpha_k import AlphaK
 from shoal.models.extended_p import ExtendedPSensitive
 from shoal.models.k_anonymity import KAnonymity
@@ -135,9 +136,9 @@ def satisfies(model, table, rows):
     return plain_rule(model, [codes[row] for row in rows], codes, distance)
 
 
-def published(table, class_of):
+def evidence(table, class_of):
     keep = np.flatnonzero(class_of >= 0)
-    return Published(
+    shown = Published(
         table.attributes,
         table.sensitive,
         np.unique(class_of[keep], return_inverse=True)[1].astype(np.int32),
@@ -146,6 +147,7 @@ def published(table, class_of):
         None,
         suppressed=table.rows - len(keep),
     )
+    return Evidence(shown, table)
 
 
 def of_counts(*groups, hierarchy=TREE, totals=None):

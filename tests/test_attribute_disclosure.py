@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,13 +15,13 @@ from shoal.attacks import ATTACKS
 from shoal.attacks.attribute_disclosure import AttributeDisclosure
 from shoal.errors import DataError, PolicyError
 from shoal.kernels import disclosure as kernels
+from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
 from shoal.models.alpha_k import AlphaK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.table import Attribute
 from tests import naive
@@ -28,11 +30,7 @@ from tests.strategies import tables
 
 
 def shown(table, release):
-    rendered = render(table, release)
-    return read_published(
-        rendered.rows, table.attributes, table.sensitive, table.sensitive_codes[rendered.owner],
-        owner=rendered.owner, suppressed=table.rows - len(rendered.owner),
-    )[0]  # fmt: skip
+    return Evidence.of_release(table, release)
 
 
 def patients():
@@ -53,7 +51,7 @@ def test_beliefs_by_hand():
     """One class of the first four rows, which shows lung, and one of the last alone."""
     table = patients()
     published = in_regions(table, [0, 0, 0, 0, 1], (0, 1), (2, 2))
-    found = AttributeDisclosure().attempt(published, table, Run.start(1))
+    found = AttributeDisclosure().attempt(published, Run.start(1))
     column = found.figures["columns"]["s0"]
     # Before, the last two stand alone; after, only the last.
     assert column["before"]["certain"] == pytest.approx(2 / 5)
@@ -68,10 +66,10 @@ def test_beliefs_by_hand():
 def test_a_threshold_and_a_category():
     table = patients()
     published = in_regions(table, [0, 0, 0, 0, 1], (0, 1), (2, 2))
-    assert AttributeDisclosure(threshold=0.5).attempt(published, table, Run.start(1)).at_risk == 1
-    assert AttributeDisclosure(threshold=0.4).attempt(published, table, Run.start(1)).at_risk == 5
+    assert AttributeDisclosure(threshold=0.5).attempt(published, Run.start(1)).at_risk == 1
+    assert AttributeDisclosure(threshold=0.4).attempt(published, Run.start(1)).at_risk == 5
     stomach = AttributeDisclosure(protected=(("lung", "stomach"),), threshold=0.49)
-    found = stomach.attempt(published, table, Run.start(1))
+    found = stomach.attempt(published, Run.start(1))
     # Two of the four rows of the first class are of the lung, two of the stomach.
     assert found.chances.tolist() == pytest.approx([1 / 2, 1 / 2, 1 / 2, 1 / 2, 1])
     assert found.figures["columns"]["s0"]["categories"] == ["lung", "stomach"]
@@ -81,7 +79,7 @@ def test_rows_of_every_class_that_fits_are_read():
     """The last row is shown as anything at all, so it may be anybody's."""
     table = patients()
     published = in_regions(table, [0, 0, 0, 1, 1], (0, 0), (0, 3))
-    found = AttributeDisclosure().attempt(published, table, Run.start(1))
+    found = AttributeDisclosure().attempt(published, Run.start(1))
     # The first three: flu, cold, ulcer, ulcer, flu fit. The others: ulcer and flu.
     assert found.chances.tolist() == pytest.approx([2 / 5, 1 / 5, 2 / 5, 1 / 2, 1 / 2])
 
@@ -89,7 +87,7 @@ def test_rows_of_every_class_that_fits_are_read():
 def test_suppressed_people_are_learned_nothing_about():
     table = patients()
     published = in_regions(table, [0, 0, 0, 0, -1], (0, 1))
-    found = AttributeDisclosure().attempt(published, table, Run.start(1))
+    found = AttributeDisclosure().attempt(published, Run.start(1))
     assert found.chances[4] == 0
     assert found.at_risk == 0
 
@@ -101,7 +99,7 @@ def test_bad_options_and_tables():
     published = in_regions(table, [0, 0, 0, 0, 0], (0, 3))
     bare = type(table)(table.attributes, table.codes, (), table.sensitive_codes[:, :0], table.kept, ("q",))
     with pytest.raises(DataError, match="no sensitive column"):
-        ATTACKS["attribute-disclosure"]().attempt(published, bare, Run.start(1))
+        ATTACKS["attribute-disclosure"]().attempt(replace(published, table=bare), Run.start(1))
 
 
 @settings(max_examples=60)
@@ -145,7 +143,7 @@ def test_models_keep_their_promises(table, method):
         if any(one.infeasible(table) for one in wish.models):
             continue
         published = shown(table, METHODS[method]().anonymize(table, wish, Run.start(1)))
-        found = attack.attempt(published, table, Run.start(1))
+        found = attack.attempt(published, Run.start(1))
         assert found.at_risk == 0
         assert found.holds
 

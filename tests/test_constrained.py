@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
 from shoal.models.base import GroupModel
 from shoal.models.feasibility import reasons_against, unserved
@@ -19,7 +20,6 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.table.encode import encode
 from tests.strategies import tables
@@ -46,25 +46,22 @@ TREE = {"United States": {"West Coast": {"California": ["San Diego", "Los Angele
 
 def shown(table, release):
     """What an outsider reads from the rendered rows."""
-    rendered = render(table, release)
-    return read_published(
-        rendered.rows, table.attributes, table.sensitive, table.sensitive_codes[rendered.owner],
-        owner=rendered.owner, suppressed=table.rows - len(rendered.owner), bucket=rendered.bucket,
-    )[0]  # fmt: skip
+    return Evidence.of_release(table, release)
 
 
-def crossings(table, published, truthful=True):
+def crossings(table, evidence, truthful=True):
     """Cells that show more than the highest permitted node of their row, column by column.
 
     Where rows may be relocated they show what is not theirs: of any row, then.
     """
+    published = evidence.published
     assert published.low is not None
     assert published.high is not None
     found = []
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
         low, high = published.low[published.class_of, j], published.high[published.class_of, j]
-        codes = table.codes[published.owner, j] if truthful else low
+        codes = table.codes[evidence.owner, j] if truthful else low
         found.append(int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum()))
     return found
 
@@ -108,13 +105,13 @@ def test_no_class_reaches_across_blocks(name, table, k, p, suppression):
         good, _, dropped = unserved(table, wish)
         assert dropped > wish.suppressible(table.rows) or not good.any()
         return
-    published = shown(table, release)
-    assert crossings(table, published) == [0] * len(table.attributes)
+    evidence = shown(table, release)
+    assert crossings(table, evidence) == [0] * len(table.attributes)
     for region in range(release.region_of.max(initial=-1) + 1):
         assert len(set(table.block_of[release.region_of == region].tolist())) <= 1
     for model in models:
-        assert model.verify(published, table).holds
-    assert published.suppressed <= wish.suppressible(table.rows)
+        assert model.verify(evidence).holds
+    assert evidence.published.suppressed <= wish.suppressible(table.rows)
 
 
 def test_the_worked_example():
@@ -204,11 +201,11 @@ def test_every_method_honours_limits_on_adult(name, adult):
             continue
     else:
         raise AssertionError(f"{name} takes none of these questions")
-    published = shown(table, release)
-    assert crossings(table, published, name not in RELOCATING) == [0] * len(quasi)
+    evidence = shown(table, release)
+    assert crossings(table, evidence, name not in RELOCATING) == [0] * len(quasi)
     if name not in RELOCATING and all(isinstance(model, GroupModel) for model in wish.models):
         served, names, dropped = unserved(table, wish)
         assert names
-        assert published.suppressed >= dropped
+        assert evidence.published.suppressed >= dropped
         bad = np.flatnonzero(~served[table.block_of])
-        assert not np.isin(bad, published.owner).any()
+        assert not np.isin(bad, evidence.owner).any()

@@ -14,6 +14,7 @@ from shoal.attacks import ATTACKS
 from shoal.attacks.statistical import accusations
 from shoal.errors import InfeasibleError, PolicyError, ViolationError
 from shoal.kernels import hybrid as kernels
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure
 from shoal.measures.evaluate import measure_all
 from shoal.methods import METHODS
@@ -26,7 +27,7 @@ from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, unt
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release.record import card_markdown
-from shoal.release.render import read_published, render
+from shoal.release.render import render
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -39,16 +40,8 @@ def plain(k, suppression=0.0, measure="lm", *more):
     return Requirements(models=(KAnonymity(k=k), *more), suppression=suppression, measure=measure)
 
 
-def published_by(table, release):
-    rendered = render(table, release)
-    return read_published(
-        rendered.rows,
-        table.attributes,
-        table.sensitive,
-        table.sensitive_codes[rendered.owner],
-        owner=rendered.owner,
-        suppressed=table.rows - len(rendered.owner),
-    )[0]
+def evidence_by(table, release):
+    return Evidence.of_release(table, release, 3)
 
 
 def untrue(table, release):
@@ -136,7 +129,7 @@ def test_with_a_tenth_of_the_cells_q4_moves_to_q5_and_q6(example):
     assert facts["p_value"] == pytest.approx(chi2.sf(1.5, 3))
     rows = render(example, release).rows
     assert rows.row(3)[:3] == ("31-40", "S.AM", "49***")
-    assert published_by(example, release).sizes.tolist() == [3, 3, 3]
+    assert evidence_by(example, release).published.sizes.tolist() == [3, 3, 3]
 
 
 # --- createHybrid -----------------------------------------------------------------------------------------------
@@ -376,8 +369,8 @@ def test_every_variant_keeps_k_the_budget_and_its_own_account(table, k, budget, 
     ]
     if variant in ("statistical", "rstat"):
         assert facts["p_value"] >= 0.05 - 1e-9
-    published = published_by(table, release)
-    assert KAnonymity(k=k).verify(published, table).holds
+    evidence = evidence_by(table, release)
+    assert KAnonymity(k=k).verify(evidence).holds
     again = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
     np.testing.assert_array_equal(again.region_of, release.region_of)
 
@@ -398,7 +391,7 @@ def test_without_pruning_nothing_gets_worse(table, k, budget, variant, seed):
         return
     release = Hybrid(**options, prune=False).anonymize(table, plain(k), Run.start(seed))
     assert release.facts["loss_with_relocation"] <= pruned["loss_with_relocation"]
-    assert HybridK(k=k, budget=budget).verify(published_by(table, release), table).holds
+    assert HybridK(k=k, budget=budget).verify(evidence_by(table, release)).holds
     if budget == 0:
         assert release.facts["loss_with_relocation"] == pruned["loss_with_relocation"]
 
@@ -457,32 +450,32 @@ def test_without_freedom_nothing_may_move():
 
 def test_the_example_is_judged_from_what_is_published(example):
     release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
-    published = published_by(example, release)
-    verdict = HybridK(k=3, budget=0.1).verify(published, example)
+    evidence = evidence_by(example, release)
+    verdict = HybridK(k=3, budget=0.1).verify(evidence)
     assert verdict.holds
     assert verdict.reached == pytest.approx(2 / 27)
-    tight = HybridK(k=3, budget=0.07).verify(published, example)
+    tight = HybridK(k=3, budget=0.07).verify(evidence)
     assert not tight.holds
-    assert not HybridK(k=4, budget=0.1).verify(published, example).holds
-    assert untrue_cells(published, example).tolist() == [1, 1, 0]
+    assert not HybridK(k=4, budget=0.1).verify(evidence).holds
+    assert untrue_cells(evidence).tolist() == [1, 1, 0]
     # Sizes 3, 3, 3 where 3, 2, 3 are truly so, and one group of one is gone.
-    truth = expected(published, example)
+    truth = expected(evidence)
     assert sorted(truth.classes) == [2, 3, 3]
     assert truth.elsewhere.tolist() == [1]
-    assert chi_squared(published, example) == pytest.approx((1.5, 3, chi2.sf(1.5, 3)))
-    assert AlphaHybrid(alpha=0.05).verify(published, example).holds
-    assert not AlphaHybrid(alpha=0.9).verify(published, example).holds
+    assert chi_squared(evidence) == pytest.approx((1.5, 3, chi2.sf(1.5, 3)))
+    assert AlphaHybrid(alpha=0.05).verify(evidence).holds
+    assert not AlphaHybrid(alpha=0.9).verify(evidence).holds
 
 
 def test_what_cannot_be_known_does_not_hold(example):
     release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
-    published = published_by(example, release)
-    unpaired = dataclasses.replace(published, owner=None)
-    assert not HybridK(k=3, budget=1.0).verify(unpaired, example).holds
-    assert "known only" in HybridK(k=3, budget=1.0).verify(unpaired, example).detail
-    assert not HybridK(k=3, budget=1.0).verify(published, None).holds
+    evidence = evidence_by(example, release)
+    unpaired = dataclasses.replace(evidence, owner=None)
+    assert not HybridK(k=3, budget=1.0).verify(unpaired).holds
+    assert "known only" in HybridK(k=3, budget=1.0).verify(unpaired).detail
+    assert not HybridK(k=3, budget=1.0).verify(Evidence(evidence.published)).holds
     # Sizes need no pairing.
-    assert AlphaHybrid(alpha=0.05).verify(unpaired, example).reached == pytest.approx(chi2.sf(1.5, 3))
+    assert AlphaHybrid(alpha=0.05).verify(unpaired).reached == pytest.approx(chi2.sf(1.5, 3))
 
 
 @settings(max_examples=150)
@@ -500,26 +493,26 @@ def test_models_confirm_what_the_method_says(table, k, budget, variant, suppress
         release = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
     except InfeasibleError:
         return
-    published = published_by(table, release)
-    assert HybridK(k=k, budget=budget).verify(published, table).holds
-    test = chi_squared(published, table)
+    evidence = evidence_by(table, release)
+    assert HybridK(k=k, budget=budget).verify(evidence).holds
+    test = chi_squared(evidence)
     if not suppression:
         assert test.statistic == pytest.approx(release.facts["chi_squared"])
         assert test.degrees >= release.facts["degrees_of_freedom"]
     if variant in ("statistical", "rstat"):
-        assert AlphaHybrid(alpha=0.05).verify(published, table).holds
-    truth = expected(published, table)
-    assert truth.classes.sum() + truth.elsewhere.sum() == published.rows
-    if not published.suppressed:
-        unpaired = expected(dataclasses.replace(published, owner=None), table)
+        assert AlphaHybrid(alpha=0.05).verify(evidence).holds
+    truth = expected(evidence)
+    assert truth.classes.sum() + truth.elsewhere.sum() == evidence.published.rows
+    if not evidence.published.suppressed:
+        unpaired = expected(dataclasses.replace(evidence, owner=None))
         np.testing.assert_array_equal(unpaired.classes, truth.classes)
         assert sorted(unpaired.elsewhere) == sorted(truth.elsewhere)
 
 
 def test_the_attack_on_the_example(example):
     release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
-    published = published_by(example, release)
-    exposure = ATTACKS["statistical"]().attempt(published, example, Run.start(1))
+    evidence = evidence_by(example, release)
+    exposure = ATTACKS["statistical"]().attempt(evidence, Run.start(1))
     # One class has one row too many: she accuses one of its three rows, and one of them was relocated.
     assert exposure.success == pytest.approx(1 / 3)
     assert exposure.baseline == pytest.approx(1 / 9)
@@ -528,11 +521,11 @@ def test_the_attack_on_the_example(example):
     assert exposure.figures["vanished_groups"] == 1
     assert exposure.holds
     # Without the pairing, the row that the class has too many stands for the relocated one.
-    unpaired = dataclasses.replace(published, owner=None)
-    outside = ATTACKS["statistical"]().attempt(unpaired, example, Run.start(1))
+    unpaired = dataclasses.replace(evidence, owner=None)
+    outside = ATTACKS["statistical"]().attempt(unpaired, Run.start(1))
     assert (outside.success, outside.baseline) == pytest.approx((1 / 3, 1 / 9))
-    plainly = published_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
-    nothing = ATTACKS["statistical"]().attempt(plainly, example, Run.start(1))
+    plainly = evidence_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
+    nothing = ATTACKS["statistical"]().attempt(plainly, Run.start(1))
     assert (nothing.success, nothing.baseline, nothing.figures["p_value"]) == (0.0, 0.0, 1.0)
 
 
@@ -544,10 +537,10 @@ def test_whoever_knows_no_counts_points_less_well():
         [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi")],
     )
     release = Hybrid(budget=0.1).anonymize(table, plain(4), Run.start(1))
-    published = published_by(table, release)
+    evidence = evidence_by(table, release)
     attack = ATTACKS["statistical"]
-    exact = attack(knows="counts").attempt(published, table, Run.start(1))
-    vague = attack(knows="distribution").attempt(published, table, Run.start(1))
+    exact = attack(knows="counts").attempt(evidence, Run.start(1))
+    vague = attack(knows="distribution").attempt(evidence, Run.start(1))
     assert exact.figures["relocated"] > 0
     assert exact.success > vague.success
     assert vague.figures["p_value"] == exact.figures["p_value"]
@@ -569,10 +562,10 @@ def test_accusations_take_whole_classes_by_suspicion(pairs):
 
 def test_measures_stand_cells_that_do_not_hold_their_owners_value(example):
     release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
-    published = published_by(example, release)
-    values = measure_all(published, example, 3)
+    evidence = evidence_by(example, release)
+    values = measure_all(evidence)
     assert all(np.isfinite(value) for value in values.values())
-    assert measure_all(published, example, 3, ["entropy-nonuniform"])["entropy-nonuniform"] == np.inf
+    assert measure_all(evidence, ["entropy-nonuniform"])["entropy-nonuniform"] == np.inf
 
 
 # --- rules on sensitive values ----------------------------------------------------------------------------------
@@ -620,15 +613,15 @@ def test_any_group_model_holds_after_relocation(data, table, k, budget, suppress
         assert expected_ is not None
         assert release.levels == expected_.levels
         np.testing.assert_array_equal(release.region_of, expected_.region_of)
-    published = published_by(table, release)
-    assert all(model.verify(published, table).holds for model in models)
-    assert published.suppressed <= requirements.suppressible(table.rows)
+    evidence = evidence_by(table, release)
+    assert all(model.verify(evidence).holds for model in models)
+    assert evidence.published.suppressed <= requirements.suppressible(table.rows)
     wrong = untrue(table, release)
     assert release.facts["changed_cells"] == len(wrong) <= budget * table.rows * len(table.attributes) + 1e-9
     if variant in ("statistical", "rstat"):
         assert release.facts["p_value"] >= 0.05 - 1e-9
-    test = chi_squared(published, table)
-    if not published.suppressed:
+    test = chi_squared(evidence)
+    if not evidence.published.suppressed:
         assert test.statistic == pytest.approx(release.facts["chi_squared"])
 
 
@@ -644,7 +637,7 @@ def test_a_group_without_diversity_takes_one_row_from_its_neighbour():
     moved = [row for row, _ in untrue(table, release)]
     assert len(moved) == 1
     assert data["disease"][moved[0]] == "cold"
-    assert diverse.verify(published_by(table, release), table).holds
+    assert diverse.verify(evidence_by(table, release)).holds
 
 
 def test_suppression_alone_serves_where_moves_would_spoil_a_group():
@@ -724,10 +717,10 @@ def test_the_k_of_hybrid_k_anonymity_steers_the_search(example):
 def test_the_loss_without_relocation_is_told(example):
     facts = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)).facts
     lm = MEASURES["lm"]()
-    baseline = published_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
-    release = published_by(example, Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)))
-    assert facts["loss_without_relocation"] == pytest.approx(lm.value(baseline, example, 3))
-    assert facts["loss_with_relocation"] == pytest.approx(lm.value(release, example, 3))
+    baseline = evidence_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))
+    release = evidence_by(example, Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1)))
+    assert facts["loss_without_relocation"] == pytest.approx(lm.value(baseline))
+    assert facts["loss_with_relocation"] == pytest.approx(lm.value(release))
 
 
 @pytest.mark.parametrize(("k", "suppression"), [(5, 0.0), (50, 0.0), (5, 0.05)])
@@ -790,8 +783,8 @@ def test_bounds_on_presence_hold_after_relocation(people, data, k, bounds, budge
             exact is None or budget
         )  # a mapping that relocation spoils may be ruled out with those below it
         return
-    published = published_by(table, release)
-    assert presence.verify(published, table).holds
+    evidence = evidence_by(table, release)
+    assert presence.verify(evidence).holds
     if budget == 0:
         assert exact is not None
         assert release.levels == exact.levels

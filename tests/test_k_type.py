@@ -16,7 +16,8 @@ from shoal.errors import DataError, InfeasibleError, PolicyError
 from shoal.hierarchy import Hierarchy, Level
 from shoal.kernels import consistency as graph_kernels
 from shoal.kernels import covering, expansion, refining
-from shoal.linking.consistency import People, consistency
+from shoal.linking.consistency import People
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods.cells.cells import Cells
@@ -62,7 +63,8 @@ def shown(table, low, high, owner=None):
     number, first = naive.distinct(cells)
     none = np.zeros((len(low), 0), np.int32)
     missing = table.rows - len(low)
-    return Published(table.attributes, (), number, none, low[first], high[first], missing, owner)
+    published = Published(table.attributes, (), number, none, low[first], high[first], missing)
+    return Evidence(published, table, owner)
 
 
 def fits(table, low, high):
@@ -98,7 +100,7 @@ def test_worked_examples(name):
     cells, expected = EXAMPLES[name]
     cells = np.array(cells)
     published = shown(D, cells[:, ::2], cells[:, 1::2])
-    verdicts = [KAnonymity(k=2).verify(published), *(notion(k=2).verify(published, D) for notion in NOTIONS)]
+    verdicts = [KAnonymity(k=2).verify(published), *(notion(k=2).verify(published) for notion in NOTIONS)]
     assert tuple(verdict.holds for verdict in verdicts) == expected
 
 
@@ -109,11 +111,11 @@ LINE_LOW, LINE_HIGH = [[1], [2], [3], [3], [1]], [[5], [3], [4], [4], [5]]
 def test_two_two_without_global_one_two():
     """Row 2 fits three rows, but its only match is its own."""
     published = shown(LINE, LINE_LOW, LINE_HIGH)
-    assert KK(k=2).verify(published, LINE).holds
-    verdict = GlobalOneK(k=2).verify(published, LINE)
+    assert KK(k=2).verify(published).holds
+    verdict = GlobalOneK(k=2).verify(published)
     assert not verdict.holds
     assert verdict.reached == 1
-    graph = consistency(published, LINE)
+    graph = published.consistency
     assert graph.candidates[graph.people.row_of[1]] == 3
     assert graph.matches[graph.people.row_of[1]] == 1
 
@@ -123,12 +125,12 @@ def test_suppressed_rows_beside_untouched_ones_pass_one_k():
     low = [[1], [2], [3], [0], [0]]
     high = [[1], [2], [3], [5], [5]]
     published = shown(LINE, low, high)
-    verdict = OneK(k=2).verify(published, LINE)
+    verdict = OneK(k=2).verify(published)
     assert verdict.holds
     assert "protects against nobody" in verdict.detail
     assert "protects against nobody" in OneK.summary
     assert "protects against nobody" in KOne.summary
-    assert not KK(k=2).verify(published, LINE).holds
+    assert not KK(k=2).verify(published).holds
 
 
 # Models against brute force -------------------------------------------------------------------------------
@@ -158,13 +160,13 @@ def generalizations(draw, most=6):
 @settings(max_examples=150)
 def test_counts_are_those_of_all_matchings(data, known):
     table, low, high, owner = data
-    graph = consistency(shown(table, low, high, owner if known else None), table)
+    graph = shown(table, low, high, owner if known else None).consistency
     inside = fits(table, low, high)
     row_of = graph.people.row_of
     assert graph.candidates[row_of].tolist() == inside.sum(axis=1).tolist()
     assert graph.matches[row_of].tolist() == all_matches(inside).sum(axis=1).tolist()
     published = shown(table, low, high)
-    assert graph.fits[published.class_of].tolist() == inside.sum(axis=0).tolist()
+    assert graph.fits[published.published.class_of].tolist() == inside.sum(axis=0).tolist()
 
 
 @given(data=generalizations(), k=st.integers(2, 4))
@@ -183,7 +185,7 @@ def test_verdicts_are_the_definitions_and_imply_each_other(data, k):
         KK: people.min() >= k and rows.min() >= k,
         GlobalOneK: matches.min() >= k,
     }
-    found = {notion: notion(k=k).verify(published, table).holds for notion in NOTIONS}
+    found = {notion: notion(k=k).verify(published).holds for notion in NOTIONS}
     assert found == expected
     if found[GlobalOneK] and not hidden:
         assert found[OneK]
@@ -200,19 +202,19 @@ def test_k_anonymity_implies_all_of_them(table, data):
     for owner in (None, np.arange(table.rows, dtype=np.int32)):
         published = shown(table, low[group_of], high[group_of], owner)
         for notion in NOTIONS:
-            assert notion(k=k).verify(published, table).holds
             assert notion(k=k).verify(published).holds
+            assert notion(k=k).verify(Evidence(published.published)).holds
 
 
 def test_what_cannot_be_told_is_said():
     published = shown(LINE, LINE_LOW, LINE_HIGH)
     with pytest.raises(DataError, match="give the original"):
-        KK(k=2).verify(published)
+        KK(k=2).verify(Evidence(published.published))
     with pytest.raises(DataError, match="hierarchies"):
-        KK(k=2).verify(replace(published, low=None), LINE)
+        KK(k=2).verify(Evidence(replace(published.published, low=None), LINE))
     wrong = shown(LINE, [[1]] * 5, [[2]] * 5)
     with pytest.raises(DataError, match="not a generalization of the original: 3 of its 5 rows"):
-        GlobalOneK(k=2).verify(wrong, LINE)
+        GlobalOneK(k=2).verify(wrong)
     with pytest.raises(PolicyError, match="at least 2"):
         KK(k=1)
     assert "the table has 5 rows" in (KK(k=6).infeasible(LINE) or "")
@@ -221,7 +223,7 @@ def test_what_cannot_be_told_is_said():
 def test_nothing_published():
     nothing = shown(LINE, np.zeros((0, 1)), np.zeros((0, 1)))
     for notion in NOTIONS:
-        assert notion(k=2).verify(nothing, LINE).holds
+        assert notion(k=2).verify(nothing).holds
 
 
 def test_sets_are_not_ranges():
@@ -229,7 +231,7 @@ def test_sets_are_not_ranges():
     table = coded([[1, 2, 3]], [4])
     published = shown(table, [[1], [2], [1]], [[3], [2], [3]])
     sets = ValueSets(np.array([0, 2, 3]), np.array([1, 3, 2], np.int32))
-    graph = consistency(replace(published, sets=sets), table)
+    graph = Evidence(replace(published.published, sets=sets), table).consistency
     assert graph.candidates[graph.people.row_of].tolist() == [2, 1, 2]
     assert graph.matches[graph.people.row_of].tolist() == [2, 1, 2]
 
@@ -238,7 +240,7 @@ def test_cells_that_do_not_cover_their_owner_are_matched_anew():
     """Permuted values: row 0 shows what belongs to row 1, and the other way round."""
     table = coded([[1, 2]], [3])
     published = shown(table, [[2], [1]], [[2], [1]], np.array([0, 1], np.int32))
-    assert consistency(published, table).matches.tolist() == [1, 1]
+    assert published.consistency.matches.tolist() == [1, 1]
 
 
 # Kernels against their twins ------------------------------------------------------------------------------
@@ -476,7 +478,7 @@ def test_methods_give_what_they_promise(name, table, measure, k):
     release = METHODS[name]().anonymize(table, requirements, Run.start(1))
     check_cells(table, release)
     published = released(table, release)
-    assert notion.verify(published, table).holds
+    assert notion.verify(published).holds
     inside = fits(table, release.low[release.region_of], release.high[release.region_of])
     if name != "k-k":
         assert inside.sum(axis=0).min() >= k
@@ -495,7 +497,7 @@ def test_global_begins_anywhere(start, table, k):
     requirements = Requirements(models=(GlobalOneK(k=k), KK(k=2)))
     release = GlobalMethod(start=start).anonymize(table, requirements, Run.start(1))
     check_cells(table, release)
-    assert GlobalOneK(k=k).verify(released(table, release), table).holds
+    assert GlobalOneK(k=k).verify(released(table, release)).holds
 
 
 @given(table=tables(rows=st.integers(2, 14)), k=st.integers(2, 5))
@@ -506,7 +508,7 @@ def test_methods_by_classes_serve_the_notions(table, k):
     assert requirements.k == k
     assert requirements.plain_k
     release = METHODS["mondrian"]().anonymize(table, requirements, Run.start(1))
-    assert GlobalOneK(k=k).verify(released(table, release), table).holds
+    assert GlobalOneK(k=k).verify(released(table, release)).holds
 
 
 @pytest.mark.parametrize("name", GIVES)
@@ -530,7 +532,7 @@ def test_limits_are_never_crossed(name, table, share):
     release = METHODS[name]().anonymize(table, requirements, Run.start(1))
     assert int((release.region_of < 0).sum()) == small
     check_cells(table, release)
-    assert notion.verify(released(table, release), table).holds
+    assert notion.verify(released(table, release)).holds
 
 
 def test_equal_rows_stay_as_they_are():

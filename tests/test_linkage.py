@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -55,7 +54,7 @@ def test_a_two_two_release_falls_to_whoever_knows_the_members():
 @settings(max_examples=100)
 def test_chances_are_those_of_all_matchings(data, adversary, k):
     table, low, high, owner = data
-    found = Linkage(adversary=adversary, k=k).attempt(shown(table, low, high, owner), table, Run.start(1))
+    found = Linkage(adversary=adversary, k=k).attempt(shown(table, low, high, owner), Run.start(1))
     inside = fits(table, low, high)
     left = (all_matches(inside) if adversary == "members" else inside).sum(axis=1)
     assert found.chances == pytest.approx(np.where(left > 0, 1 / np.maximum(left, 1), 0))
@@ -71,10 +70,8 @@ def test_chances_are_those_of_all_matchings(data, adversary, k):
 def test_the_adversary_is_not_told_whose_row_is_whose(data):
     table, low, high, owner = data
     order = np.random.default_rng(1).permutation(len(owner))
-    told = Linkage().attempt(shown(table, low, high, owner), table, Run.start(1))
-    untold = Linkage().attempt(
-        replace(shown(table, low[order], high[order]), owner=None), table, Run.start(1)
-    )
+    told = Linkage().attempt(shown(table, low, high, owner), Run.start(1))
+    untold = Linkage().attempt(shown(table, low[order], high[order]), Run.start(1))
     assert told.chances.tolist() == untold.chances.tolist()
 
 
@@ -104,7 +101,7 @@ def test_mistakes_are_explained():
     with pytest.raises(PolicyError, match="shots: is no option of the attack linkage"):
         shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, options={"shots": 2})
     swapped = TWO_TWO.with_columns(age=pl.Series(["[1, 2]"] * 5))
-    with pytest.raises(DataError, match="no generalization"):
+    with pytest.raises(DataError, match="not a generalization"):
         shoal.attack(swapped, original=LINE, **LINE_ROLES)
     odd = TWO_TWO.with_columns(age=pl.Series(["young"] * 5))
     with pytest.raises(DataError, match="hierarchies"):

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from shoal.errors import PolicyError, ShoalError
 from shoal.hierarchy import Hierarchy, Level
 from shoal.hierarchy.tree import tiled
+from shoal.linking.evidence import Evidence
+from shoal.linking.risk import population_sizes
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure
 from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.measures.learning import Classification
 from shoal.measures.queries import QueryError, count_rows
-from shoal.measures.risk import assess, population_sizes
 from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
@@ -41,7 +42,7 @@ def publish(table, group_of):
         dense[dense == g] = alike.setdefault(tuple(shown), len(alike))
     low, high = closures(table, dense, len(alike))
     owner = np.flatnonzero(dense >= 0).astype(np.int32)[::-1].copy()
-    return Published(
+    published = Published(
         table.attributes,
         table.sensitive,
         dense[owner],
@@ -49,8 +50,8 @@ def publish(table, group_of):
         low,
         high,
         suppressed=int((dense < 0).sum()),
-        owner=owner,
     )
+    return Evidence(published, table, owner)
 
 
 def untouched(table):
@@ -105,16 +106,17 @@ def close(a, b):
     return a == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 
-def measure(name, published, original=None, k=2):
-    return MEASURES[name]().value(published, original, k)
+def measure(name, evidence, k=2):
+    return MEASURES[name]().value(replace(evidence, k=k))
 
 
 # Plain definitions, cell by cell over the rows of the original --------------------------------------------
 
 
-def naive_cells(table, published):
+def naive_cells(table, evidence):
     """(attribute, own code, first, last) of every cell of every row; suppressed rows show whole domains."""
-    shown = {int(row): int(c) for row, c in zip(published.owner, published.class_of, strict=True)}
+    published = evidence.published
+    shown = {int(row): int(c) for row, c in zip(evidence.owner, published.class_of, strict=True)}
     for row in range(table.rows):
         for j, attribute in enumerate(table.attributes):
             own = int(table.codes[row, j])
@@ -188,18 +190,18 @@ def test_cell_losses_follow_their_definitions(name, data):
     if not getattr(kind, "total", False):
         expected /= sum(weights) * table.rows
         columns = [loss / table.rows for loss in columns]
-    assert close(measure(name, published, table), expected)
+    assert close(measure(name, published), expected)
     if issubclass(kind, CellMeasure):
-        assert close(list(per_column(name, published, table).values()), columns)
+        assert close(list(per_column(name, published).values()), columns)
 
 
 @given(data=releases())
 def test_sizes_and_risks_follow_their_definitions(data):
     table, published = data
     groups = {}
-    for c in published.class_of.tolist():
+    for c in published.published.class_of.tolist():
         groups[c] = groups.get(c, 0) + 1
-    sizes, out = list(groups.values()), published.suppressed
+    sizes, out = list(groups.values()), published.published.suppressed
     assert measure("dm", published) == sum(size**2 for size in sizes) + out * table.rows
     assert close(measure("avg", published, k=3), Fraction(table.rows, 3 * max(len(sizes), 1)))
     assert measure("classes", published) == len(sizes)
@@ -216,8 +218,8 @@ def test_sizes_and_risks_follow_their_definitions(data):
         "unique-after": Fraction(sum(risk == 1 for risk in risks), max(rows, 1)),
     }
     for name, value in expected.items():
-        assert close(measure(name, published, table), float(value)), name
-    risk = assess(published, table)
+        assert close(measure(name, published), float(value)), name
+    risk = published.risk
     assert close(risk.journalist_mean, risk.prosecutor_mean)
     assert not risk.population_known
 
@@ -244,11 +246,10 @@ def test_two_pairs_and_one_ring(size):
         table.sensitive_codes,
         ends[:, :, 0],
         ends[:, :, 1],
-        owner=np.arange(4, dtype=np.int32),
         sets=ValueSets(start, codes),
     )
     for name in ("gcp", "lm"):
-        assert close(measure(name, ring) * 12, 6 / (size - 1))
+        assert close(measure(name, Evidence(ring)) * 12, 6 / (size - 1))
 
 
 def test_sets_do_not_cover_what_lies_between():
@@ -257,19 +258,20 @@ def test_sets_do_not_cover_what_lies_between():
     ends = np.array([[0], [1], [2]], np.int32), np.array([[3], [1], [2]], np.int32)
     class_of = np.array([0, 0, 1, 1, 2], np.int32)
     sets = ValueSets(np.array([0, 2, 3, 4]), np.array([0, 3, 1, 2], np.int32))
-    owner = np.arange(5, dtype=np.int32)
-    shown = Published(
-        table.attributes, table.sensitive, class_of, table.sensitive_codes, *ends, owner=owner, sets=sets
+    published = Published(
+        table.attributes, table.sensitive, class_of, table.sensitive_codes, *ends, sets=sets
     )
+    shown = Evidence(published, table, np.arange(5, dtype=np.int32))
+    ranges = Evidence(replace(published, sets=None), table)
     assert close(measure("gcp", shown), 2 * (1 / 3) / 5)
-    assert close(measure("gcp", replace(shown, sets=None)), 2 / 5)
-    assert close(measure("entropy", shown, table), 2 / 5)
-    assert close(measure("entropy-nonuniform", shown, table), 2 / 5)
+    assert close(measure("gcp", ranges), 2 / 5)
+    assert close(measure("entropy", shown), 2 / 5)
+    assert close(measure("entropy-nonuniform", shown), 2 / 5)
     # 10 to 20 holds half of {10, 40} and 20: 1 + 2 rows, and so does the original.
     spread = QueryError(queries=50, selectivity=0.5, sanity=0)
-    assert spread.errors(replace(shown, sets=None), table).mean > spread.errors(shown, table).mean
+    assert spread.errors(ranges).mean > spread.errors(shown).mean
     wrong = replace(shown, owner=np.array([2, 1, 0, 3, 4], np.int32))
-    assert measure("entropy-nonuniform", wrong, table) == math.inf
+    assert measure("entropy-nonuniform", wrong) == math.inf
 
 
 def test_numeric_width_and_tree_height():
@@ -288,7 +290,7 @@ def test_numeric_width_and_tree_height():
     assert close(measure("precision", shown), (2 * (1 / 2 + 1 / 2) + 2) / 8)
     assert measure("dm", shown) == 4 + 1 + 4
     assert measure("avg", shown, k=2) == 4 / (2 * 2)
-    columns = per_column("gcp", shown, None)
+    columns = per_column("gcp", shown)
     assert close(list(columns.values()), [(2 * 10 / 40 + 1) / 4, (2 * 1 / 2 + 1) / 4])
 
 
@@ -320,9 +322,9 @@ def test_entropy_of_skewed_values():
     tree = Hierarchy(leaves, tiled([leaves, pl.Series(["ab", "ab", "c"]), pl.Series(["*"] * 3)]))
     table = table_of([tree], [0, 0, 1, 2])
     shown = publish(table, [0, 1, 0, 2])
-    assert close(measure("entropy", shown, table), 2 * (math.log2(3) - 2 / 3) / 4)
-    assert close(measure("entropy-nonuniform", shown, table), (math.log2(3 / 2) + math.log2(3)) / 4)
-    assert math.isnan(measure("entropy-nonuniform", replace(shown, owner=None), table))
+    assert close(measure("entropy", shown), 2 * (math.log2(3) - 2 / 3) / 4)
+    assert close(measure("entropy-nonuniform", shown), (math.log2(3 / 2) + math.log2(3)) / 4)
+    assert math.isnan(measure("entropy-nonuniform", replace(shown, owner=None)))
 
 
 def test_limits_leave_suppressed_cells_maximal():
@@ -347,12 +349,12 @@ def test_population_lowers_the_journalists_risk():
     table = table_of([hierarchy], [0, 0, 2, 3])
     people = table_of([hierarchy], [0, 0, 1, 2, 3, 3])
     shown = publish(table, [0, 0, 1, 1])
-    crowd = population_sizes(shown, people)
-    assert crowd.tolist() == [2, 3]
-    risk = assess(shown, table, population=crowd)
+    assert population_sizes(shown.published, people).tolist() == [2, 3]
+    risk = replace(shown, table=replace(table, population=people.codes)).risk
+    assert risk.population_known
     assert (risk.prosecutor_max, risk.journalist_max) == (0.5, 0.5)
     assert close(risk.marketer, (2 / 2 + 2 / 3) / 4)
-    assert population_sizes(shown, table_of([hierarchy], [1])).tolist() == [2, 2]
+    assert population_sizes(shown.published, table_of([hierarchy], [1])).tolist() == [2, 2]
 
 
 @given(data=releases(), people=st.data())
@@ -361,15 +363,17 @@ def test_population_counts_who_fits(data, people):
     table, published = data
     pick = people.draw(st.lists(st.integers(0, table.rows - 1), max_size=12))
     population = replace(table, codes=np.asfortranarray(table.codes[np.array(pick, int)]))
-    for c, found in enumerate(population_sizes(published, population)):
+    for c, found in enumerate(population_sizes(published.published, population)):
         fits = [
             all(
                 low <= code <= high
-                for low, code, high in zip(published.low[c], row, published.high[c], strict=True)
+                for low, code, high in zip(
+                    published.published.low[c], row, published.published.high[c], strict=True
+                )
             )
             for row in population.codes
         ]
-        assert found == max(sum(fits), published.sizes[c])
+        assert found == max(sum(fits), published.published.sizes[c])
 
 
 # Bounds for searches --------------------------------------------------------------------------------------
@@ -420,12 +424,12 @@ def test_query_errors_follow_their_definition(data):
                 spread *= Fraction(inside, last - first + 1)
             truth, estimate = truth + exact, estimate + spread
         errors.append(float(abs(estimate - truth) / max(truth, 1)))
-    found = asked.errors(published, table)
+    found = asked.errors(published)
     assert close(found.mean, np.mean(errors))
     assert close(found.median, np.median(errors))
-    assert found == asked.errors(published, table)
-    assert asked.errors(untouched(table), table).mean == 0
-    assert math.isfinite(asked.errors(suppressed(table), table).mean)
+    assert found == asked.errors(published)
+    assert asked.errors(untouched(table)).mean == 0
+    assert math.isfinite(asked.errors(suppressed(table)).mean)
 
 
 def test_queries_are_as_selective_as_asked():
@@ -456,7 +460,7 @@ def test_uniqueness_of_rows_too_wide_for_a_key():
     wide = [numbers(range(2000))] * 7
     codes = [[1999] * 7, [1999] * 7, [0] * 7, [1999] * 6 + [0]]
     table = table_of(wide, codes)
-    assert measure("unique-before", merged(table), table) == 0.5
+    assert measure("unique-before", merged(table)) == 0.5
 
 
 @pytest.mark.parametrize("options", [{"queries": 0}, {"selectivity": 0}, {"sanity": -1}])
@@ -478,21 +482,22 @@ def learnable():
 def test_learning_from_a_release():
     pytest.importorskip("sklearn")
     table = learnable()
-    exact = Classification().learn(untouched(table), table)
+    exact = Classification().learn(untouched(table))
     assert exact.accuracy == exact.original_accuracy > 0.95
     assert exact.auc == exact.original_auc > 0.99
-    halves = Classification().learn(publish(table, (table.codes[:, 0] >= 5).astype(int).tolist()), table)
+    halves = Classification().learn(publish(table, (table.codes[:, 0] >= 5).astype(int).tolist()))
     assert halves.accuracy > 0.9
-    nothing = Classification().learn(merged(table), table)
+    nothing = Classification().learn(merged(table))
     assert nothing.accuracy <= nothing.majority
     assert close(nothing.auc, 0.5)
-    gone = Classification().learn(suppressed(table), table)
+    gone = Classification().learn(suppressed(table))
     assert (gone.accuracy, gone.auc) == (0.5, 0.5)
-    assert measure("classification-loss", untouched(table), table) == 0
-    few = Classification(people=100).learn(untouched(table), table)
+    assert measure("classification-loss", untouched(table)) == 0
+    few = Classification(people=100).learn(untouched(table))
     assert few.accuracy == few.original_accuracy > few.majority
-    swapped = replace(untouched(table), sensitive_codes=1 - untouched(table).sensitive_codes)
-    assert Classification().learn(swapped, table).accuracy < 0.05
+    true = untouched(table)
+    shown = replace(true.published, sensitive_codes=1 - true.published.sensitive_codes)
+    assert Classification().learn(replace(true, published=shown)).accuracy < 0.05
 
 
 def test_learning_a_plain_column():
@@ -501,19 +506,19 @@ def test_learning_a_plain_column():
     plain = replace(
         table, kept=table.kept.with_columns(target=pl.Series(["n", "y"]).gather(table.codes[:, 0] % 2))
     )
-    assert Classification(target="target").learn(untouched(plain), plain).target == "target"
+    assert Classification(target="target").learn(untouched(plain)).target == "target"
     with pytest.raises(PolicyError, match="did you mean 'target'"):
-        Classification(target="targte").learn(untouched(plain), plain)
+        Classification(target="targte").learn(untouched(plain))
     many = replace(plain, kept=plain.kept.with_columns(target=pl.int_range(pl.len())))
     with pytest.raises(PolicyError, match="300 values"):
-        Classification(target="target").learn(untouched(many), many)
+        Classification(target="target").learn(untouched(many))
 
 
 def test_learning_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     table = learnable()
     with pytest.raises(ShoalError, match=r'pip install "shoal\[learn\]"'):
-        measure("classification", untouched(table), table)
+        measure("classification", untouched(table))
 
 
 # The contract of all measures -----------------------------------------------------------------------------
@@ -534,8 +539,8 @@ def test_registry_and_classes_agree():
 @settings(max_examples=30)
 def test_untouched_is_best_and_suppressed_worst(name, data):
     table, published = data
-    best, worst = (measure(name, release, table) for release in (untouched(table), suppressed(table)))
-    between = measure(name, published, table)
+    best, worst = (measure(name, release) for release in (untouched(table), suppressed(table)))
+    between = measure(name, published)
     assert all(math.isfinite(value) for value in (best, between, worst))
     if name in {*CELLS, "entropy-nonuniform"}:
         assert close(best, 0)
@@ -552,14 +557,14 @@ def test_untouched_is_best_and_suppressed_worst(name, data):
 @settings(max_examples=30)
 def test_coarser_never_loses_less(name, data, into):
     table, published = data
-    if published.classes < 2 or name == "entropy":
+    if published.published.classes < 2 or name == "entropy":
         return
     group_of = np.full(table.rows, -1)
-    group_of[published.owner] = published.class_of
-    pair = into.draw(st.tuples(*[st.integers(0, published.classes - 1)] * 2))
+    group_of[published.owner] = published.published.class_of
+    pair = into.draw(st.tuples(*[st.integers(0, published.published.classes - 1)] * 2))
     coarser = publish(table, np.where(group_of == pair[0], pair[1], group_of).tolist())
     sign = 1 if MEASURES[name].lower_is_better else -1
-    before, after = (sign * measure(name, release, table) for release in (published, coarser))
+    before, after = (sign * measure(name, release) for release in (published, coarser))
     assert before <= after + 1e-9
 
 
@@ -606,13 +611,13 @@ def test_corners_are_finite(name):
     for codes in ([(0, 0)], [(0, 1)], [(0, 0), (0, 1)], [(0, 1)] * 4):
         table = table_of([one_value, null], codes, [i % 2 for i in range(len(codes))])
         for release in (untouched(table), merged(table), suppressed(table)):
-            value = measure(name, release, table)
+            value = measure(name, release)
             assert type(value) is float
             alone = name.startswith("classification") and table.rows == 1
             assert math.isnan(value) if alone else math.isfinite(value)
     if not name.startswith("classification"):
         empty = table_of([one_value, null], np.empty((0, 2)), [])
-        assert math.isfinite(measure(name, merged_nothing(empty), empty))
+        assert math.isfinite(measure(name, merged_nothing(empty)))
 
 
 def merged_nothing(table):
@@ -622,31 +627,32 @@ def merged_nothing(table):
 @given(data=releases())
 @settings(max_examples=20)
 def test_all_at_once(data):
-    table, published = data
+    _, published = data
     defaults = {name for name, kind in MEASURES.items() if kind.default}
-    everything = measure_all(published, table, 2)
+    everything = measure_all(published)
     assert set(everything) == defaults
-    assert unmeasured(published, table) == {}
-    alone = measure_all(published, None, 2)
-    missing = unmeasured(published, None)
+    assert unmeasured(published) == {}
+    shown = Evidence(published.published)
+    alone = measure_all(shown)
+    missing = unmeasured(shown)
     assert missing.keys() == {"entropy", "unique-before"}
     assert set(alone) == defaults - missing.keys()
     assert all(close(alone[name], everything[name]) for name in alone)
-    blind = measure_all(replace(published, low=None, high=None), None, 2)
+    blind = measure_all(Evidence(replace(published.published, low=None, high=None)))
     assert {"dm", "avg", "classes", "risk-marketer"} <= set(blind)
     assert not set(CELLS) & set(blind)
-    asked = measure_all(published, None, 2, ["lm", "entropy"])
+    asked = measure_all(shown, ["lm", "entropy"])
     assert list(asked) == ["lm", "entropy"]
     assert math.isnan(asked["entropy"])
-    assert all(math.isnan(loss) for loss in per_column("entropy", published, None).values())
+    assert all(math.isnan(loss) for loss in per_column("entropy", shown).values())
 
 
 def test_unknown_names_and_columns_of_classes():
     table = table_of([flat("ab")], [0, 1])
     with pytest.raises(PolicyError, match="did you mean 'entropy'"):
-        measure_all(merged(table), table, 2, ["entrpy"])
+        measure_all(merged(table), ["entrpy"])
     with pytest.raises(TypeError, match="dm"):
-        per_column("dm", merged(table), table)
+        per_column("dm", merged(table))
 
 
 def test_many_values_are_grouped_by_sorting():

@@ -25,7 +25,7 @@ from shoal.models.l_diversity import (
 )
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
-from tests.rules import LOOSEST, OPTIONS, PLACE, of_counts, published, satisfies, simple_table
+from tests.rules import LOOSEST, OPTIONS, PLACE, evidence, of_counts, satisfies, simple_table
 from tests.strategies import tables
 
 # What every model promises
@@ -62,8 +62,8 @@ def test_verify_is_the_definition(name, table, data):
     model = data.draw(OPTIONS[name])
     numbers = st.lists(st.integers(-1, 2), min_size=table.rows, max_size=table.rows)
     class_of = np.array(data.draw(numbers), np.int32)
-    shown = published(table, class_of)
-    verdict = model.verify(shown, table)
+    shown = evidence(table, class_of)
+    verdict = model.verify(shown)
     classes = [np.flatnonzero(class_of == c).tolist() for c in range(3) if (class_of == c).any()]
     expected = [satisfies(model, table, rows) for rows in classes]
     assert verdict.holds == all(expected)
@@ -71,7 +71,7 @@ def test_verify_is_the_definition(name, table, data):
     assert verdict.required == model.required
     assert (verdict.detail != "") == (not all(expected) or not classes)
     if classes:
-        assert model.satisfied(shown.groups(table)).tolist() == [
+        assert model.satisfied(shown.groups).tolist() == [
             satisfies(model, table, np.flatnonzero(class_of == c).tolist())
             for c in np.unique(class_of[class_of >= 0])
         ]
@@ -99,7 +99,7 @@ def test_empty_groups_satisfy_nothing(name):
 
 def test_nothing_published_breaks_no_promise():
     table = simple_table([0, 1])
-    verdict = KAnonymity(k=2).verify(published(table, np.array([-1, -1], np.int32)), table)
+    verdict = KAnonymity(k=2).verify(evidence(table, np.array([-1, -1], np.int32)))
     assert (verdict.holds, verdict.reached) == (True, None)
 
 
@@ -209,7 +209,7 @@ def test_recursive_needs_l_values():
     assert model.reached(groups).tolist() == [math.inf, 1]
     assert model.title == "recursive (3, 3)-diversity of disease"
     table = simple_table([0, 0, 1, 1])
-    verdict = model.verify(published(table, np.zeros(4, np.int32)), table)
+    verdict = model.verify(evidence(table, np.zeros(4, np.int32)))
     assert (verdict.holds, verdict.reached) == (False, None)
 
 
@@ -279,18 +279,16 @@ def test_p_sensitive_of_the_worked_example():
     for changed, reached in ((False, 1), (True, 2)):
         pairs = [(2, 2), *rows[1:]] if changed else rows
         table = simple_table([a for a, _ in pairs], [b for _, b in pairs])
-        shown = published(table, classes)
-        assert KAnonymity(k=3).verify(shown, table).holds
-        verdict = PSensitive(p=2).verify(shown, table)
+        shown = evidence(table, classes)
+        assert KAnonymity(k=3).verify(shown).holds
+        verdict = PSensitive(p=2).verify(shown)
         assert (verdict.reached, verdict.holds) == (reached, changed)
-        assert PSensitive(p=2, column=1, column_name="income").verify(shown, table).holds
+        assert PSensitive(p=2, column=1, column_name="income").verify(shown).holds
 
 
 def test_verdicts_read_like_numbers():
     table = simple_table([0, 0, 1, 2])
-    verdict = DistinctDiversity(l=2, **PLACE).verify(
-        published(table, np.array([0, 0, 1, 1], np.int32)), table
-    )
+    verdict = DistinctDiversity(l=2, **PLACE).verify(evidence(table, np.array([0, 0, 1, 1], np.int32)))
     assert (repr(verdict.required), repr(verdict.reached)) == ("2", "1")
     assert verdict.detail == "1 of 2 classes fall short"
 

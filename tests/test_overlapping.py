@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.linking.evidence import Evidence
 from shoal.membership.presence import presence
 from shoal.models.delta_presence import DeltaPresence
 from shoal.policy import Policy
@@ -242,7 +243,7 @@ def test_nothing_infeasible_is_ever_reached(drawn, high):
     table, shown = drawn
     model = DeltaPresence(low=0.0, high=high)
     if model.infeasible(table, table.rows):
-        assert not model.verify(shown, table).holds
+        assert not model.verify(Evidence(shown, table)).holds
 
 
 # --- relocated rows -----------------------------------------------------------------------------------------------

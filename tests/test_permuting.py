@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.attacks.membership import Membership
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.linking.evidence import Evidence
 from shoal.membership.presence import presence
 from shoal.methods import METHODS
 from shoal.methods.permuting.permuting import shuffled_within
@@ -178,7 +179,7 @@ def test_permute_generalize_takes_mappings_that_presence_allows(table, bounds, p
     except InfeasibleError:
         return
     shown = published(table, release)
-    assert model.verify(shown, table).holds
+    assert model.verify(Evidence(shown, table)).holds
     if partitioner in ("boxes", "people"):
         # Nobody fits two buckets, so each bucket could be chosen by itself.
         assert presence(shown, table.population).overlapping == 0

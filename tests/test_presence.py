@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DataError, InfeasibleError, PolicyError, ViolationError
 from shoal.kernels.presence import class_totals, regions_of_people
+from shoal.linking.evidence import Evidence
 from shoal.membership.chances import membership
 from shoal.membership.presence import presence
 from shoal.methods import METHODS
@@ -24,7 +25,8 @@ from shoal.models.delta_presence import DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.release.render import read_published, render
+from shoal.release.reading import read_published
+from shoal.release.render import render
 from shoal.run import Run
 from tests import naive
 from tests.strategies import tables
@@ -65,7 +67,6 @@ def published(table, release):
         table.attributes,
         table.sensitive,
         table.sensitive_codes[rendered.owner],
-        owner=rendered.owner,
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
     )
@@ -107,7 +108,7 @@ def test_the_model_counts_people_in_classes(table, wanted):
         ]
         chances.append(int(shown.sizes[classes[0]]) / len(within))
     assert presence(shown, table.population).chance.tolist() == pytest.approx(chances)
-    verdict = DeltaPresence(low=wanted[0], high=wanted[1]).verify(shown, table)
+    verdict = DeltaPresence(low=wanted[0], high=wanted[1]).verify(Evidence(shown, table))
     assert verdict.holds == all(wanted[0] - 1e-9 <= c <= wanted[1] + 1e-9 for c in chances)
     assert verdict.reached == pytest.approx([min(chances), max(chances)])
 
@@ -209,7 +210,7 @@ def test_mpalm_never_violates_its_bounds(table, wanted):
     assert (
         (release.low[release.region_of] <= table.codes) & (table.codes <= release.high[release.region_of])
     ).all()
-    assert model.verify(published(table, release), table).holds
+    assert model.verify(Evidence(published(table, release), table)).holds
     assert presence(published(table, release), table.population).overlapping == 0
 
 
@@ -218,7 +219,9 @@ def test_mpalm_serves_other_models_too(table, wanted, k):
     assume(table.rows >= k and DeltaPresence(low=wanted[0], high=wanted[1]).infeasible(table) is None)
     release = made("mpalm", table, *wanted, KAnonymity(k=k))
     assert np.bincount(release.region_of).min() >= k
-    assert DeltaPresence(low=wanted[0], high=wanted[1]).verify(published(table, release), table).holds
+    assert (
+        DeltaPresence(low=wanted[0], high=wanted[1]).verify(Evidence(published(table, release), table)).holds
+    )
 
 
 def cutting(table, low, high):
@@ -373,7 +376,9 @@ def test_spalm_is_the_best_of_all_mappings(table, wanted):
         for j, a in enumerate(table.attributes)
     )
     assert loss == pytest.approx(expected)
-    assert DeltaPresence(low=wanted[0], high=wanted[1]).verify(published(table, release), table).holds
+    assert (
+        DeltaPresence(low=wanted[0], high=wanted[1]).verify(Evidence(published(table, release), table)).holds
+    )
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 4), st.integers(0, 3)), min_size=1))

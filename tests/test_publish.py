@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.release import Release, closures
-from shoal.release.render import read_published, render, shuffled
+from shoal.release.reading import read_published
+from shoal.release.render import render, shuffled
 from tests.strategies import tables
 
 
@@ -30,7 +31,6 @@ def read_back(table, rendered):
         table.attributes,
         table.sensitive,
         table.sensitive_codes[rendered.owner],
-        owner=rendered.owner,
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
     )

@@ -17,7 +17,8 @@ from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release.published import Published
-from shoal.release.render import read_published, render
+from shoal.release.reading import read_back
+from shoal.release.render import render
 from shoal.reporting.bins import EVERYTHING, MISSING, OTHER, Bins, bins_of, label
 from shoal.reporting.gate import USUAL_K, Gate
 from shoal.reporting.risks import Risks, as_it_is, size_bins
@@ -218,15 +219,7 @@ def test_labels_fit_and_steer_nothing() -> None:
 def release_of(table: CodedTable) -> Published:
     requirements = Requirements(models=(KAnonymity(k=2),), suppression=1.0)
     release = Mondrian().anonymize(table, requirements, Run.start(0))
-    rendered = render(table, release)
-    return read_published(
-        rendered.rows,
-        table.attributes,
-        table.sensitive,
-        table.sensitive_codes[rendered.owner],
-        owner=rendered.owner,
-        suppressed=table.rows - len(rendered.owner),
-    )[0]
+    return read_back(table, release, render(table, release))
 
 
 @given(tables(rows=st.integers(2, 14), free=False), st.integers(1, 3))

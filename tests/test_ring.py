@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from shoal.errors import InfeasibleError, PolicyError
 from shoal.frames.sets import elements_of, sets_as_text
 from shoal.kernels import ring as kernels
 from shoal.kernels.nearest import nearest_order
+from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
 from shoal.methods.cells.ring import ORDERS, Ring
 from shoal.methods.partitioning.diverse import Spread
@@ -26,7 +28,6 @@ from shoal.models import MODELS
 from shoal.models.probabilistic_k import disjoint_assignments, largest_share, pair_shares
 from shoal.models.requirements import Requirements
 from shoal.release import Release, ValueSets
-from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -42,16 +43,9 @@ def asked(k, l=None, *, classes=False, suppression=0.0):  # noqa: E741
     return Requirements(models=models, suppression=suppression)
 
 
-def published_of(table, release, owner=True):
-    rendered = render(table, release)
-    return read_published(
-        rendered.rows,
-        table.attributes,
-        table.sensitive,
-        table.sensitive_codes[rendered.owner],
-        owner=rendered.owner if owner else None,
-        suppressed=table.rows - len(rendered.owner),
-    )[0]
+def evidence_of(table, release, owner=True):
+    evidence = Evidence.of_release(table, release)
+    return evidence if owner else replace(evidence, owner=None)
 
 
 def set_of(release, row, j):
@@ -163,7 +157,7 @@ def test_every_cell_covers_its_owner_and_every_person_has_k_effective_matches(ta
         if show == "sets":
             assert all(table.codes[row, j] in set_of(release, row, j) for j in range(len(table.attributes)))
     for owner in (True, False):
-        verdict = MODELS["probabilistic-k"](k=k).verify(published_of(table, release, owner), table)
+        verdict = MODELS["probabilistic-k"](k=k).verify(evidence_of(table, release, owner))
         assert verdict.holds, verdict
 
 
@@ -183,7 +177,7 @@ def test_rings_never_lose_more_than_their_parts(table, k, order):
 def test_other_partitions_feed_the_ring(partition, table, order):
     method = Ring(partition=partition, order=order)
     release = method.anonymize(table, asked(3), Run.start(1))
-    assert MODELS["probabilistic-k"](k=3).verify(published_of(table, release), table).holds
+    assert MODELS["probabilistic-k"](k=3).verify(evidence_of(table, release)).holds
     parts, widths = method.rings(table, 3, None, asked(3), Run.start(1))
     assert sorted(parts.order) == list(range(table.rows))
     assert (widths == 3).all()
@@ -201,8 +195,8 @@ def test_other_partitions_feed_diverse_rings(partition, table):
     assume(np.bincount(table.sensitive_codes[:, 0]).max() * 2 <= table.rows)
     requirements = asked(3, 2)
     release = Ring(partition=partition).anonymize(table, requirements, Run.start(1))
-    published = published_of(table, release)
-    assert all(model.verify(published, table).holds for model in requirements.models)
+    evidence = evidence_of(table, release)
+    assert all(model.verify(evidence).holds for model in requirements.models)
 
 
 def test_the_nearest_order_goes_around_a_square():
@@ -241,8 +235,8 @@ def test_diverse_rings(table, k, l, partition):  # noqa: E741
             assert len(set(own)) == len(own)
         assert max(own.count(value) for value in own) * l <= len(own)
     release = method.anonymize(table, asked(k, l), Run.start(1))
-    published = published_of(table, release)
-    assert all(model.verify(published, table).holds for model in asked(k, l).models)
+    evidence = evidence_of(table, release)
+    assert all(model.verify(evidence).holds for model in asked(k, l).models)
 
 
 @given(tables(rows=st.integers(2, 14)), st.integers(2, 4), st.integers(2, 3))
@@ -255,8 +249,8 @@ def test_diverse_classes(table, k, l):  # noqa: E741
             Lexicographic().anonymize(table, requirements, Run.start(1))
         return
     release = Lexicographic().anonymize(table, requirements, Run.start(1))
-    published = published_of(table, release)
-    assert all(model.verify(published, table).holds for model in requirements.models)
+    evidence = evidence_of(table, release)
+    assert all(model.verify(evidence).holds for model in requirements.models)
 
 
 @given(tables(rows=st.integers(4, 14)))
@@ -264,8 +258,8 @@ def test_diverse_classes(table, k, l):  # noqa: E741
 def test_other_models_are_reached_by_merging(table):
     requirements = Requirements(models=(MODELS["k-anonymity"](k=2), MODELS["t-equal"](t=0.4, **OWN)))
     release = Lexicographic().anonymize(table, requirements, Run.start(1))
-    published = published_of(table, release)
-    assert all(model.verify(published, table).holds for model in requirements.models)
+    evidence = evidence_of(table, release)
+    assert all(model.verify(evidence).holds for model in requirements.models)
 
 
 def test_what_rings_cannot_give_is_refused_with_advice():
@@ -343,7 +337,7 @@ def test_consistent_rows_are_not_effective_ones():
     """Table 4: everyone is consistent with two rows, and yet row 2 can only be person 2's."""
     shown = [{1, 2, 3, 4, 5}, {2, 3}, {3, 4}, {3, 4}, {1, 2, 3, 4, 5}]
     table, release = given_sets([1, 2, 3, 4, 5], shown)
-    verdict = MODELS["probabilistic-k"](k=2).verify(published_of(table, release), table)
+    verdict = MODELS["probabilistic-k"](k=2).verify(evidence_of(table, release))
     assert not verdict.holds
     assert verdict.reached == 1
 
@@ -352,8 +346,6 @@ def test_enough_effective_matches_may_not_be_enough():
     """Figure 4 in spirit: two groups of three people whose members reach each other's rows through single links
     have three effective matches each, but no three assignments without a common pair.
     """
-    from shoal.linking.consistency import consistency
-
     # People 1 and 2, 3, 4; person 1 fits everything on the left but must use the bridge to leave it.
     shown = [
         {1, 2, 3, 4},
@@ -366,7 +358,7 @@ def test_enough_effective_matches_may_not_be_enough():
         {5, 6, 7, 8},
     ]
     table, release = given_sets(list(range(1, 9)), shown)
-    graph = consistency(published_of(table, release), table)
+    graph = evidence_of(table, release).consistency
     for k in range(1, 5):
         fits = [[person in own for own in shown] for person in range(1, 9)]
         expected = _disjoint(fits, k)
@@ -396,14 +388,12 @@ def test_uniform_belief_over_a_ring_of_five():
     fits = [[(person - position) % 5 < 3 for position in range(5)] for person in range(5)]
     shares = pair_shares(fits)
     assert sorted({str(share) for row in shares for share in row}) == ["0", "4/13", "5/13"]
-    from shoal.linking.consistency import consistency
-
     table, release = given_sets(
         [1, 2, 3, 4, 5], [{i + 1, (i + 1) % 5 + 1, (i + 2) % 5 + 1} for i in range(5)]
     )
-    published = published_of(table, release)
-    assert float(largest_share(consistency(published, table))) == pytest.approx(5 / 13)
-    verdict = MODELS["probabilistic-k"](k=3).verify(published, table)
+    evidence = evidence_of(table, release)
+    assert float(largest_share(evidence.consistency)) == pytest.approx(5 / 13)
+    verdict = MODELS["probabilistic-k"](k=3).verify(evidence)
     assert verdict.holds
     assert verdict.reached == 3
     assert "regular" in verdict.detail

@@ -8,11 +8,11 @@ import pytest
 
 from shoal.attacks import ATTACKS
 from shoal.errors import DataError
+from shoal.linking.evidence import Evidence
 from shoal.methods.cells import ring
 from shoal.methods.cells.ring import Ring
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
-from shoal.release.render import read_published, render
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -28,12 +28,10 @@ def people(rows=400):
     return encode(frame, [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi"), ColumnPlan("s", "sensitive")])
 
 
-def published_by(table, **options):
+def evidence_by(table, **options):
     requirements = Requirements(models=(MODELS["probabilistic-k"](k=K),))
     release = Ring(**options).anonymize(table, requirements, Run.start(1))
-    rendered = render(table, release)
-    codes = table.sensitive_codes[rendered.owner]
-    return read_published(rendered.rows, table.attributes, table.sensitive, codes, owner=rendered.owner)[0]
+    return Evidence.of_release(table, release)
 
 
 def one_turn(parts, widths, varied, run):
@@ -55,12 +53,12 @@ def table():
 @pytest.mark.parametrize("show", ["sets", "ranges"])
 @pytest.mark.parametrize("partition", ["none", "mondrian", "agglomerative"])
 def test_the_draw_withstands_both(table, show, partition):
-    published = published_by(table, partition=partition, show=show)
-    aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(published, table, Run.start(2))
+    evidence = evidence_by(table, partition=partition, show=show)
+    aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(evidence, Run.start(2))
     assert aware.figures["cells_recognised"] == 1.0
     assert aware.holds
     assert aware.success < 2 / K
-    corrupt = ATTACKS["corruption"](k=K, partition=partition).attempt(published, table, Run.start(2))
+    corrupt = ATTACKS["corruption"](k=K, partition=partition).attempt(evidence, Run.start(2))
     assert corrupt.holds
     for q in (0, 1, 2, K - 2):
         assert corrupt.figures[f"with_{q}_known"]["fewest"] >= K - q
@@ -88,21 +86,19 @@ def test_ranges_that_read_alike_do_not_look_turned(monkeypatch, tmp_path, draw):
 @pytest.mark.parametrize("partition", ["none", "mondrian"])
 def test_one_common_turn_falls_to_both(table, monkeypatch, partition):
     monkeypatch.setattr(ring, "assigned", one_turn)
-    published = published_by(table, partition=partition)
-    corrupt = ATTACKS["corruption"](k=K, partition=partition, known=(1,)).attempt(
-        published, table, Run.start(2)
-    )
+    evidence = evidence_by(table, partition=partition)
+    corrupt = ATTACKS["corruption"](k=K, partition=partition, known=(1,)).attempt(evidence, Run.start(2))
     assert corrupt.figures["with_1_known"]["guessed"] > 0.9
     assert not corrupt.holds
-    aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(published, table, Run.start(2))
+    aware = ATTACKS["algorithm-aware"](k=K, partition=partition).attempt(evidence, Run.start(2))
     assert aware.figures["rings_that_one_turn_names"] == 1.0
     assert not aware.holds
 
 
 def test_without_randomness_running_again_names_everyone(table, monkeypatch):
     monkeypatch.setattr(ring, "assigned", no_turn)
-    published = published_by(table, partition="none")
-    aware = ATTACKS["algorithm-aware"](k=K, partition="none").attempt(published, table, Run.start(2))
+    evidence = evidence_by(table, partition="none")
+    aware = ATTACKS["algorithm-aware"](k=K, partition="none").attempt(evidence, Run.start(2))
     assert aware.success == 1.0
     assert aware.at_risk == table.rows
 
@@ -110,10 +106,10 @@ def test_without_randomness_running_again_names_everyone(table, monkeypatch):
 def test_who_did_not_make_the_release_cannot_judge(table):
     from dataclasses import replace
 
-    published = replace(published_by(table), owner=None)
+    evidence = replace(evidence_by(table), owner=None)
     for name in ("corruption", "algorithm-aware"):
         with pytest.raises(DataError, match="only by whoever made the release"):
-            ATTACKS[name](k=K).attempt(published, table, Run.start(1))
+            ATTACKS[name](k=K).attempt(evidence, Run.start(1))
 
 
 def test_a_result_of_ours_can_be_attacked_as_it_is():

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import InfeasibleError, PolicyError
+from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
 from shoal.methods.permuting.column_groups import clustered, contingency, correlations
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
 from shoal.models.requirements import Requirements
 from shoal.models.slicing_l import SlicingDiversity, beliefs, likeliest
 from shoal.release.record import card_markdown
-from shoal.release.render import read_back, render
 from shoal.run import Run
 from tests.rules import plain_rule
 from tests.strategies import tables
@@ -109,7 +109,8 @@ def sliced(draw):
 @given(sliced())
 def test_chances_are_those_of_the_definition(made):
     table, release = made
-    published = read_back(table, release, render(table, release))
+    evidence = Evidence.of_release(table, release)
+    published = evidence.published
     for column in range(len(table.sensitive)):
         chances = by_the_book(published, table, column)
         expected = [float(max(own.values(), default=0)) for own in chances]
@@ -118,18 +119,19 @@ def test_chances_are_those_of_the_definition(made):
         assert likeliest(published, table, column).tolist() == pytest.approx(expected)
         for l in (1.5, 2, 3):  # noqa: E741
             model = SlicingDiversity(l=l, column=column, column_name="s")
-            verdict = model.verify(published, table)
+            verdict = model.verify(evidence)
             assert verdict.holds == (max(expected) <= 1 / l + 1e-9)
             assert verdict.reached == pytest.approx(1 / max(expected))
             # What holds bucket by bucket, for each value beside, holds over all buckets.
-            stricter = model.verify(published)
+            stricter = model.verify(Evidence(published))
             assert verdict.holds or not stricter.holds
 
 
 @given(sliced(), st.sampled_from([2, 3]))
 def test_rules_about_classes_hold_for_each_value_beside(made, l):  # noqa: E741
     table, release = made
-    published = read_back(table, release, render(table, release))
+    evidence = Evidence.of_release(table, release)
+    published = evidence.published
     shown = published.low[published.class_of]
     linked = published.linked
     groups = Counter((int(published.bucket_of[r]), *shown[r, linked].tolist()) for r in range(published.rows))
@@ -145,7 +147,7 @@ def test_rules_about_classes_hold_for_each_value_beside(made, l):  # noqa: E741
         )
         for key in groups
     ]  # fmt: skip
-    assert model.verify(published, table).holds == all(good)
+    assert model.verify(evidence).holds == all(good)
 
 
 def test_the_overlapping_slices_of_the_example():
@@ -281,8 +283,8 @@ def test_releases_hold_and_groups_stay_whole(table, data, kind, strict):
         assert not all(whole)
         return
     assert all(whole)
-    published = read_back(table, release, render(table, release))
-    assert model.verify(published, table).holds
+    evidence = Evidence.of_release(table, release)
+    assert model.verify(evidence).holds
     assert np.bincount(release.bucket_of).min() >= 2
     truth = np.column_stack([table.codes, table.sensitive_codes])
     cells = np.column_stack([truth[release.shown_from[:, j], j] for j in range(len(names))])

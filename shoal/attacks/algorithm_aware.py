@@ -9,10 +9,9 @@ import numpy as np
 
 from shoal.attacks.base import Attack, Exposure
 from shoal.attacks.rerun import rerun, true_classes
+from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
-from shoal.release.published import Published
 from shoal.run import Run
-from shoal.table import CodedTable
 
 MOST_RINGS = 0.5
 """Share of rings that one turn may name: some look turned by chance, all do if they were."""
@@ -43,11 +42,14 @@ class AlgorithmAware(Attack):
     order: str = "lexicographic"
     """Its order of rows."""
 
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Try all turns of all rings. O(rows x k)."""
         run.progress("rerun", 0.0)
-        truth = true_classes(published, original.rows)
-        again = rerun(published, original, Ring(partition=self.partition, order=self.order), self.k, run)
+        original = evidence.original
+        truth = true_classes(evidence)
+        again = rerun(
+            evidence.published, original, Ring(partition=self.partition, order=self.order), self.k, run
+        )
         rows, ring = again.parts.order, again.ring_of
         open_ = again.varied[ring]
         right_first = np.zeros(len(rows), np.bool_)

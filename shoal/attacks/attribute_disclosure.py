@@ -10,6 +10,7 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import DataError, PolicyError, Problem
+from shoal.linking.evidence import Evidence
 from shoal.models.extended_p import strong_values
 from shoal.release.published import Published
 from shoal.run import Run
@@ -46,11 +47,12 @@ class AttributeDisclosure(Attack):
                 message = f"must be a share above 0 and up to 1, not {threshold}"
                 raise PolicyError([Problem("threshold", message, "1 means: is certain")])
 
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Read the rows that fit each person, before and after. O(distinct people x classes) at worst.
 
         Whoever fits no row was suppressed; nothing is learned about that person.
         """
+        published, original = evidence.published, evidence.original
         if not original.sensitive:
             raise DataError("there is no sensitive column whose values could be disclosed")
         if published.low is None or published.high is None:

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector
-from shoal.release.published import Published
+from shoal.linking.evidence import Evidence
 from shoal.release.results import plain
 from shoal.run import Run
-from shoal.table import CodedTable
 
 MOST_EXPOSED = 20
 
@@ -84,7 +83,7 @@ class Attack(ABC):
     """One line: what the adversary knows, and does."""
 
     @abstractmethod
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Try what is published, and hold the outcome against the original. Never reads whose row is whose other
         than to judge the outcome.
         """

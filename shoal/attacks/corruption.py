@@ -10,11 +10,10 @@ import numpy as np
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.attacks.rerun import Rerun, rerun, true_classes
-from shoal.linking.consistency import Consistency, consistency
+from shoal.linking.consistency import Consistency
+from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
-from shoal.release.published import Published
 from shoal.run import Run
-from shoal.table import CodedTable
 
 TIMES_IDEAL = 2
 """So many times the share of right guesses that chance alone gives raises alarm."""
@@ -44,12 +43,13 @@ class Corruption(Attack):
     order: str = "lexicographic"
     """Its order of rows."""
 
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Simulate, with random victims. O(rows x k + pairs that fit) for each number of known rows."""
         run.progress("rerun", 0.0)
-        truth = true_classes(published, original.rows)
+        published, original = evidence.published, evidence.original
+        truth = true_classes(evidence)
         again = rerun(published, original, Ring(partition=self.partition, order=self.order), self.k, run)
-        graph = consistency(published, original)
+        graph = evidence.consistency
         rows, ring = again.parts.order, again.ring_of
         open_ = again.varied[ring]
         chances = np.zeros(original.rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +10,8 @@ import numpy as np
 from shoal.arrays import LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.linking.consistency import consistency
-from shoal.release.published import Published
+from shoal.linking.evidence import Evidence
 from shoal.run import Run
-from shoal.table import CodedTable
 
 ADVERSARIES = {
     "some": "knows the quasi-identifiers of some people in the table",
@@ -45,11 +43,10 @@ class Linkage(Attack):
             hint = did_you_mean(self.adversary, ADVERSARIES)
             raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
 
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count candidates, and for ``members`` those that are left. O(rows + pairs that fit)."""
         run.progress("link", 0.0)
-        # The adversary has the rows in any order, and nobody told her whose they are.
-        graph = consistency(replace(published, owner=None), original)
+        graph = evidence.consistency
         before = graph.candidates[graph.people.row_of]
         after = before
         if self.adversary == "members":
@@ -60,7 +57,7 @@ class Linkage(Attack):
         figures = {"k": self.k if self.k > 1 else None, "candidates": _counts(before, self.k)}
         if self.adversary == "members":
             figures["candidates_after_pruning"] = _counts(after, self.k)
-        rows = original.rows
+        rows = evidence.original.rows
         return Exposure(
             attack=self.name,
             adversary=ADVERSARIES[self.adversary],

@@ -10,9 +10,9 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.linking.evidence import Evidence
 from shoal.membership.chances import MOST_STATES, SECONDS
 from shoal.membership.presence import Presence, presence
-from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.table.population import population_of
@@ -49,11 +49,12 @@ class Membership(Attack):
             hint = did_you_mean(self.adversary, ADVERSARIES)
             raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
 
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count, bucket by bucket. O(people x classes) without buckets."""
+        original = evidence.original
         population = population_of(original)
         run.progress("count", 0.0)
-        seen = replace(published, owner=None, together=self._groups(original))
+        seen = replace(evidence.published, together=self._groups(original))
         found = presence(
             seen,
             population,

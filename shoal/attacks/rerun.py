@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.errors import DataError
+from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
 from shoal.methods.partitioning.partition import Partition
 from shoal.methods.partitioning.windows import Windows, windows
@@ -86,13 +87,13 @@ def _classes(published: Published, shown: Windows) -> IntVector:
     return class_of[number[published.classes :]]
 
 
-def true_classes(published: Published, rows: int) -> IntVector:
+def true_classes(evidence: Evidence) -> IntVector:
     """Return the class of each person's row, -1 for who is not published; only whoever made the release knows it."""
-    if published.owner is None:
+    if evidence.owner is None:
         raise DataError(
             "whether a guess is right can be told only by whoever made the release: in Python, give `shoal.attack` "
             "what `shoal.anonymize` returned"
         )
-    own = np.full(rows, -1, np.int32)
-    own[published.owner] = published.class_of
+    own = np.full(evidence.original.rows, -1, np.int32)
+    own[evidence.owner] = evidence.published.class_of
     return own

@@ -10,10 +10,10 @@ import numpy as np
 from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.base import Attack, Exposure
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
+from shoal.linking.evidence import Evidence
 from shoal.models.hybrid import chi_squared, expected, untrue_rows
 from shoal.release.published import Published
 from shoal.run import Run
-from shoal.table import CodedTable
 
 KNOWLEDGE = {
     "counts": "knows how many people of the table truly have which quasi-identifiers",
@@ -55,13 +55,14 @@ class Statistical(Attack):
         if problems:
             raise PolicyError(problems)
 
-    def attempt(self, published: Published, original: CodedTable, run: Run) -> Exposure:
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""
+        published = evidence.published
         if published.low is None or published.high is None:
             raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
         run.progress("test", 0.0)
-        truth = expected(published, original)
-        test = chi_squared(published, original)
+        truth = expected(evidence)
+        test = chi_squared(evidence)
         believed = truth.classes
         if self.knows == "distribution" and published.rows:
             every = np.append(truth.classes, truth.elsewhere.sum())
@@ -81,8 +82,8 @@ class Statistical(Attack):
             "vanished_rows": int(truth.elsewhere.sum()),
             "accused": int(accused.sum()),
         }
-        chances = np.zeros(original.rows)
-        if published.owner is None:
+        chances = np.zeros(evidence.original.rows)
+        if evidence.owner is None:
             # Rows beyond those that a class truly covers must have been relocated, whichever they are.
             surplus = np.maximum(published.sizes - truth.classes, 0)
             hits = float((accused * surplus / published.sizes).sum())
@@ -95,8 +96,8 @@ class Statistical(Attack):
                 int(published.sizes[thin].sum()),
                 note,
             )
-        relocated = untrue_rows(published, original)
-        chances[published.owner] = np.where(relocated, (accused / published.sizes)[published.class_of], 0.0)
+        relocated = untrue_rows(evidence)
+        chances[evidence.owner] = np.where(relocated, (accused / published.sizes)[published.class_of], 0.0)
         hits = float(chances.sum())
         total = int(relocated.sum())
         figures |= {

@@ -10,9 +10,9 @@ from typing import Any
 from shoal.comparing.portfolio import Attempt, in_words
 from shoal.comparing.trial import Outcome, Trial
 from shoal.errors import PolicyError, ShoalError
+from shoal.linking.evidence import Evidence
 from shoal.policy import Policy
 from shoal.release import Release
-from shoal.release.published import Published
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 from shoal.run import Run
@@ -57,7 +57,6 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
 
 def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:
     from shoal.auditing import measure, verify
-    from shoal.release.render import read_back, render
 
     policy = task.policy
     requirements = policy.requirements([attribute.name for attribute in table.sensitive])
@@ -66,8 +65,8 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     release = policy.build_method().anonymize(table, requirements, run)
     trial = replace(trial, seconds=time.perf_counter() - start)
     try:
-        published = read_back(table, release, render(table, release))
-        verdicts = verify(published, table, requirements)
+        evidence = Evidence.of_release(table, release, requirements.k)
+        published, verdicts = evidence.published, verify(evidence, requirements)
     except ShoalError as error:
         # Shuffled rows may fit nobody, and rules about whom rows fit cannot judge them then.
         reason = f"what it publishes cannot be judged: {str(error).partition(';')[0]}"
@@ -81,9 +80,9 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     failing = [verdict for verdict in verdicts if not verdict.holds]
     if failing:
         return replace(trial, status="failed", reason=_violation(failing)), None
-    outcomes, reason = _attacked(published, table, task, run)
+    outcomes, reason = _attacked(evidence, task, run)
     extra = [requirements.measure]
-    measured = measure(published, table, requirements, extra)
+    measured = measure(evidence, requirements, extra)
     trial = replace(
         trial,
         attacks=outcomes,
@@ -95,16 +94,14 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     return trial, release if task.keep else None
 
 
-def _attacked(
-    published: Published, table: CodedTable, task: Task, run: Run
-) -> tuple[tuple[Outcome, ...], str]:
+def _attacked(evidence: Evidence, task: Task, run: Run) -> tuple[tuple[Outcome, ...], str]:
     """Try the attacks; a deciding one that cannot be tried is a reason not to choose the release."""
     from shoal.attacking import attempt
 
     outcomes: list[Outcome] = []
     for planned in task.attempts:
         try:
-            found = attempt(published, table, task.policy, planned.attack, planned.options, run)
+            found = attempt(evidence, task.policy, planned.attack, planned.options, run)
         except ShoalError as error:
             if planned.decides:
                 return tuple(outcomes), f"the attack {planned.attack} cannot be tried on it: {error}"

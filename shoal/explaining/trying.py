@@ -12,11 +12,11 @@ import numpy as np
 from shoal.auditing import verify
 from shoal.comparing.auto import method_of
 from shoal.errors import InfeasibleError, ShoalError
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure
 from shoal.measures.evaluate import per_column
 from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
-from shoal.release.render import read_back, render
 from shoal.run import Progress, Run
 from shoal.table import CodedTable
 
@@ -61,21 +61,22 @@ def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_
         if reasons:
             raise InfeasibleError("\n".join(reasons))
         release = method.anonymize(table, requirements, run)
-        published = read_back(table, release, render(table, release))
-        failing = [verdict for verdict in verify(published, table, requirements) if not verdict.holds]
+        evidence = Evidence.of_release(table, release, requirements.k)
+        failing = [verdict for verdict in verify(evidence, requirements) if not verdict.holds]
     except ShoalError as error:
         return Tried(loss=None, reason=str(error))
     if failing:
         return Tried(loss=None, reason=f"{failing[0].model} was not reached")
     kind = MEASURES[measure]()
-    value = kind.value(published, table, requirements.k)
+    value = kind.value(evidence)
     if isinstance(kind, CellMeasure) and not kind.total:
         value *= sum(attribute.weight for attribute in table.attributes) / whole_weight
     if not np.isfinite(value):
         return Tried(loss=None, reason=f"{measure} cannot be measured on this release")
+    published = evidence.published
     return Tried(
         loss=float(value),
-        losses=per_column("lm", published, table),
+        losses=per_column("lm", evidence),
         suppressed=published.suppressed,
         classes=published.classes,
         buckets=published.buckets,

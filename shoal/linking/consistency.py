@@ -168,8 +168,11 @@ class Consistency:
         return self.links[used], what[used]
 
 
-def consistency(published: Published, original: CodedTable) -> Consistency:
-    """Find the people that each class matches. Output-sensitive: O(log people) per class, plus the links."""
+def consistency(published: Published, original: CodedTable, owner: IntVector | None = None) -> Consistency:
+    """Find the people that each class matches. `owner`, where known, gives one complete assignment.
+
+    Output-sensitive: O(log people) per class, plus the links. `Evidence.consistency` keeps the graph.
+    """
     if published.low is None or published.high is None:
         raise DataError(
             "some cells of the release are not in the hierarchies of the policy, so Shoal cannot tell which people its "
@@ -179,7 +182,7 @@ def consistency(published: Published, original: CodedTable) -> Consistency:
     start, links = people.inside(published.low, published.high)
     if published.sets is not None:
         start, links = _within_sets(people, published.sets, start, links)
-    pairs = _pairs(published, people, original.rows)
+    pairs = None if owner is None else _pairs(published, owner, people, original.rows)
     if (
         pairs is not None
         and published.sets is not None
@@ -195,16 +198,16 @@ def consistency(published: Published, original: CodedTable) -> Consistency:
     return Consistency(people, size, start, links, pairs, hidden=missing > 0)
 
 
-def _pairs(published: Published, people: People, rows: int) -> tuple[IntVector, IntVector] | None:
-    """Return the pairs of person and class of the true assignment, each once; None if the release does not say whose
-    row each is, or if some cell does not cover its owner's value.
+def _pairs(
+    published: Published, owner: IntVector, people: People, rows: int
+) -> tuple[IntVector, IntVector] | None:
+    """Return the pairs of person and class of the true assignment, each once; None if some cell does not cover its
+    owner's value.
     """
     from shoal.kernels.grouping import distinct
 
-    if published.owner is None:
-        return None
     class_of = np.full(rows, published.classes, np.int32)
-    class_of[published.owner] = published.class_of
+    class_of[owner] = published.class_of
     first = distinct(np.stack([people.row_of, class_of], axis=1))[1]
     who, what = people.row_of[first], class_of[first]
     shown = what < published.classes

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.release.published import Published
+from shoal.linking.evidence import Evidence
 from shoal.release.value_sets import column_sets
-from shoal.table import Attribute, CodedTable
+from shoal.table import Attribute
 
 
 class Measure(ABC):
@@ -27,14 +27,14 @@ class Measure(ABC):
     """Reported without being asked for; False for expensive ones."""
 
     @abstractmethod
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Measure a release. NaN where it cannot be known, see `unknown`."""
 
-    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+    def unknown(self, evidence: Evidence) -> str | None:
         """Say why the value cannot be known from what is given, or None."""
-        if self.needs_original and original is None:
+        if self.needs_original and evidence.table is None:
             return "needs the original table"
-        if self.needs_owner and published.owner is None:
+        if self.needs_owner and evidence.owner is None:
             return "needs to know which row of the original each published row comes from"
         return None
 
@@ -66,21 +66,22 @@ class CellMeasure(Measure):
         """
         return self.loss(attribute, counts, codes[start[:-1]], codes[start[1:] - 1])
 
-    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+    def unknown(self, evidence: Evidence) -> str | None:
         """Without ranges there is nothing to measure."""
-        if published.low is None or published.high is None:
+        if evidence.published.low is None or evidence.published.high is None:
             return "needs the original table, to place the published cells in their domains"
-        return super().unknown(published, original)
+        return super().unknown(evidence)
 
-    def column_losses(self, published: Published, original: CodedTable | None) -> FloatVector:
+    def column_losses(self, evidence: Evidence) -> FloatVector:
         """Return, per quasi-identifier, the sum of the loss over all rows, suppressed ones included."""
+        published, table = evidence.published, evidence.table
         losses = np.zeros(len(published.attributes))
         for j, attribute in enumerate(published.attributes):
             size = attribute.hierarchy.size
             if size == 0:
                 continue
-            known = self.needs_original and original is not None
-            counts = original.value_counts[j] if known and original else np.ones(size, np.int64)
+            known = self.needs_original and table is not None
+            counts = table.value_counts[j] if known and table else np.ones(size, np.int64)
             if published.sets is not None:
                 start, codes = column_sets(published.sets, len(published.attributes), j)
                 shown, rows = self.set_loss(attribute, counts, start, codes), published.sizes
@@ -94,15 +95,16 @@ class CellMeasure(Measure):
                 losses[j] += published.suppressed * self.loss(attribute, counts, *ends)[0]
         return losses
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Average (or sum) the loss over all rows, suppressed ones included.
 
         O(classes x quasi-identifiers) at most.
         """
-        if self.unknown(published, original) is not None:
+        if self.unknown(evidence) is not None:
             return float("nan")
+        published = evidence.published
         weights = np.array([attribute.weight for attribute in published.attributes], np.float64)
-        loss = float(self.column_losses(published, original) @ weights)
+        loss = float(self.column_losses(evidence) @ weights)
         share = float(weights.sum()) * (published.rows + published.suppressed)
         if self.total or share == 0:
             return loss
@@ -122,6 +124,6 @@ class ClassMeasure(Measure):
         of them possibly suppressed.
         """
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Measure the published classes."""
-        return self.of_sizes(published.sizes, published.suppressed, k)
+        return self.of_sizes(evidence.published.sizes, evidence.published.suppressed, evidence.k)

@@ -7,9 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import LongVector
+from shoal.linking.evidence import Evidence
 from shoal.measures.base import ClassMeasure, Measure
-from shoal.release.published import Published
-from shoal.table import CodedTable
 
 
 class Discernibility(ClassMeasure):
@@ -51,6 +50,6 @@ class NumberOfClasses(Measure):
     summary: ClassVar[str] = "number of classes of rows that read alike"
     lower_is_better: ClassVar[bool] = False
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Count the classes."""
-        return float(published.classes)
+        return float(evidence.published.classes)

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.linking.evidence import Evidence
 from shoal.measures.base import CellMeasure, Measure
-from shoal.release.published import Published
 from shoal.release.value_sets import column_sets
-from shoal.table import Attribute, CodedTable
+from shoal.table import Attribute
 
 
 def _weighted_logs(counts: LongVector) -> FloatVector:
@@ -74,19 +74,20 @@ class NonUniformEntropy(Measure):
     needs_owner: ClassVar[bool] = True
     default: ClassVar[bool] = False
 
-    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+    def unknown(self, evidence: Evidence) -> str | None:
         """Without ranges there is nothing to measure."""
-        if published.low is None or published.high is None:
+        if evidence.published.low is None or evidence.published.high is None:
             return "needs the original table, to place the published cells in their domains"
-        return super().unknown(published, original)
+        return super().unknown(evidence)
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Average over all rows of the original; a row that is not published shows the whole domain.
 
         O(rows x quasi-identifiers).
         """
-        low, high, owner = published.low, published.high, published.owner
-        if self.unknown(published, original) is not None:
+        published, original, owner = evidence.published, evidence.table, evidence.owner
+        low, high = published.low, published.high
+        if self.unknown(evidence) is not None:
             return float("nan")
         assert original is not None
         assert low is not None

@@ -4,48 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure, Measure
-from shoal.release.published import Published
-from shoal.table import CodedTable
 
 
-def measure_all(
-    published: Published, original: CodedTable | None, k: int, names: Iterable[str] | None = None
-) -> dict[str, float]:
+def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, float]:
     """Measure a release by name: the measures asked for, else all default ones.
 
     A default measure that cannot be known is left out (`unmeasured` says why); one that was asked for by
     name is NaN. Work is done on classes and on distinct ranges, so it stays cheap for many rows.
     """
     return {
-        measure.name: measure.value(published, original, k)
+        measure.name: measure.value(evidence)
         for measure in _chosen(names)
-        if names is not None or measure.unknown(published, original) is None
+        if names is not None or measure.unknown(evidence) is None
     }
 
 
-def unmeasured(
-    published: Published, original: CodedTable | None, names: Iterable[str] | None = None
-) -> dict[str, str]:
+def unmeasured(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, str]:
     """Return the measures whose value cannot be known from what is given, and why."""
-    reasons = {measure.name: measure.unknown(published, original) for measure in _chosen(names)}
+    reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(names)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
-def per_column(
-    measure: str | CellMeasure, published: Published, original: CodedTable | None
-) -> dict[str, float]:
+def per_column(measure: str | CellMeasure, evidence: Evidence) -> dict[str, float]:
     """Return the loss of each quasi-identifier by a cell measure: the mean over rows, or the sum where the
     measure reports sums. Weights are left out. NaN where it cannot be known.
     """
     chosen = MEASURES[measure]() if isinstance(measure, str) else measure
     if not isinstance(chosen, CellMeasure):
         raise TypeError(f"'{chosen.name}' is not a loss of cells, so it has no value per column")
+    published = evidence.published
     names = [attribute.name for attribute in published.attributes]
-    if chosen.unknown(published, original) is not None:
+    if chosen.unknown(evidence) is not None:
         return dict.fromkeys(names, float("nan"))
     rows = 1 if chosen.total else max(published.rows + published.suppressed, 1)
-    losses = chosen.column_losses(published, original) / rows
+    losses = chosen.column_losses(evidence) / rows
     return dict(zip(names, losses.tolist(), strict=True))
 
 

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatMatrix, IntMatrix, LongVector
+from shoal.arrays import FloatMatrix, IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
+from shoal.linking.evidence import Evidence
 from shoal.measures.base import Measure
 from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
@@ -60,11 +61,11 @@ class Classification(Measure):
     seed: int = 20240229
     """Rows are drawn and split by this seed, so that the figure is the same every time."""
 
-    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+    def unknown(self, evidence: Evidence) -> str | None:
         """Say what is missing for training or testing."""
-        if published.low is None or published.high is None:
+        if evidence.published.low is None or evidence.published.high is None:
             return "needs the original table, to place the published cells in their domains"
-        missing = super().unknown(published, original)
+        missing, original = super().unknown(evidence), evidence.table
         if missing is None and original is not None:
             if self.target is None and not original.sensitive:
                 return "needs a column to predict: there is no sensitive one"
@@ -72,20 +73,21 @@ class Classification(Measure):
                 return "needs at least two rows, one to train on and one to test"
         return missing
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Return the accuracy of the learner that was trained on the release."""
-        if self.unknown(published, original) is not None:
+        if self.unknown(evidence) is not None:
             return float("nan")
-        return self.learn(published, original).accuracy
+        return self.learn(evidence).accuracy
 
-    def learn(self, published: Published, original: CodedTable | None) -> Learning:
+    def learn(self, evidence: Evidence) -> Learning:
         """Train on the release and on the original, and test both."""
         _require_scikit_learn()
-        reason = self.unknown(published, original)
-        low, high, owner = published.low, published.high, published.owner
+        reason = self.unknown(evidence)
+        published, original, owner = evidence.published, evidence.table, evidence.owner
+        low, high = published.low, published.high
         if reason or original is None or low is None or high is None or owner is None:
             raise ShoalError(f"classification cannot be measured: it {reason}")
-        target, labels, shown_labels = self._labels(published, original)
+        target, labels, shown_labels = self._labels(published, original, owner)
         random = np.random.Generator(np.random.PCG64(self.seed))
         people = random.permutation(original.rows)[: self.people]
         tested = max(1, min(len(people) - 1, round(self.test_share * len(people))))
@@ -105,7 +107,9 @@ class Classification(Measure):
         majority = float(np.bincount(truth).max() / len(truth))
         return Learning(target, *ours, *theirs, majority)
 
-    def _labels(self, published: Published, original: CodedTable) -> tuple[str, LongVector, LongVector]:
+    def _labels(
+        self, published: Published, original: CodedTable, owner: IntVector
+    ) -> tuple[str, LongVector, LongVector]:
         """Return the target, and its classes 0, 1, .. per row of the original and as published per row."""
         name = original.sensitive[0].name if self.target is None else self.target
         for j, attribute in enumerate(original.sensitive):
@@ -122,7 +126,7 @@ class Classification(Measure):
                 )
             ranks = original.kept[name].rank("dense").fill_null(0).to_numpy()
             labels = np.unique(ranks, return_inverse=True)[1]
-            shown = labels[published.owner]
+            shown = labels[owner]
         classes = len(np.unique(labels))
         if classes > MANY_VALUES:
             raise PolicyError(
@@ -145,11 +149,11 @@ class ClassificationAuc(Classification):
         "area under the ROC curve, on unseen original rows, of a learner trained on the release"
     )
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Return the area of the learner that was trained on the release."""
-        if self.unknown(published, original) is not None:
+        if self.unknown(evidence) is not None:
             return float("nan")
-        return self.learn(published, original).auc
+        return self.learn(evidence).auc
 
 
 class ClassificationLoss(Classification):
@@ -159,11 +163,11 @@ class ClassificationLoss(Classification):
     summary: ClassVar[str] = "accuracy lost by training a learner on the release instead of the original"
     lower_is_better: ClassVar[bool] = True
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Return the difference of the two accuracies."""
-        if self.unknown(published, original) is not None:
+        if self.unknown(evidence) is not None:
             return float("nan")
-        learned = self.learn(published, original)
+        learned = self.learn(evidence)
         return learned.original_accuracy - learned.accuracy
 
 

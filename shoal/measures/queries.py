@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.errors import PolicyError, Problem
+from shoal.linking.evidence import Evidence
 from shoal.measures.base import Measure
 from shoal.release.published import Published
 from shoal.release.value_sets import column_sets
@@ -68,24 +69,25 @@ class QueryError(Measure):
         if problems:
             raise PolicyError(problems)
 
-    def unknown(self, published: Published, original: CodedTable | None) -> str | None:
+    def unknown(self, evidence: Evidence) -> str | None:
         """Without ranges there is nothing to count."""
-        if published.low is None or published.high is None:
+        if evidence.published.low is None or evidence.published.high is None:
             return "needs the original table, to place the published cells in their domains"
-        return super().unknown(published, original)
+        return super().unknown(evidence)
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Return the median."""
-        return self.errors(published, original).median
+        return self.errors(evidence).median
 
-    def errors(self, published: Published, original: CodedTable | None) -> QueryErrors:
+    def errors(self, evidence: Evidence) -> QueryErrors:
         """Ask all queries. O(queries x columns x (rows / 64 + classes)), see `count_rows`."""
-        if self.unknown(published, original) is not None or original is None:
+        original = evidence.table
+        if self.unknown(evidence) is not None or original is None:
             return QueryErrors(float("nan"), float("nan"), 0, float("nan"))
         if original.rows == 0 or not original.attributes:
             return QueryErrors(0.0, 0.0, 0, 1.0)
         queries = self.draw(original)
-        truth, spread = count_rows(original, queries), _Spread(published)
+        truth, spread = count_rows(original, queries), _Spread(evidence.published)
         estimates = np.array([spread.estimate(*query) for query in queries])
         sanity = max(1.0, self.sanity * original.rows)
         errors = np.abs(estimates - truth) / np.maximum(truth, sanity)
@@ -119,9 +121,9 @@ class MeanQueryError(QueryError):
     name: ClassVar[str] = "query-error-mean"
     summary: ClassVar[str] = "mean relative error of random count queries on the release"
 
-    def value(self, published: Published, original: CodedTable | None, k: int) -> float:
+    def value(self, evidence: Evidence) -> float:
         """Return the mean."""
-        return self.errors(published, original).mean
+        return self.errors(evidence).mean
 
 
 def count_rows(table: CodedTable, queries: list[Query]) -> FloatVector:

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, LongVector
+from shoal.linking.evidence import Evidence
 from shoal.release.groups import Groups, Histograms
-from shoal.release.published import Published
 from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
@@ -30,7 +30,7 @@ class Model(ABC):
         return None
 
     @abstractmethod
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge what is published."""
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
@@ -86,9 +86,9 @@ class GroupModel(Model):
         """
         return np.where(self.hopeless(groups), 0, groups.size)
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the worst class of what is published."""
-        return self.judge(published.groups(original))
+        return self.judge(evidence.groups)
 
     def judge(self, groups: Groups) -> Verdict:
         """Judge the worst of the published classes."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
+from shoal.linking.evidence import Evidence
 from shoal.models.base import Model, number
-from shoal.release.published import Published
 from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
@@ -55,11 +55,12 @@ class DeltaPresence(Model):
         good: BoolVector = (rows >= self.low * people - slack) & (rows <= self.high * people + slack)
         return good
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the least and the most certain person. A chance that is only estimated never passes for proven."""
         from shoal.membership.presence import presence
 
         asked = [self.low, self.high]
+        published, original = evidence.published, evidence.table
         if original is None or original.population is None:
             detail = "cannot be judged without the population: name it in the policy, and give the original"
             return Verdict(self.title, asked, None, False, detail)
@@ -81,7 +82,7 @@ class DeltaPresence(Model):
             )
         if published.suppressed:
             details.append(f"{published.suppressed:,} suppressed rows could be anybody's")
-        untrue = _untrue(published, original)
+        untrue = _untrue(evidence)
         if untrue:
             details.append(
                 f"{untrue:,} rows were relocated; judged is what whoever takes all cells for true works out, and "
@@ -113,13 +114,14 @@ class DeltaPresence(Model):
         )
 
 
-def _untrue(published: Published, original: CodedTable) -> int:
+def _untrue(evidence: Evidence) -> int:
     """Count the rows whose cells do not hold what their owner has, where owners are known."""
-    if published.owner is None or published.low is None or published.high is None:
+    published, original, owner = evidence.published, evidence.table, evidence.owner
+    if owner is None or original is None or published.low is None or published.high is None:
         return 0
     if published.bucket_of is not None:
         return 0  # Cells stand beside each other by chance.
-    true = original.codes[published.owner]
+    true = original.codes[owner]
     low, high = published.low[published.class_of], published.high[published.class_of]
     return int(((true < low) | (true > high)).any(axis=1).sum())
 

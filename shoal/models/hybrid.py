@@ -12,6 +12,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
 from shoal.errors import DataError, PolicyError, Problem
+from shoal.linking.evidence import Evidence
 from shoal.models.base import Model
 from shoal.models.k_anonymity import KAnonymity
 from shoal.release.published import Published
@@ -57,12 +58,13 @@ class HybridK(Model):
         share = f"at most {100 * self.budget:.4g} % of cells relocated"
         return share if self.k == 1 else f"{self.k}-anonymity with {share}"
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Count the cells that do not hold their owner's value. O(rows x quasi-identifiers)."""
-        reason = _unknown(published, original)
+        published, original = evidence.published, evidence.table
+        reason = _unknown(evidence)
         if reason is not None or original is None:
             return Verdict(self.title, self.budget, None, False, f"cannot be known: {reason}")
-        changed = int(untrue_cells(published, original).sum())
+        changed = int(untrue_cells(evidence).sum())
         share = changed / max(original.rows * len(original.attributes), 1)
         smallest = int(published.sizes.min(initial=self.k))
         holds = smallest >= self.k and share <= self.budget + 1e-9
@@ -106,52 +108,54 @@ class AlphaHybrid(Model):
         """Name the model."""
         return f"{self.alpha:.4g}-hybrid"
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Test the sizes of the classes against the rows that they truly cover."""
-        reason = _unknown(published, original, published.suppressed > 0)
-        if reason is not None or original is None:
+        reason = _unknown(evidence, owners=evidence.published.suppressed > 0)
+        if reason is not None:
             return Verdict(self.title, self.alpha, None, False, f"cannot be known: {reason}")
-        test = chi_squared(published, original)
+        test = chi_squared(evidence)
         detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
         return Verdict(self.title, self.alpha, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
 
 
-def _unknown(published: Published, original: CodedTable | None, owners: bool = True) -> str | None:
-    if original is None:
+def _unknown(evidence: Evidence, *, owners: bool = True) -> str | None:
+    if evidence.table is None:
         return "the original table is needed"
-    if published.low is None or published.high is None:
+    if evidence.published.low is None or evidence.published.high is None:
         return "some cells are no names of their hierarchy"
-    if owners and published.owner is None:
+    if owners and evidence.owner is None:
         return "which row of the original each published row comes from is known only to whoever made the release"
     return None
 
 
-def untrue_cells(published: Published, original: CodedTable) -> LongVector:
+def untrue_cells(evidence: Evidence) -> LongVector:
     """Count, per quasi-identifier, the published cells that do not hold their owner's value.
 
     Needs ranges and owners. O(rows x quasi-identifiers).
     """
-    outside = _outside(published, original)
+    outside = _outside(evidence)
     return np.array([np.count_nonzero(column) for column in outside], np.int64)
 
 
-def _outside(published: Published, original: CodedTable) -> list[BoolVector]:
+def _outside(evidence: Evidence) -> list[BoolVector]:
     """Per quasi-identifier, which published rows show a range without their owner's value."""
+    published, original = evidence.published, evidence.table
+    assert original is not None
     assert published.low is not None
     assert published.high is not None
-    assert published.owner is not None
+    assert evidence.owner is not None
     found = []
     for j in range(len(published.attributes)):
-        own = original.codes[published.owner, j]
+        own = original.codes[evidence.owner, j]
         low, high = published.low[:, j], published.high[:, j]
         found.append((own < low[published.class_of]) | (own > high[published.class_of]))
     return found
 
 
-def untrue_rows(published: Published, original: CodedTable) -> BoolVector:
+def untrue_rows(evidence: Evidence) -> BoolVector:
     """Return which published rows have a cell that does not hold their owner's value: a secret."""
-    rows = np.zeros(published.rows, np.bool_)
-    for column in _outside(published, original):
+    rows = np.zeros(evidence.published.rows, np.bool_)
+    for column in _outside(evidence):
         rows |= column
     return rows
 
@@ -165,7 +169,7 @@ class Expected(NamedTuple):
     """The sizes of groups that no class covers: they were dissolved."""
 
 
-def expected(published: Published, original: CodedTable) -> Expected:
+def expected(evidence: Evidence) -> Expected:
     """Return how many rows each class should have, by the true values of the rows that are published.
 
     Where all ranges of each column are nodes of one level, dissolved groups are those of that mapping; otherwise
@@ -174,14 +178,16 @@ def expected(published: Published, original: CodedTable) -> Expected:
     """
     from shoal.kernels.grouping import distinct
 
+    published, original = evidence.published, evidence.table
+    assert original is not None
     assert published.low is not None
     assert published.high is not None
     sizes = np.zeros(published.classes, np.int64)
     codes = original.codes
-    if published.owner is not None:
-        away = untrue_rows(published, original)
+    if evidence.owner is not None:
+        away = untrue_rows(evidence)
         sizes += np.bincount(published.class_of[~away], minlength=published.classes)
-        codes = original.codes[published.owner[away]]
+        codes = original.codes[evidence.owner[away]]
     number_of, first = distinct(codes)
     rows = np.bincount(number_of, minlength=len(first)).astype(np.int64)
     codes = codes[first]
@@ -190,7 +196,7 @@ def expected(published: Published, original: CodedTable) -> Expected:
     for begin in range(0, len(codes), step):
         some = codes[begin : begin + step, None, :]
         inside = np.all((some >= published.low) & (some <= published.high), axis=2)
-        if published.owner is None and np.any(inside.sum(axis=1) > 1):
+        if evidence.owner is None and np.any(inside.sum(axis=1) > 1):
             raise DataError(
                 "classes of this release overlap, so the size that each should have is not defined without knowing "
                 "whose row is whose; the statistical test is for releases with one level per column"
@@ -227,11 +233,11 @@ class ChiSquared(NamedTuple):
     p_value: float
 
 
-def chi_squared(published: Published, original: CodedTable) -> ChiSquared:
+def chi_squared(evidence: Evidence) -> ChiSquared:
     """Test the sizes of the classes against the true distribution."""
     from scipy.special import chdtrc
 
-    truth = expected(published, original)
+    published, truth = evidence.published, expected(evidence)
     # A class that covers nobody's true values cannot come from the true distribution at all.
     with np.errstate(divide="ignore"):
         off = (published.sizes - truth.classes).astype(np.float64) ** 2

@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem
+from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel
 from shoal.release.groups import Groups
-from shoal.release.published import Published
 from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
@@ -55,9 +55,9 @@ class KAnonymity(GroupModel):
         """A part of a small group is smaller still."""
         return ~self.satisfied(groups)
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
-        return self.judge(Groups(published.sizes, (), (), ()))
+        return self.judge(Groups(evidence.published.sizes, (), (), ()))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more rows than the table."""

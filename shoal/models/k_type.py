@@ -10,10 +10,10 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import DataError, PolicyError, Problem
-from shoal.linking.consistency import Consistency, consistency
+from shoal.linking.consistency import Consistency
+from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import KAnonymity
-from shoal.release.published import Published
 from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
@@ -55,10 +55,11 @@ class KType(Model):
     def reached(self, graph: Consistency) -> LongVector:
         """Return how many rows fit each person or people each row; people who fit no row are left out."""
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person, or row, with the fewest that fit."""
+        published = evidence.published
         smallest = int(published.sizes.min()) if published.rows else None
-        if original is None:
+        if evidence.table is None:
             if smallest is not None and smallest < self.k:
                 raise DataError(
                     f"{self.title} is about whom the rows fit: give the original table too; from the rows alone "
@@ -68,7 +69,7 @@ class KType(Model):
             return Verdict(self.title, self.k, smallest, True, detail)
         if smallest is None:
             return Verdict(self.title, self.k, None, True, "nothing is published")
-        counts = self.reached(consistency(published, original))
+        counts = self.reached(evidence.consistency)
         failing = int((counts < self.k).sum())
         said = [f"{failing:,} fall short"] * (failing > 0) + [self.warning] * bool(self.warning)
         return Verdict(

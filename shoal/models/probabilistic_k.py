@@ -11,11 +11,11 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import DataError
-from shoal.linking.consistency import Consistency, consistency
+from shoal.linking.consistency import Consistency
+from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel, Model, number, plain
 from shoal.models.k_type import KType
 from shoal.models.l_diversity import ProbabilisticDiversity
-from shoal.release.published import Published
 from shoal.release.verdict import Verdict
 from shoal.table import CodedTable
 
@@ -51,13 +51,14 @@ class ProbabilisticK(KType):
         ]
         return np.concatenate([people[people > 0] if graph.hidden else people, rows])
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person or row with the fewest effective matches, and whether k assignments can be disjoint."""
+        published = evidence.published
         smallest = int(published.sizes.min(initial=0)) if published.rows else None
-        if original is None or smallest is None or smallest >= self.k:
+        if evidence.table is None or smallest is None or smallest >= self.k:
             # Classes of k rows are enough, and without the original they are all that can be seen.
-            return super().verify(published, None if smallest is None or smallest >= self.k else original)
-        graph = consistency(published, original)
+            return super().verify(Evidence(published))
+        graph = evidence.consistency
         counts = self.reached(graph)
         least = int(counts.min(initial=published.rows))
         failing = int((counts < self.k).sum())
@@ -219,22 +220,23 @@ class CandidateDiversity(Model):
         """What no class can reach, no row can."""
         return self.by_classes.infeasible(table, suppressible)
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person with the fewest values. O(pairs that fit x values of a class)."""
         from scipy.sparse import csr_array
 
-        classes = self.by_classes.verify(published, original)
+        published = evidence.published
+        classes = self.by_classes.verify(evidence)
         if classes.holds or not published.rows:
             return Verdict(self.title, plain(float(self.l)), classes.reached, True, classes.detail)
-        if original is None:
+        if evidence.table is None:
             raise DataError(f"{self.title} is about whom the rows fit: give the original table too")
-        graph = consistency(published, original)
+        graph = evidence.consistency
         own_class, own_people = graph.components
         class_of = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))
         same = (own_class[class_of] == own_people[graph.links]) & (class_of < published.classes)
         shape = (len(graph.people.weight), published.classes)
         pairs = csr_array((np.ones(int(same.sum())), (graph.links[same], class_of[same])), shape=shape)
-        shown = published.groups().sensitive[self.column]
+        shown = published.groups.sensitive[self.column]
         values = csr_array((shown.count.astype(np.float64), shown.value, shown.start))
         found = np.diff((pairs @ values).tocsr().indptr)
         found = found[found > 0] if graph.hidden else found

@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem
+from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel, Model, number, plain
 from shoal.models.l_diversity import ProbabilisticDiversity
 from shoal.release.published import Published
@@ -56,14 +57,15 @@ class SlicingDiversity(Model):
         """If no value is more likely in any bucket, it is not over several buckets either."""
         return ProbabilisticDiversity(l=self.l, column=self.column, column_name=self.column_name)
 
-    def verify(self, published: Published, original: CodedTable | None = None) -> Verdict:
+    def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person whose value is most certain; without the original, the worst of all buckets."""
+        published, original = evidence.published, evidence.table
         if published.rows == 0:
             return Verdict(self.title, self.l, None, True, "nothing is published")
         low, high = published.low, published.high
         exact = low is not None and high is not None and np.array_equal(low, high)
         if original is None or published.bucket_of is None or not exact:
-            judged = self.by_classes.verify(published, original)
+            judged = self.by_classes.verify(evidence)
             why = "judged bucket by bucket, which is stricter" if published.bucket_of is not None else ""
             detail = "; ".join(filter(None, (judged.detail, why)))
             return Verdict(self.title, self.l, judged.reached, judged.holds, detail)

@@ -11,8 +11,8 @@ import numpy as np
 
 from shoal.auditing import as_policy, as_published, verify
 from shoal.errors import DataError
+from shoal.linking.evidence import Evidence
 from shoal.measures.evaluate import measure_all, per_column
-from shoal.models.requirements import Requirements
 from shoal.network.attacks import NetworkExposure, attack_network
 from shoal.network.graph import Network
 from shoal.network.losses import ngil, nsil
@@ -123,15 +123,16 @@ def judge_network(
         verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems))]
         published, notes = read_network_published(masked, policy, table)
         requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+        evidence = Evidence(published, table, k=requirements.k)
         if network is not None and (masked.people == network.nodes or not requirements.suppression):
             verdicts.append(_complete("all nodes", network.nodes, masked.people))
             verdicts.append(_complete("all edges", network.edges, masked.links))
-        verdicts = [*verify(published, table, requirements), *verdicts]
+        verdicts = [*verify(evidence, requirements), *verdicts]
         verdicts += _identifiers_gone(masked, policy)
     run.progress("measure", 0.85)
     with clock("measure"):
-        measures = _measures(masked, published, table, requirements)
-        losses = per_column("lm", published, table)
+        measures = {"ngil": ngil(evidence), "nsil": nsil(masked), **measure_all(evidence)}
+        losses = per_column("lm", evidence)
     found: dict[str, Any] = {}
     if network is not None and masked.people != network.nodes:
         notes.append("nodes were left out, so structure and attacks cannot be held against the original")
@@ -197,13 +198,6 @@ def read_network_published(
     low = None if published.low is None else published.low[read]
     high = None if published.high is None else published.high[read]
     return replace(published, class_of=place.astype(np.int32), low=low, high=high), notes
-
-
-def _measures(
-    masked: MaskedNetwork, published: Published, table: CodedTable | None, requirements: Requirements
-) -> dict[str, float]:
-    own = {"ngil": ngil(published, table), "nsil": nsil(masked)}
-    return own | dict(measure_all(published, table, requirements.k))
 
 
 def _structure(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.linking.evidence import Evidence
 from shoal.measures.cells import Il
 from shoal.network.masked import MaskedNetwork
-from shoal.release.published import Published
-from shoal.table import CodedTable
 
 
-def ngil(published: Published, original: CodedTable | None) -> float:
+def ngil(evidence: Evidence) -> float:
     """Normalized generalization information loss: IL over what it would be if every cell showed its whole domain.
 
     0..1; NaN where cells cannot be placed in their domains.
     """
+    published = evidence.published
     weights = sum(attribute.weight for attribute in published.attributes)
     rows = published.rows + published.suppressed
-    return Il().value(published, original, 1) / (rows * weights) if rows * weights else 0.0
+    return Il().value(evidence) / (rows * weights) if rows * weights else 0.0
 
 
 def nsil(masked: MaskedNetwork) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.release import ValueSets
 from shoal.release.groups import Groups, group
-from shoal.table import Attribute, CodedTable
+from shoal.table import Attribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,6 @@ class Published:
     """``[classes, quasi-identifiers]`` last code of each cell."""
     suppressed: int = 0
     """Rows of the original that are not here."""
-    owner: IntVector | None = None
-    """Published row -> row of the original table; known only to whoever made the release."""
     sets: ValueSets | None = None
     """Value sets, by class, where the release shows sets."""
     bucket_of: IntVector | None = None
@@ -89,18 +87,13 @@ class Published:
             )
         return tuple(found)
 
-    def groups(self, original: CodedTable | None = None) -> Groups:
-        """Return the classes as group models see them; the buckets, where values were shuffled within buckets, in
-        parts whose quasi-identifiers read alike if these were shuffled together with sensitive values.
-
-        What counts as the whole table (for t-closeness) is the original where it is known, else the release.
-        """
-        if original is not None:
-            return replace(self._groups, totals=original.sensitive_counts)
-        return self._groups
-
     @cached_property
-    def _groups(self) -> Groups:
+    def groups(self) -> Groups:
+        """The classes as group models see them; the buckets, where values were shuffled within buckets, split by the
+        quasi-identifiers that were shuffled together with sensitive values.
+
+        The release itself counts as the whole table (for t-closeness); `Evidence.groups` takes the original.
+        """
         totals = [
             np.bincount(self.sensitive_codes[:, j], minlength=attribute.hierarchy.size).astype(np.int64)
             for j, attribute in enumerate(self.sensitive)

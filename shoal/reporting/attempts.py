@@ -67,7 +67,7 @@ def try_all(subject: Subject, progress: Progress) -> list[Attempt]:
     for number, (title, name, options) in enumerate(wanted):
         progress("attack", 0.25 + 0.35 * number / len(wanted))
         try:
-            exposure = attempt(subject.published, subject.table, subject.policy, name, options, Run.start(0))
+            exposure = attempt(subject.evidence, subject.policy, name, options, Run.start(0))
             shown = None
             if subject.gate.public and name == "attribute-disclosure":
                 shown = disclosed_by_rows(subject, exposure)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.measures.risk import Risk, assess, population_sizes
+from shoal.linking.risk import Risk, assess
 from shoal.release.published import Published
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.gate import Gate
@@ -42,7 +42,7 @@ def risks_of(subject: Subject, attempts: list[Attempt]) -> Risks:
     after = None
     if subject.has_classes:
         sizes = published.sizes[published.class_of]
-        after = assess(published, subject.table, population=_crowd(subject.table, published))
+        after = subject.evidence.risk
     else:
         members = next((a.exposure for a in attempts if a.exposure and a.exposure.attack == "linkage"), None)
         chances = members.chances if members is not None else np.zeros(0)
@@ -58,13 +58,6 @@ def as_it_is(table: CodedTable) -> Published:
     number, first = distinct(table.codes)
     shown = np.ascontiguousarray(table.codes[first])
     return Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
-
-
-def _crowd(table: CodedTable, published: Published) -> LongVector | None:
-    """Count the people of the population who fit each class, where that can be known."""
-    if table.population is None or published.low is None or published.sets is not None:
-        return None
-    return population_sizes(published, replace(table, codes=table.population))
 
 
 def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from shoal import frames
-from shoal.attacking import read_own
 from shoal.auditing import as_published, measure, read_release, verify
 from shoal.errors import DataError, PolicyError
+from shoal.linking.evidence import Evidence
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
@@ -31,7 +31,7 @@ class Subject:
 
     policy: Policy
     table: CodedTable
-    published: Published
+    evidence: Evidence
     requirements: Requirements
     verdicts: tuple[Verdict, ...]
     meanings: tuple[str, ...]
@@ -49,6 +49,11 @@ class Subject:
     """The plain columns as they are published."""
     notes: tuple[str, ...] = ()
     digest: str | None = None
+
+    @property
+    def published(self) -> Published:
+        """The release as an outsider sees it."""
+        return self.evidence.published
 
     @property
     def made_by(self) -> Policy | None:
@@ -91,15 +96,18 @@ def read_subject(
     table = encode_with_population(before, policy, population)
     notes: list[str] = []
     if rows is None:
-        published = _own(source, table)
+        evidence = _own(source, table)
         rows = pl.DataFrame()
     else:
         published, notes = as_published(rows, policy, table, in_buckets=in_two)
+        evidence = Evidence(published, table)
+    published = evidence.published
     requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+    evidence = replace(evidence, k=requirements.k)
     papers = _record(source.record if record is None and isinstance(source, Result) else record)
     _fits(papers, table, before.digest)
     progress("verify", 0.2)
-    verdicts = list(verify(published, table, requirements))
+    verdicts = list(verify(evidence, requirements))
     meanings = [model.summary for model in requirements.models]
     meanings += ["how many rows were left out because they could not be made safe"] * (
         len(verdicts) - len(meanings)
@@ -110,18 +118,18 @@ def read_subject(
         meanings.append("no column of the release names people outright")
     secret = {attribute.name for attribute in table.sensitive}
     names = [name for name in table.kept.columns if name not in secret]
-    if published.owner is not None:
-        plain = {name: table.kept[name].gather(published.owner) for name in names}
+    if evidence.owner is not None:
+        plain = {name: table.kept[name].gather(evidence.owner) for name in names}
     else:
         plain = {name: rows[name] for name in names if name in rows.columns}
     return Subject(
         policy=policy,
         table=table,
-        published=published,
+        evidence=evidence,
         requirements=requirements,
         verdicts=tuple(verdicts),
         meanings=tuple(meanings),
-        **measure(published, table, requirements),
+        **measure(evidence, requirements),
         record=papers,
         made_here=isinstance(source, Result),
         gate=Gate.of(requirements, public=public, left_out=published.suppressed),
@@ -132,13 +140,13 @@ def read_subject(
     )
 
 
-def _own(result: Result, table: CodedTable) -> Published:
+def _own(result: Result, table: CodedTable) -> Evidence:
     if len(result.release.region_of) != table.rows:
         raise DataError(
             f"the result was made from {len(result.release.region_of):,} rows, but the original has "
             f"{table.rows:,}: give the table that it was made from"
         )
-    return read_own(result, table)
+    return Evidence.of_release(table, result.release)
 
 
 def _record(given: Any) -> Mapping[str, Any] | None:

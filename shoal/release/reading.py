@@ -1,0 +1,122 @@
+"""From published rows to `Published`: the rows as an outsider reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.errors import DataError
+from shoal.frames import factorize
+from shoal.kernels.grouping import distinct
+from shoal.release import Release
+from shoal.release.published import Published
+from shoal.release.render import Rendered
+from shoal.release.two_tables import joined
+from shoal.release.value_sets import class_sets, read_cells
+from shoal.table import Attribute, CodedTable
+from shoal.wording import some_values
+
+
+def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Published:
+    """Read a release of ours as an outsider does.
+
+    Two tables are read by joining them; then not even the sensitive values are taken from the method.
+    """
+    rows = rendered.rows
+    if rendered.second is not None:
+        assert rendered.bucket is not None
+        rows = joined(rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
+        codes = sensitive_codes(rows, table.sensitive)
+    else:
+        codes = shown_codes(table, release, rendered.owner)
+    published, _ = read_published(
+        rows,
+        table.attributes,
+        table.sensitive,
+        codes,
+        suppressed=table.rows - len(rendered.owner),
+        bucket=rendered.bucket,
+    )
+    return replace(published, together=release.together, sensitive_in=release.sensitive_in)
+
+
+def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
+    """Code sensitive columns by the domains of the original."""
+    codes = np.empty((len(rows), len(sensitive)), np.int32, order="F")
+    for j, attribute in enumerate(sensitive):
+        places, values = factorize(rows[attribute.name])
+        found = attribute.hierarchy.locate(values)
+        if (found < 0).any():
+            # Another tool, or another format, may spell numbers and times in another way.
+            low, high, known = attribute.hierarchy.read(values)
+            found = np.where((found < 0) & known & (low == high), low, found).astype(np.int32)
+        if (found < 0).any():
+            odd = values.filter(found < 0).to_list()
+            raise DataError(
+                f"'{attribute.name}' is sensitive and published as it is, but the original has no "
+                f"{some_values(odd)}: is it the right one?"
+            )
+        codes[:, j] = found[places]
+    return codes
+
+
+def shown_codes(table: CodedTable, release: Release, owner: IntVector) -> IntMatrix:
+    """Codes of the sensitive values that the published rows show; not their owners' where values were shuffled."""
+    if release.shown_from is None:
+        return table.sensitive_codes[owner]
+    sources = release.shown_from[owner, len(table.attributes) :]
+    return np.take_along_axis(table.sensitive_codes, sources.astype(np.int64), axis=0)
+
+
+def read_published(
+    rows: pl.DataFrame,
+    attributes: tuple[Attribute, ...],
+    sensitive: tuple[Attribute, ...],
+    sensitive_codes: IntMatrix,
+    *,
+    suppressed: int = 0,
+    bucket: str | None = None,
+) -> tuple[Published, list[str]]:
+    """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
+
+    Rows belong to one class when they read the same, letter by letter. Cells are placed in their domain by
+    name; where a name is unknown there, the classes still stand, but no loss can be computed.
+    """
+    texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
+    cells = []
+    for j, attribute in enumerate(attributes):
+        texts[:, j], shown = read_cells(rows[attribute.name], attribute.hierarchy)
+        cells.append(shown)
+    if bucket is not None:
+        texts[:, -1] = factorize(rows[bucket])[0]
+    class_of, first = distinct(texts)
+    unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
+    low = high = sets = None
+    if not unknown:
+        low = _place(texts, first, [shown.low for shown in cells])
+        high = _place(texts, first, [shown.high for shown in cells])
+        if any(shown.sets is not None for shown in cells):
+            sets = class_sets(cells, texts[first])
+    published = Published(
+        attributes,
+        sensitive,
+        class_of,
+        sensitive_codes,
+        low,
+        high,
+        suppressed,
+        sets=sets,
+        bucket_of=texts[:, -1] if bucket is not None else None,
+    )
+    return published, unknown
+
+
+def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:
+    """Codes of each class's cells, looked up through one of its rows."""
+    placed = np.empty((len(first), len(ends)), np.int32)
+    for j, end in enumerate(ends):
+        placed[:, j] = end[texts[first, j]]
+    return placed
