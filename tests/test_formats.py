@@ -11,10 +11,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_series_equal
 
+from shoal.cli import main
 from shoal.errors import DataError, OutputError
 from shoal.frames import FORMATS, Frame, ReadOptions, formats, read, write
 from shoal.frames.formats.base import COLUMN_TYPES, FileFormat, Format
@@ -179,6 +181,15 @@ def test_a_scheme_reaches_its_format_as_it_was_written(monkeypatch):
     with pytest.raises(DataError, match=r"cannot read from lake:// addresses") as caught:
         read("lake://me:secret@host/fish.csv")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["init", "anonymize -o out.csv --quasi a", "audit --quasi a --k 2"])
+def test_the_command_line_refuses_an_unknown_scheme(command):
+    name, *options = command.split()
+    result = CliRunner().invoke(main, [name, "lake://me:secret@host/fish.csv", *options])
+    assert result.exit_code == DataError.exit_code
+    assert "cannot read from lake:// addresses" in result.stderr
+    assert "secret" not in result.stderr
 
 
 def test_a_wrong_file_name_is_answered_before_polars_is_imported(tmp_path):

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH, chosen_policy, listed, names_of
+from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 
 
 @click.command()
-@click.argument("data", type=PATH)
+@click.argument("data", type=SOURCE)
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
 @click.option("-o", "--output", type=PATH, required=True, help="Where the release goes.")
 @click.option(
@@ -41,7 +41,7 @@ from shoal.cli.options import PATH, chosen_policy, listed, names_of
 @options.force
 @options.as_json
 def anonymize(
-    data: Path,
+    data: Path | str,
     policy_file: Path | None,
     output: Path,
     method: str | None,

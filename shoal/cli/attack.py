@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH
+from shoal.cli.options import PATH, SOURCE
 
 if TYPE_CHECKING:
     from shoal.attacks import Exposure
 
 
 @click.command()
-@click.argument("release", type=PATH)
+@click.argument("release", type=SOURCE)
 @options.original
 @options.policy_file
 @options.second
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
 @options.force
 @options.as_json
 def attack(
-    release: Path,
-    original: Path,
+    release: Path | str,
+    original: Path | str,
     policy_file: Path,
-    second: Path | None,
+    second: Path | str | None,
     name: str,
     adversary: str | None,
     population: Path | None,

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH, chosen_policy, listed, names_of
+from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 
 
 @click.command()
-@click.argument("release", type=PATH)
+@click.argument("release", type=SOURCE)
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
 @click.option("--original", type=PATH, help="The data that the release was made from.")
 @options.second
@@ -26,10 +26,10 @@ from shoal.cli.options import PATH, chosen_policy, listed, names_of
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
 @options.as_json
 def audit(
-    release: Path,
+    release: Path | str,
     policy_file: Path | None,
-    original: Path | None,
-    second: Path | None,
+    original: Path | str | None,
+    second: Path | str | None,
     settings: tuple[str, ...],
     quasi: list[str],
     sensitive: list[str],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH, listed
+from shoal.cli.options import PATH, SOURCE, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +32,7 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 
 
 @click.command()
-@click.argument("data", type=PATH)
+@click.argument("data", type=SOURCE)
 @options.policy_file
 @click.option(
     "-o", "--output", type=PATH,
@@ -55,7 +55,7 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 @options.settings
 @options.as_json
 def compare(
-    data: Path,
+    data: Path | str,
     policy_file: Path,
     output: Path | None,
     methods: list[str],

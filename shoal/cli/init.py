@@ -9,27 +9,29 @@ from pathlib import Path
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH
+from shoal.cli.options import PATH, SOURCE
 from shoal.errors import DataError, OutputError
 
 
 @click.command()
-@click.argument("data", type=PATH)
+@click.argument("data", type=SOURCE)
 @click.option("-o", "--output", type=PATH, help="Where the policy goes [DATA's name.toml].")
 @click.option("--set", "settings", multiple=True, metavar="PATH=VALUE",
               help="How to read DATA: data.encoding=latin-1.")  # fmt: skip
 @options.force
 @options.as_json
-def init(data: Path, output: Path | None, settings: tuple[str, ...], force: bool, as_json: bool) -> None:
+def init(
+    data: Path | str, output: Path | None, settings: tuple[str, ...], force: bool, as_json: bool
+) -> None:
     """Look at DATA and write a starter policy, with the reason for each guess."""
     from shoal import frames
     from shoal.cli import show
     from shoal.policy import reading_options
     from shoal.suggest import suggest
 
-    if data.is_dir():
+    if Path(data).is_dir():
         raise DataError(f"{data} is a folder; name a file in it")
-    output = output or data.with_suffix(".toml")
+    output = output or Path(data).with_suffix(".toml")
     frames.check_writable(output, force=force, table=False)
     if os.path.realpath(output) == os.path.realpath(data):
         raise OutputError(f"{output} would replace the data; choose another name")
@@ -38,4 +40,4 @@ def init(data: Path, output: Path | None, settings: tuple[str, ...], force: bool
     if as_json:
         click.echo(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
     else:
-        show.suggestion(suggestion, data, output)
+        show.suggestion(suggestion, Path(data), output)

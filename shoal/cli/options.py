@@ -16,6 +16,22 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path)
 """Files and folders. The code that uses them checks that they exist: its messages say more."""
 
+
+class _Source(click.Path):
+    """A file, or the URI of another source, which a path would garble: ``a://b`` would become ``a:/b``."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from shoal.frames.formats import format_of, scheme_of
+
+        if not scheme_of(value):
+            return super().convert(value, parameter, context)
+        format_of(value)  # raises if Shoal cannot read from there
+        return value
+
+
+SOURCE = _Source(path_type=Path)
+"""Where a table comes from."""
+
 policy_file = click.option(
     "-p", "--policy", "policy_file", type=PATH, required=True, help="The policy, a TOML file."
 )
@@ -23,11 +39,11 @@ settings = click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
 )
 original = click.option(
-    "--original", type=PATH, required=True, help="The data that the release was made from."
+    "--original", type=SOURCE, required=True, help="The data that the release was made from."
 )
 second = click.option(
     "--second",
-    type=PATH,
+    type=SOURCE,
     help="The second table, if the release has two [RELEASE-sensitive.*, if that file exists].",
 )
 force = click.option("--force", is_flag=True, help="Replace existing files.")

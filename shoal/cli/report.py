@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH
+from shoal.cli.options import PATH, SOURCE
 from shoal.errors import OutputError
 
 
 @click.command()
-@click.argument("release", type=PATH)
+@click.argument("release", type=SOURCE)
 @options.original
 @options.policy_file
 @options.second
@@ -41,10 +41,10 @@ from shoal.errors import OutputError
 @options.force
 @options.as_json
 def report(
-    release: Path,
-    original: Path,
+    release: Path | str,
+    original: Path | str,
     policy_file: Path,
-    second: Path | None,
+    second: Path | str | None,
     output: Path,
     record: Path | None,
     comparison: Path | None,
@@ -96,7 +96,7 @@ def report(
         raise click.exceptions.Exit(5)
 
 
-def _all_different(output: Path, *others: Path | None) -> None:
+def _all_different(output: Path, *others: Path | str | None) -> None:
     """Refuse to replace the release, its original or its policy by the report, even with --force."""
     import os
 
@@ -106,7 +106,7 @@ def _all_different(output: Path, *others: Path | None) -> None:
 
 
 @click.command()
-@click.argument("data", type=PATH)
+@click.argument("data", type=SOURCE)
 @options.policy_file
 @options.settings
 @click.option(
@@ -121,7 +121,7 @@ def _all_different(output: Path, *others: Path | None) -> None:
 )
 @options.as_json
 def explain(
-    data: Path,
+    data: Path | str,
     policy_file: Path,
     settings: tuple[str, ...],
     seconds: float,

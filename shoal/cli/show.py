@@ -75,7 +75,7 @@ def result(made: Result, output: Path) -> None:
     _body(console, made)
 
 
-def audit(report: Audit, path: Path) -> None:
+def audit(report: Audit, path: Path | str) -> None:
     """Show the guarantees and the losses of a release."""
     console = _console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
