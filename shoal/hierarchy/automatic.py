@@ -10,9 +10,10 @@ import polars as pl
 from shoal.arrays import IntVector
 from shoal.errors import HierarchyError
 from shoal.hierarchy.date_text import dates_in
+from shoal.hierarchy.domains import Domain, category_domain, ordered_domain
 from shoal.hierarchy.masks import from_mask
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import Domain, category_domain, distinct, is_ordered, ordered_domain, text_of
+from shoal.hierarchy.values import distinct, is_ordered, text_of
 
 FAN_OUT = 4
 LISTED_VALUES = 4

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import Domain, distinct, numbers_of, runs
+from shoal.hierarchy.values import distinct, numbers_of, runs
 from shoal.wording import counted, some_values
 
 _DAY = r"^\d{4}-\d{2}-\d{2}"

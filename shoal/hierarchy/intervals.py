@@ -10,8 +10,9 @@ import polars as pl
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import HierarchyError
+from shoal.hierarchy.domains import number_domain
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import Numbers, distinct, number_domain, runs
+from shoal.hierarchy.values import Numbers, distinct, runs
 
 Number = int | float
 

@@ -8,8 +8,9 @@ from typing import Literal
 import polars as pl
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import Domain, distinct, runs, text_of
+from shoal.hierarchy.values import distinct, runs, text_of
 
 LONGEST = 64
 

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
-from shoal.hierarchy.values import Domain, distinct, is_ordered, numbers_of, parse, runs, text_of
+from shoal.hierarchy.values import distinct, is_ordered, numbers_of, parse, runs, text_of
 from shoal.wording import some_values
 
 

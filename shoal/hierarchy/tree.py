@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector
 from shoal.errors import HierarchyError, did_you_mean
+from shoal.hierarchy.reading import locate, read_names
 
 ROOT = "*"
 
@@ -235,14 +236,10 @@ class Hierarchy:
         the null value. A name of several nodes means the smallest range that covers them all; an
         unknown name means the whole domain. O(names + nodes).
         """
-        from shoal.hierarchy.reading import read_names
-
         return read_names(self, names)
 
     def locate(self, values: pl.Series) -> IntVector:
         """Return the code of each value of the data, -1 if it is not a leaf. O(values + leaves)."""
-        from shoal.hierarchy.reading import locate
-
         return locate(self.leaves, values)
 
 
