@@ -1,4 +1,4 @@
-"""Full-domain generalization: the proven best of all mappings (bounds and predictive tagging over the lattice)."""
+"""Full-domain generalization: the optimum over all mappings (bounds and predictive tagging over the lattice)."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 SLACK = 1e-9
-"""Bounds are sums of many numbers: what exceeds the best mapping by no more than this is looked at."""
+"""Tolerance for rounding: bounds are sums of many numbers."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FullDomain(Method):
-    """One level per column for the whole table, chosen so that no other choice loses less."""
+    """One level per column for the whole table, chosen so that no other choice loses less information."""
 
     name: ClassVar[str] = "full-domain"
     summary: ClassVar[str] = (
-        "one level per column for all rows, proven to lose least; every column reads alike"
+        "one level per column for all rows, with the least possible loss; every column shows one level"
     )
     paper: ClassVar[str] = "Samarati 2001; search in the spirit of Kohlmayer et al. 2012 (Flash)"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Return the optimum over all mappings; ties go by `shoal.methods.full_domain.lattice.rank`.
+        """Return the optimum over all mappings; ties are broken by `shoal.methods.full_domain.lattice.rank`.
 
-        Each round takes the mapping with the lowest bound and bisects a chain from it to the top for the
-        highest mapping that rules it out, together with all other specializations of that one. Worst case
-        O(mappings x distinct rows), usually a few hundred groupings.
+        Each round takes the mapping with the lowest bound and bisects a chain from it to the top for the highest
+        mapping that rules it out, together with all other specializations of that mapping. Worst case O(mappings x
+        distinct rows), usually a few hundred groupings.
         """
         return Search(table, requirements, run).best()
 
@@ -52,7 +52,7 @@ class Search:
         self.judge = Judge(table, requirements)
         self.least: FloatVector = self.lattice.sums(self.judge.objective.least)
         self.more: FloatVector = np.zeros(self.lattice.size)
-        """What each mapping loses beyond `least` at the least; infinite once it is settled."""
+        """A lower bound on the loss of each mapping beyond `least`; infinite once it is decided."""
         self.value = np.inf
         self.rank: Rank | None = None
         self.levels: LongVector = self.lattice.top
@@ -65,7 +65,7 @@ class Search:
 
         order, at, again = self._order(), 0, 64
         self._check(self.lattice.top)
-        # What is settled is infinite, so the limit has to be finite even while nothing has been found.
+        # Decided mappings are infinite, so the limit must be finite even while nothing has been found.
         while (
             at := int(next_open(order, at, self.least, self.more, min(self.value + SLACK, LARGEST)))
         ) < len(order):
@@ -85,20 +85,20 @@ class Search:
         return self.judge.release(self.table, self.levels, facts)
 
     def _order(self) -> IntVector:
-        """Return the order in which mappings are looked at: the least loss first, or else from the bottom up."""
+        """Return the order in which mappings are visited: the least loss first, or from the bottom up."""
         if isinstance(self.judge.objective.measure, ClassMeasure):
             return self.lattice.climb(self.judge.objective.steps)
         return np.argsort(self.least, kind="stable").astype(np.int32)
 
     def _reorder(self, order: IntVector) -> IntVector:
-        """Leave out what is ruled out by now, and put the lowest of the bounds first, which have risen."""
+        """Drop mappings that are ruled out by now, and sort the others by their bounds, which have risen."""
         bounds = self.least[order] + self.more[order]
         still = bounds <= min(self.value + SLACK, LARGEST)
         kept: IntVector = order[still][np.argsort(bounds[still], kind="stable")]
         return kept
 
     def _settle(self, index: int, levels: LongVector) -> None:
-        """Rule a mapping out, as high up as possible, or find out what it loses."""
+        """Rule a mapping out, as high up as possible, or compute its loss."""
         chain = self.lattice.chain(levels, self.judge.objective.steps)
         low, high = 0, len(chain) - 1
         own = self.least[index]
@@ -114,7 +114,7 @@ class Search:
             self._check(levels)
 
     def _check(self, levels: LongVector) -> float:
-        """Group by a mapping, note what follows for it and others, and return what specializations lose more."""
+        """Group by a mapping, record the consequences, and return how much more its specializations lose at least."""
         from shoal.kernels.lattice import raise_box
 
         lattice = self.lattice

@@ -20,7 +20,7 @@ from shoal.table import CodedTable
 
 @dataclass(frozen=True, kw_only=True)
 class Incognito(Method):
-    """All mappings that satisfy the requirements while none of their specializations does; the best is released."""
+    """Finds all mappings that satisfy the requirements although no specialization of them does; releases the best."""
 
     name: ClassVar[str] = "incognito"
     summary: ClassVar[str] = "all minimal choices of one level per column, and the best of them"
@@ -29,7 +29,7 @@ class Incognito(Method):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Release the best minimal mapping; ``facts["minimal"]`` lists them all.
 
-        The same set as that of the paper, found by bisecting chains of the lattice instead of joining subsets
+        The result is the set of the paper. It is found by bisecting chains of the lattice instead of joining subsets
         of columns: a mapping with most columns at their top is such a subset. Worst case O(mappings x distinct
         rows).
         """
@@ -54,10 +54,10 @@ class Incognito(Method):
 
 
 def border(lattice: Lattice, judge: Judge, run: Run) -> list[tuple[LongVector, Check]]:
-    """Return mappings that satisfy the requirements, all the minimal ones among them.
+    """Return mappings that satisfy the requirements, including all minimal ones.
 
-    What lies above a satisfying mapping is not minimal, whatever the models; what lies below one whose
-    specializations all fail is settled too. The rest is looked at from the bottom up.
+    A mapping above one that satisfies them is not minimal, whatever the models. A mapping below one whose
+    specializations all fail is decided too. The rest is visited from the bottom up.
     """
     from shoal.kernels.lattice import next_open, raise_box
 
@@ -103,7 +103,7 @@ def border(lattice: Lattice, judge: Judge, run: Run) -> list[tuple[LongVector, C
 
 
 def _minimal(satisfying: list[LongVector]) -> set[tuple[int, ...]]:
-    """Return those above no other. O(satisfying x minimal)."""
+    """Return the mappings that have no other below them. O(satisfying x minimal)."""
     kept: LongVector = np.empty((0, len(satisfying[0])), np.int64)
     for levels in sorted(satisfying, key=lambda row: int(row.sum())):
         if not (kept <= levels).all(axis=1).any():

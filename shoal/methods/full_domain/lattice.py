@@ -1,4 +1,4 @@
-"""What the searches over full-domain mappings share: the lattice, roll-ups of rows, and the judging of groups.
+"""What the searches over full-domain mappings share: the lattice, roll-ups of rows, and checking groups.
 
 A mapping gives each quasi-identifier one level of its hierarchy. It is numbered by its levels read as digits, the
 first column the most significant, so that a property of all mappings is one flat array.
@@ -27,7 +27,7 @@ WORD = 64
 """Bits of a key."""
 
 HELD = 1_000_000
-"""Roll-ups are kept while they have at most so many rows together, or 12 times the rows of the base."""
+"""Roll-ups are cached up to this many rows in all, or 12 times the rows of the base."""
 
 KeyMatrix = NDArray[np.uint64]
 Rank = tuple[float, int, int, tuple[int, ...]]
@@ -47,9 +47,8 @@ class Lattice:
     def __init__(self, table: CodedTable) -> None:
         self.top: LongVector = np.array([a.hierarchy.height for a in table.attributes], np.int64)
         if not table.attributes:
-            raise PolicyError(
-                [Problem("columns", "no column is quasi-identifying: there is nothing to generalize")]
-            )
+            hint = 'give at least one column role = "quasi"'
+            raise PolicyError([Problem("columns", "no column is a quasi-identifier", hint)])
         dims = [int(height) + 1 for height in self.top]
         self.dims = tuple(dims)
         self.size = int(np.prod(np.array(dims, object)))
@@ -59,7 +58,7 @@ class Lattice:
                     Problem(
                         "method.name",
                         f"{len(dims)} quasi-identifiers with these hierarchies have {self.size:,} mappings, "
-                        f"the limit is {MOST_MAPPINGS:,}",
+                        f"but the limit is {MOST_MAPPINGS:,}",
                         "use hierarchies with fewer levels, generalization limits, or the method 'mondrian'",
                     )
                 ]
@@ -111,7 +110,7 @@ class Lattice:
 
 
 class RollUp(NamedTuple):
-    """The groups of a mapping: packed rows that differ, and how many rows each stands for."""
+    """The groups of a mapping: distinct packed rows, and the number of rows with each."""
 
     levels: LongVector
     keys: KeyMatrix
@@ -119,9 +118,9 @@ class RollUp(NamedTuple):
 
 
 class RollUps:
-    """Packed rows of a table, rolled up to any mapping from the smallest specialization at hand.
+    """Packed rows of a table, rolled up to any mapping from the smallest cached specialization.
 
-    Sensitive columns, where they matter, are further columns with two levels: shown (0) and left out (1).
+    Sensitive columns, if they are needed, are additional columns with two levels: shown (0) and left out (1).
     """
 
     def __init__(self, table: CodedTable, sensitive: bool) -> None:
@@ -214,19 +213,19 @@ class RollUps:
         return np.concatenate((levels, secrets)) if self.secrets else levels.copy()
 
     def roll(self, levels: LongVector) -> RollUp:
-        """Return the groups of a mapping. Expected O(groups of the smallest specialization at hand)."""
+        """Return the groups of a mapping. Expected O(groups of the smallest cached specialization)."""
         return self._reach(self._full(levels, shown=False))
 
     def roll_with_secrets(self, levels: LongVector) -> tuple[RollUp, RollUp, IntVector]:
-        """Return the groups of a mapping, the groups with each of their sensitive values, and which of the
-        latter is in which of the former.
+        """Return the groups of a mapping, the groups split by sensitive values, and the group of each of these
+        subgroups.
         """
         fine = self._reach(self._full(levels, shown=True))
         groups, numbers = self._roll(fine, self._full(levels, shown=False))
         return groups, fine, numbers
 
     def numbered(self, levels: LongVector) -> tuple[RollUp, RollUp, IntVector]:
-        """As `roll_with_secrets`, but from the base, so that rows of the table can be placed."""
+        """Like `roll_with_secrets`, but from the base, so that rows of the table can be located."""
         groups, numbers = self._roll(self.base, self._full(levels, shown=False))
         return groups, self.base, numbers
 
@@ -255,18 +254,18 @@ class Check(NamedTuple):
     """What grouping by a mapping has shown."""
 
     value: float
-    """What the mapping loses; infinite where it does not satisfy the requirements, or where it cannot beat the
-    mapping it was held against."""
+    """The loss of the mapping; infinite if it does not satisfy the requirements, or cannot beat the mapping that it was
+    compared with."""
     dropped: int
-    """Rows that have to be suppressed, or at least so many where that was enough to know."""
+    """Rows that have to be suppressed, or a lower bound if that was enough to decide."""
     floor: float
-    """Every specialization loses at least this more than its own least loss; infinite: none satisfies."""
+    """Every specialization loses at least this much more than its own lower bound; infinite if none is valid."""
     above: float
     """Every generalization loses at least this."""
 
 
 class Judge:
-    """Groups rows by mappings and holds the groups against the requirements."""
+    """Groups rows by mappings and checks the groups against the requirements."""
 
     def __init__(self, table: CodedTable, requirements: Requirements) -> None:
         self.attributes = table.sensitive
@@ -279,13 +278,13 @@ class Judge:
         self.objective = objective(table, requirements)
         self.checked = 0
         self.fewest = table.rows
-        """Fewest rows that any checked mapping would have to drop."""
-        # With nothing dropped, a group that fails under a monotone rule has a part that fails, at every level
-        # below. Otherwise only groups that no part can mend are sure to be dropped below.
+        """The fewest rows that any checked mapping has to suppress."""
+        # Without suppression, if a group fails a monotone model, some subgroup of it fails at every level below.
+        # Otherwise only groups for which no subgroup can be valid are certain to be suppressed below.
         self.strict = self.most == 0 and requirements.monotone
 
     def groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
-        """Return the good ones of the numbered groups as models see them."""
+        """Return the valid ones of the numbered groups, as models see them."""
         place = np.full(len(good), -1, np.int32)
         place[good] = np.arange(int(good.sum()), dtype=np.int32)
         first = self.rollups.quasi
@@ -302,7 +301,7 @@ class Judge:
         return int(dropped), float(penalty)
 
     def check(self, levels: LongVector, beat: float = np.inf) -> Check:
-        """Group by a mapping. Its own value is left open (infinite) where a bound shows that it exceeds `beat`."""
+        """Group by a mapping. Its value is not computed (infinite) if a bound shows that it exceeds `beat`."""
         self.checked += 1
         cost, rolled = self.objective, self.rollups.roll(levels)
         above = 0.0
@@ -319,7 +318,7 @@ class Judge:
         return self._judged(levels, floor, above, beat)
 
     def _judged(self, levels: LongVector, floor: float, above: float, beat: float) -> Check:
-        """Ask the models, now that sizes alone do not rule the mapping out."""
+        """Apply the models, if sizes alone do not rule the mapping out."""
         cost = self.objective
         rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
         good = rolled.weights >= cost.k
@@ -360,7 +359,7 @@ class Judge:
         return Check(value, dropped, floor, above)
 
     def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
-        """Make the release of a mapping: groups that satisfy everything are regions, the rest is suppressed."""
+        """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""
         rolled, fine, numbers = self.rollups.numbered(levels)
         good = rolled.weights >= self.objective.k
         if self.others:
@@ -377,29 +376,29 @@ class Judge:
 
 
 def pruning(judge: Judge) -> dict[str, str]:
-    """Say, for the facts of a release, what a search could prune by."""
+    """Return, for the facts of a release, what the search could prune by."""
     by = "groups that fail at every specialization"
     loose = [m.title for m in judge.others if not m.monotone]
     if loose:
         note = (
-            f"{', '.join(loose)} not monotone: failing says nothing about specializations, so only bounds and groups "
-            "that no specialization can mend rule mappings out"
+            f"{', '.join(loose)} not monotone: a mapping that fails says nothing about its specializations, so only "
+            "bounds and groups that fail at every specialization rule mappings out"
         )
         return {"pruned_by": by, "pruning": note}
     if judge.others and not judge.strict:
         note = (
-            "with suppression, rows that these models drop may return in specializations, so only bounds and groups "
-            "that no specialization can mend rule mappings out"
+            "with suppression, rows that these models suppress may be published in specializations, so only bounds and "
+            "groups that fail at every specialization rule mappings out"
         )
         return {"pruned_by": by, "pruning": note}
     return {"pruned_by": by}
 
 
 def infeasible(lattice: Lattice, judge: Judge) -> str:
-    """Say how far the best mapping is from satisfying the requirements."""
+    """Return how far the best mapping is from satisfying the requirements."""
     models = " and ".join(model.title for model in judge.requirements.group_models)
     return (
         f"none of the {lattice.size:,} mappings satisfies {models}: the best mapping found leaves {judge.fewest:,} of "
-        f"{judge.rows:,} rows in groups that fall short, and {judge.most:,} may be suppressed; "
-        "permit more suppression or higher levels, or ask for less"
+        f"{judge.rows:,} rows in groups that fail, and only {judge.most:,} may be suppressed; "
+        "allow more suppression or higher levels, or weaken the requirements"
     )

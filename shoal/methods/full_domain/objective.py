@@ -1,4 +1,4 @@
-"""What a full-domain mapping loses in terms of a measure, and bounds for it that need no grouping."""
+"""The loss of a full-domain mapping by a measure, and bounds on it that need no grouping."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from shoal.table import CodedTable
 
 @dataclass(eq=False)
 class Objective:
-    """What a mapping loses in terms of a measure, and bounds for it that need no grouping."""
+    """The loss of mappings by one measure, and bounds on it that need no grouping."""
 
     measure: Measure
     k: int
     shown: list[FloatVector]
-    """``[column][level]`` what all rows lose together when none is suppressed; the sum over columns is exact for
-    measures of cells, and 0 for measures of classes."""
+    """``[column][level]`` the total loss of all rows if none is suppressed; the sum over columns is exact for measures
+    of cells, and 0 for measures of classes."""
     least: list[FloatVector]
-    """The same as a lower bound that holds whichever rows are suppressed."""
+    """A lower bound on `shown` that holds whichever rows are suppressed."""
     steps: list[FloatVector]
-    """``[column][level]`` what one more level costs, roughly: the order in which chains climb."""
+    """``[column][level]`` the approximate cost of one more level, which determines the order in which chains climb."""
     gain: FloatVector
-    """By node, as in the table of nodes: what a row loses more when it is suppressed."""
+    """Per node, as in the table of nodes: how much more a row loses if it is suppressed."""
     least_gain: FloatVector
-    """The same at least, also for all nodes beneath the node."""
+    """A lower bound on `gain`, also for all nodes below the node."""
     exact: bool = field(init=False)
-    """Both gains are the same."""
+    """Both gains are equal."""
 
     def __post_init__(self) -> None:
         self.exact = np.array_equal(self.gain, self.least_gain)
 
     def additive(self, levels: LongVector) -> float:
-        """Return what all rows lose together when none is suppressed."""
+        """Return the total loss of all rows if none is suppressed."""
         return float(sum(column[level] for column, level in zip(self.shown, levels.tolist(), strict=True)))
 
 
 def objective(table: CodedTable, requirements: Requirements) -> Objective:
     """Prepare the measure of the requirements for a search. O(sum of the sizes of the hierarchies' levels).
 
-    A mapping that drops rows D loses the sum over all rows of what they show, plus for each row of D what the
-    whole domain loses more than that. Where a loss may exceed that of the whole domain, or shrink with a wider
-    range (entropy), the bounds cap it and take the worst of all nodes beneath.
+    A mapping that suppresses rows D loses the sum over all rows of the loss of their cells, plus, for each row of D,
+    the difference to the whole domain. If a cell may lose more than the whole domain, or less than a smaller one
+    (entropy), the bounds cap it and take the worst of all nodes below.
     """
     from shoal.measures import MEASURES
 
@@ -58,7 +58,7 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
             [
                 Problem(
                     "utility.measure",
-                    f"'{requirements.measure}' cannot steer a search over mappings, it can only be reported",
+                    f"'{requirements.measure}' cannot steer a search over mappings; Shoal can only report it",
                     f"use one of {', '.join(usable)}",
                 )
             ]

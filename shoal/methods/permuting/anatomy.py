@@ -154,7 +154,7 @@ def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741
     counts = table.sensitive_counts[column]
     name, values = table.sensitive[column].name, int((counts > 0).sum())
     if values < l:
-        return f"buckets of {l:,} different values need {l:,} values, but `{name}` has only {values:,}: choose a smaller l"
+        return f"buckets of {l:,} different values need {l:,} values, but `{name}` has {values:,}: choose a smaller l"
     return (
         f"buckets of {l:,} different values are possible only if no value has more than 1/{l:,} of the rows, but the "
         f"most common value of `{name}` has {int(counts.max()):,} of {table.rows:,} rows. Suppression does not help: "

@@ -1,1 +1,1 @@
-"""Methods that also replace a bounded share of cells by false values."""
+"""Methods that relocate rows: a bounded share of their cells is false."""

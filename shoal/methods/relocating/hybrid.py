@@ -1,4 +1,4 @@
-"""Hybrid k-anonymity: full-domain generalization of a table in which a few cells were changed outright."""
+"""Hybrid k-anonymity: full-domain generalization of a table in which a few rows were relocated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 CHUNK = 4096
-"""Mappings that are looked over at a time for one that is still open."""
+"""How many mappings are searched at a time for one that is undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +59,12 @@ class Hybrid(Method):
         check_options(self.variant, self.budget, self.alpha)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Return the cheapest mapping that relocation makes satisfy the requirements, and all its generalizations.
+        """Return the mapping with the least loss for which relocation makes it, and all its generalizations, satisfy
+        the requirements.
 
-        That is what the walk of the paper from the top of the lattice down returns, which deletes a mapping
-        that fails with all its specializations. Here mappings are looked at by what they lose at least.
-        Worst case O(mappings x (distinct rows + short groups x groups x columns)).
+        The walk of the paper from the top of the lattice down returns the same: it deletes a mapping that fails with
+        all its specializations. Here mappings are visited by a lower bound on their loss. Worst case O(mappings x
+        (distinct rows + short groups x groups x columns)).
         """
         rules = group_rules(requirements, self.measure)
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
@@ -72,28 +73,28 @@ class Hybrid(Method):
 
 
 class Relocated(NamedTuple):
-    """What relocation made of the groups of a mapping."""
+    """The groups of a mapping after relocation."""
 
     holds: bool
     moves: IntMatrix
-    """``[moves, 3]`` source, target and number of rows, in order. Sources are groups, or cells where there are some."""
+    """``[moves, 3]`` source, target and number of rows, in order. Sources are `cells` if given, else groups."""
     after: LongVector
     """``[groups]`` sizes after relocation."""
     good: BoolVector
-    """``[groups]`` which satisfy the requirements then; the others are suppressed, or empty."""
+    """``[groups]`` which satisfy the requirements afterwards; the others are suppressed, or empty."""
     chi: float
     cells: IntMatrix | None = None
-    """``[cells, 1 + sensitive columns]`` group and sensitive codes of the cells that moves are about."""
+    """``[cells, 1 + sensitive columns]`` group and sensitive codes of the cells that the moves refer to."""
 
 
 class Attempt(NamedTuple):
-    """What is remembered of a mapping that was tried."""
+    """The result of trying a mapping."""
 
     holds: bool
     safe: bool
-    """It satisfies everything without relocation, and so do all its generalizations."""
+    """It satisfies all requirements without relocation, and so do all its generalizations."""
     hopeless: bool
-    """No specialization can hold either, whatever is moved."""
+    """No specialization can satisfy the requirements either, whatever is relocated."""
     rank: Rank | None
 
 
@@ -115,9 +116,9 @@ class Search:
         self.prune = prune and self.judge.strict
         self.least = self._least()
         self.gone: BoolVector = np.zeros(self.lattice.size, np.bool_)
-        """Mappings that are deleted."""
+        """Mappings that were deleted."""
         self.sure: BoolVector = np.zeros(self.lattice.size, np.bool_)
-        """Mappings that are known to hold."""
+        """Mappings that satisfy the requirements, as far as known."""
         self.rank: Rank | None = None
         self.levels: LongVector = self.lattice.top
         self.tried: dict[int, Attempt] = {}
@@ -126,7 +127,7 @@ class Search:
         self._seen = time.perf_counter()
 
     def _least(self) -> FloatVector:
-        """Bound every mapping's loss from below: each changed cell may gain what the nodes of a level differ by."""
+        """Return a lower bound on the loss of every mapping: a changed cell gains at most the spread within a level."""
         cost, fields = self.judge.objective, self.judge.rollups.fields
         spread: FloatVector = np.zeros(1)
         for j, height in enumerate(self.lattice.dims):
@@ -138,7 +139,7 @@ class Search:
         return least
 
     def best(self) -> Release:
-        """Look at mappings from the lowest bound up until no other can win."""
+        """Try mappings by increasing lower bound until no other can be better."""
         order = np.argsort(self.least, kind="stable")
         at = 0
         while at < len(order):
@@ -159,7 +160,7 @@ class Search:
         return self._release()
 
     def _settle(self, index: int, levels: LongVector) -> None:
-        """Delete a mapping, as high up as possible, or find out what it loses."""
+        """Delete a mapping, as high up as possible, or compute its loss."""
         chain = self.lattice.chain(levels, self.judge.objective.steps)
         low, high = 0, len(chain) - 1
         while low < high:
@@ -177,10 +178,10 @@ class Search:
             self.rank, self.levels = attempt.rank, levels
 
     def _deletes(self, levels: LongVector) -> bool:
-        """Try a mapping; where it rules out its specializations, delete them.
+        """Try a mapping. If it rules out its specializations, delete them and return True.
 
-        With `prune`, under monotone rules without suppression that is every mapping that fails. Otherwise a
-        specialization may hold all the same, so only what no relocation can mend is deleted.
+        With `prune`, under monotone models and without suppression, every mapping that fails does. Otherwise a
+        specialization may still satisfy the requirements, so only mappings that no relocation can fix are deleted.
         """
         attempt = self._attempt(levels)
         if attempt.hopeless or (self.prune and not attempt.holds):
@@ -189,7 +190,7 @@ class Search:
         return False
 
     def _generalizations_hold(self, levels: LongVector) -> bool:
-        """Try all generalizations that are not known to hold, the nearest first."""
+        """Try all generalizations that are not known to satisfy the requirements, the nearest first."""
         box = tuple(slice(int(level), None) for level in levels)
         unknown = np.argwhere(~self.sure.reshape(self.lattice.dims)[box]) + levels
         for above in unknown[np.argsort(unknown.sum(axis=1), kind="stable")]:
@@ -211,7 +212,7 @@ class Search:
         return self.tried[index]
 
     def _try(self, levels: LongVector, index: int) -> Attempt:
-        """Relocate in the groups of a mapping, and say what it loses then."""
+        """Relocate in the groups of a mapping, and compute its loss afterwards."""
         judge, cost = self.judge, self.judge.objective
         rolled = judge.rollups.roll(levels)
         sizes, k = rolled.weights, cost.k
@@ -232,7 +233,7 @@ class Search:
         return Attempt(True, safe, False, rank(value, dropped, levels))
 
     def _present(self, rolled: RollUp, done: Relocated) -> bool:
-        """Whether bounds on presence, if any, hold for what is left after relocation and suppression."""
+        """Return whether bounds on presence, if any, hold after relocation and suppression."""
         if self.presence is None:
             return True
         quasi = self.judge.rollups.quasi
@@ -240,7 +241,7 @@ class Search:
         return self.presence.holds(rolled.levels[:quasi], nodes, np.where(done.good, done.after, 0))
 
     def _difference(self, rolled: RollUp, done: Relocated) -> float:
-        """What relocated and suppressed rows lose more than they would where they were."""
+        """Return how much more relocated and suppressed rows lose than in their own groups."""
         from shoal.kernels.lattice import shortfall
 
         rollups, cost = self.judge.rollups, self.judge.objective
@@ -257,7 +258,7 @@ class Search:
         )
 
     def relocate(self, rolled: RollUp, index: int) -> Relocated:
-        """Run createHybrid on the groups of a mapping: the same moves every time it is asked."""
+        """Run createHybrid on the groups of a mapping. Repeated calls give the same moves."""
         from shoal.kernels.hybrid import relocate_groups
 
         groups, rollups = len(rolled.weights), self.judge.rollups
@@ -269,7 +270,7 @@ class Search:
             random = np.random.Generator(np.random.PCG64DXSM([self.seed, index]))
             draws = random.random(2 * groups)
         k, most = self.judge.objective.k, self.judge.most
-        # Groups that are suppressed leave the test less freedom; those with k rows never are.
+        # Suppressed groups reduce the degrees of freedom of the test; groups with k rows are never suppressed.
         limit = self.allowance.limit(groups if most == 0 else int(np.count_nonzero(rolled.weights >= k)))
         after, moves = np.empty(groups, np.int64), np.empty((groups, 3), np.int32)
         holds, made, _, chi = relocate_groups(
@@ -284,7 +285,7 @@ class Search:
     def _mended(
         self, rolled: RollUp, done: Relocated, limit: float, random: np.random.Generator | None
     ) -> Relocated:
-        """Relocate further until the models other than k hold as well."""
+        """Relocate further until the models other than k are satisfied as well."""
         rollups = self.judge.rollups
         _, fine, group_of = rollups.roll_with_secrets(rolled.levels[: rollups.quasi])
         group_of = group_of.copy()
@@ -296,11 +297,11 @@ class Search:
         untouched = mender.satisfied()
         mender.follow(done.moves)
         holds, good = mender.mend(self.allowance.cells, limit, self.judge.most, random)
-        # Models may have groups suppressed that the limit counted on: the test is that of what is left.
+        # Other models may suppress groups that the limit assumed to be published: test only what is left.
         tested = int(np.count_nonzero(good | (mender.sizes() == 0)))
         holds = holds and mender.chi() <= self.allowance.limit(tested)
         if not holds and int(rolled.weights[~untouched].sum()) <= self.judge.most:
-            # Moves may spoil groups that satisfy as they are, where suppression alone would do.
+            # Moves may break groups that satisfy the models as they are, although suppression alone would suffice.
             holds, good = True, untouched
             mender.restore()
         pieces = mender.pieces
@@ -310,7 +311,7 @@ class Search:
         return Relocated(holds, moves, mender.sizes(), good, mender.chi(), cells)
 
     def _release(self) -> Release:
-        """Make the release of the best mapping: moved rows are shown with the group that they were moved to."""
+        """Make the release of the best mapping. Moved rows show the cells of the group that they moved to."""
         from shoal.kernels.grouping import distinct
 
         judge, levels = self.judge, self.levels
@@ -319,7 +320,7 @@ class Search:
         done = self.relocate(rolled, self.lattice.index(levels))
         cell_of = group_of
         if done.cells is not None:
-            # Rows of one group with the same sensitive values are one cell, numbered as the moves number them.
+            # Rows of one group with the same sensitive values form one cell, numbered as in the moves.
             own = np.column_stack([group_of, self.table.sensitive_codes]).astype(np.int32)
             cell_of = distinct(np.vstack([done.cells, own]))[0][len(done.cells) :]
         target_of = moved_rows(group_of, cell_of, done.moves, self.run.random)
@@ -344,11 +345,11 @@ class Search:
         return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)
 
     def _without(self) -> float | None:
-        """What the best mapping loses that needs no relocation; None where there is none."""
+        """Return the loss of the best mapping that needs no relocation; None if there is none."""
         from shoal.methods.full_domain.full_domain import FullDomain
 
         if self.presence is not None:
-            # full-domain knows no population, so that its optimum need not be one under these bounds.
+            # full-domain does not know the population, so its optimum may violate these bounds.
             return None
         try:
             release = FullDomain().anonymize(self.table, self.judge.requirements, self.run)
@@ -367,7 +368,7 @@ class Search:
 def moved_rows(
     group_of: IntVector, cell_of: IntVector, moves: IntMatrix, random: np.random.Generator
 ) -> IntVector:
-    """Return row -> group after the moves; which rows of a cell move is drawn, and no row moves twice. O(rows)."""
+    """Return row -> group after the moves. The rows of a cell that move are random; no row moves twice. O(rows)."""
     target_of = group_of.copy()
     order = random.permutation(len(cell_of))
     order = order[np.argsort(cell_of[order], kind="stable")]

@@ -1,4 +1,4 @@
-"""Relocation inside boxes: Mondrian with cuts that change a few cells (M-Hybrid), and the same for any method."""
+"""Relocation inside boxes: Mondrian with splits that relocate a few rows (M-Hybrid), and the same for any method."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from shoal.table import CodedTable
 
 @dataclass(frozen=True, kw_only=True)
 class HybridMondrian(Method):
-    """M-Hybrid: Mondrian, and where no cut is left, cuts that relocate the rows of a side that is too small.
+    """M-Hybrid: Mondrian, and when no split is left, splits that relocate the rows of a side that is too small.
 
-    Such a side either moves, in the one column that is cut, to the edge of the other side, so that the box shows
-    less; or it is filled up to k with rows from the edge of the other side. What gains most per changed cell comes
-    first, until the budget is used up.
+    Such a side either moves, in the column that is split, to the edge of the other side, so that the box becomes
+    smaller; or it is filled up to k with rows from the edge of the other side. The change with the largest gain per
+    changed cell comes first, until the budget is used up.
     """
 
     name: ClassVar[str] = "hybrid-mondrian"
@@ -55,23 +55,23 @@ class HybridMondrian(Method):
         Mondrian(strict=self.strict, choose=self.choose)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Cut as Mondrian does, then relocate; see `relocate_within`."""
+        """Split as Mondrian does, then relocate; see `relocate_within`."""
         from shoal.methods.partitioning.mondrian import Mondrian
 
         rules = group_rules(requirements, self.measure)
         base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
-        # A box that is parted gets new groups, which only plain k is sure to allow.
+        # A box that is split gets new groups, which are only certain to satisfy plain k.
         k = rules.k if rules.plain_k else 0
         return relocate_within(table, base, allowance, rules.measure, run, k)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relocate(Method):
-    """Relocation on top of another method: its classes stay as they are, but show less.
+    """Relocation on top of another method: its classes stay, but show smaller ranges.
 
-    A class of nine people aged 20 to 29 and one aged 65 shows 20-29 once the one age is changed. Sizes and
-    sensitive values of classes do not change, so every model of classes holds as before.
+    A class of nine people aged 20 to 29 and one aged 65 shows 20-29 after that one age is changed. Sizes and
+    sensitive values of classes do not change, so every model for classes holds as before.
     """
 
     name: ClassVar[str] = "relocate"
@@ -105,7 +105,7 @@ class Relocate(Method):
         rules = group_rules(requirements)
         base = METHODS[self.base]().anonymize(table, rules, run)
         sizes = np.bincount(base.region_of[base.region_of >= 0], minlength=len(base.low))
-        # Rows with cells of their own would shrink to their own values.
+        # Rows that are generalized separately would shrink to their exact values.
         alone = sizes.min(initial=rules.k) < max(rules.k, 2)
         if base.sets is not None or base.bucket_of is not None or base.shown_from is not None or alone:
             raise PolicyError(
@@ -113,7 +113,7 @@ class Relocate(Method):
                     Problem(
                         "method.base",
                         f"'{self.base}' does not publish ranges of whole classes, so relocation cannot narrow them",
-                        "use mondrian or another method of generalization",
+                        "choose mondrian or another method that generalizes classes",
                     )
                 ]
             )
@@ -126,13 +126,13 @@ def relocate_within(
 ) -> Release:
     """Return a release in which some cells are changed so that the regions of `base` show narrower ranges.
 
-    Always the change that lowers the loss most per cell; with k > 0, regions of at least 2k rows may also be
-    parted. Regions first shrink to what their rows need. Time as of `kernels.relocation.relocate_cells`.
+    Always makes the change that lowers the loss most per cell. With k > 0, regions of at least 2k rows may also be
+    split. Regions first shrink to the closure of their rows. Time as for `kernels.relocation.relocate_cells`.
     """
     limit = allowance.limit(len(base.low))
     while True:
         region_of, low, high, chi = _within(table, base, allowance, limit, measure, run, k)
-        # Boxes that come to read alike are one class, which leaves the test less freedom.
+        # Boxes that become identical are one class, which reduces the degrees of freedom of the test.
         fewer = min(limit, allowance.limit(len(np.unique(np.hstack([low, high]), axis=0))))
         if chi <= fewer or limit == 0:
             break
@@ -150,7 +150,7 @@ def relocate_within(
 def _within(
     table: CodedTable, base: Release, allowance: Allowance, limit: float, measure: str, run: Run, k: int
 ) -> tuple[IntVector, IntMatrix, IntMatrix, float]:
-    """Relocate with one limit for the statistic; return row -> region, the regions, and the statistic."""
+    """Relocate under one limit for the statistic; return row -> region, the regions, and the statistic."""
     from shoal.kernels.relocation import Desk, relocate_cells
 
     regions, width = len(base.low), len(table.attributes)
@@ -165,7 +165,7 @@ def _within(
     codes = true.copy()
     noise = np.ones((room, width))
     if allowance.randomized:
-        # Drawn priorities: what is changed, and where the budget ends, cannot be retraced.
+        # Random priorities: an adversary cannot reconstruct what was changed, and where the budget ended.
         noise = 1.0 - run.random.random((room, width))
     largest = int(sizes.max(initial=0)) + 1
     desk = Desk(
@@ -201,7 +201,7 @@ def _within(
 def _gained(
     table: CodedTable, base: Release, measure: str, region_of: IntVector, low: IntMatrix, high: IntMatrix
 ) -> dict[str, float]:
-    """What the release loses with and without relocation, over the rows that are published."""
+    """Return the loss with and without relocation, over the published rows."""
     out = {}
     for name, (regions, first, last) in {
         "loss_without_relocation": (base.region_of, base.low, base.high),

@@ -1,8 +1,8 @@
-"""Relocation for rules on sensitive values: groups that fail take rows they lack, or move as a whole.
+"""Relocation for models of sensitive values: groups that fail take rows that they lack, or move as a whole.
 
-Sizes come first (kernels/hybrid.py). What remains are groups that have enough rows of too few kinds; there are few of
-them at mappings that can win, so this is plain numpy over the cells of a mapping: rows of one group with the
-same sensitive values, which are interchangeable.
+Sizes are corrected first (kernels/hybrid.py). What remains are groups with enough rows but too few distinct sensitive
+values. Mappings that can win have few of these, so this is plain numpy over the cells of a mapping. A cell here is a
+set of interchangeable rows: those of one group with the same sensitive values.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from shoal.release.groups import Groups, group
 from shoal.table import CodedTable
 
 NEAREST = 12
-"""Groups that are tried, from the closest on."""
+"""How many other groups are tried, starting with the closest."""
 STEPS = 24
-"""Takes that are tried to mend a group."""
+"""How many times rows are taken to correct one group."""
 
 
 @dataclass(eq=False)
 class Pieces:
-    """Rows of cells and the groups where they are now: piece p is `rows[p]` rows of `cell[p]` in group `at[p]`."""
+    """Rows of cells and their current groups: piece p is `rows[p]` rows of `cell[p]` in group `at[p]`."""
 
     cell: LongVector
     at: LongVector
@@ -57,7 +57,7 @@ class Mender:
         secrets: IntMatrix,
         rows: LongVector,
     ) -> None:
-        """`nodes` is what each group shows; `group_of`, `secrets` and `rows` describe the cells."""
+        """`nodes` are the nodes that each group shows; `group_of`, `secrets` and `rows` describe the cells."""
         self.table, self.requirements, self.nodes, self.secrets = table, requirements, nodes, secrets
         self.home: LongVector = group_of.astype(np.int64)
         self.before = np.bincount(group_of, weights=rows, minlength=len(nodes)).astype(np.int64)
@@ -74,7 +74,7 @@ class Mender:
         self.pieces = Pieces(np.arange(len(self.rows)), self.home.copy(), self.rows.copy())
 
     def satisfied(self) -> BoolVector:
-        """Return which groups satisfy the models now; empty ones do not."""
+        """Return which groups satisfy the models now; empty groups do not."""
         sizes = self.sizes()
         live = np.flatnonzero(sizes)
         good = np.zeros(len(sizes), np.bool_)
@@ -82,12 +82,12 @@ class Mender:
         return good
 
     def apart(self, g: int) -> LongVector:
-        """Return in how many columns each group differs from one."""
+        """Return in how many columns each group differs from group g."""
         counts: LongVector = np.count_nonzero(self.nodes != self.nodes[g], axis=1)
         return counts
 
     def follow(self, moves: IntMatrix) -> None:
-        """Repeat moves between groups; of a group that gives some rows, the most frequent kinds go first."""
+        """Repeat moves between groups. Within a group, the most frequent sensitive values move first."""
         for source, target, rows in moves.tolist():
             here = np.flatnonzero((self.pieces.at == source) & (self.home[self.pieces.cell] == source))
             here = here[np.argsort(-self.pieces.rows[here], kind="stable")]
@@ -104,7 +104,7 @@ class Mender:
                     rows -= take
 
     def sizes(self) -> LongVector:
-        """Return the rows in each group now."""
+        """Return the current number of rows of each group."""
         return np.bincount(self.pieces.at, weights=self.pieces.rows, minlength=len(self.nodes)).astype(
             np.int64
         )
@@ -114,14 +114,14 @@ class Mender:
         return float(((self.sizes() - self.before) ** 2 / self.before).sum())
 
     def cells_changed(self, pieces: Pieces) -> int:
-        """Count the cells in which rows now differ from their own group."""
+        """Count the cells of the table in which rows now differ from their own group."""
         home = self.home[pieces.cell]
         moved = np.flatnonzero(home != pieces.at)
         apart = np.count_nonzero(self.nodes[home[moved]] != self.nodes[pieces.at[moved]], axis=1)
         return int(apart @ pieces.rows[moved])
 
     def _satisfied(self, pieces: Pieces, wanted: LongVector, merged: int = -1) -> BoolVector:
-        """Ask the models about some groups; with `merged`, about each of them together with that group."""
+        """Return whether groups satisfy the models; with `merged`, each of them joined with that group."""
         place = np.full(len(self.nodes), -1, np.int64)
         place[wanted] = np.arange(len(wanted))
         here = np.flatnonzero(place[pieces.at] >= 0)
@@ -140,8 +140,8 @@ class Mender:
     def mend(
         self, cells: int, limit: float, most: int, random: np.random.Generator | None = None
     ) -> tuple[bool, BoolVector]:
-        """Mend groups that fail, the smallest first, while at most `cells` cells change in all and the statistic
-        stays within `limit`. Return whether all but `most` rows are in satisfying groups, and which groups satisfy.
+        """Correct groups that fail, the smallest first, while at most `cells` cells change in all and the statistic
+        stays within `limit`. Return whether all but `most` rows are in groups that satisfy the models, and which do.
         """
         sizes = self.sizes()
         good = self.satisfied()
@@ -175,7 +175,7 @@ class Mender:
         return short <= most, good
 
     def _dissolved(self, g: int, nearest: LongVector) -> Pieces | None:
-        """Move a group, whole, to the closest one that then still satisfies."""
+        """Move a whole group to the closest one that still satisfies the models with it."""
         if not len(nearest):
             return None
         fits = np.flatnonzero(self._satisfied(self.pieces, nearest, merged=g))
@@ -186,7 +186,7 @@ class Mender:
         return changed
 
     def _filled(self, g: int, nearest: LongVector) -> Pieces | None:
-        """Take rows of kinds that are rare in a group from close groups that can spare them."""
+        """Take rows with sensitive values that are rare in the group from close groups that can spare them."""
         changed = self.pieces.copy()
         rank = np.full(len(self.nodes), len(nearest))
         rank[nearest] = np.arange(len(nearest))

@@ -41,11 +41,11 @@ class Allowance:
     """How far relocation may go in one table."""
 
     cells: int
-    """Cells that may change."""
+    """How many cells may change."""
     alpha: float | None
-    """Significance level at which group sizes must pass for chance; None where only cells count."""
+    """Significance level at which the chi-squared test must accept group sizes; None if only cells count."""
     randomized: bool
-    """Targets and numbers of rows are drawn, so that whoever knows the algorithm cannot retrace it."""
+    """Targets and numbers of rows are random, so that an adversary who knows the algorithm cannot repeat it."""
 
     @classmethod
     def of(cls, table: CodedTable, variant: str, budget: float, alpha: float) -> Allowance:
@@ -56,14 +56,14 @@ class Allowance:
         )
 
     def limit(self, groups: int) -> float:
-        """Return the largest chi-squared statistic that so many groups may reach."""
+        """Return the largest chi-squared statistic allowed with this many groups."""
         return np.inf if self.alpha is None else critical(groups - 1, self.alpha)
 
 
 def group_rules(requirements: Requirements, measure: str = "") -> Requirements:
-    """Return the requirements that steer a search, with the k of hybrid k-anonymity among them.
+    """Return the requirements that steer a search, including the k of hybrid k-anonymity.
 
-    Limits on untrue cells are kept by the budget of the method, and verified afterwards like everything else.
+    The budget of the method limits false cells; they are verified afterwards like everything else.
     """
     rules: list[Model] = [m for m in requirements.models if not isinstance(m, HybridK | AlphaHybrid)]
     rules += [KAnonymity(k=m.k) for m in requirements.models if isinstance(m, HybridK) and m.k > 1]
@@ -71,14 +71,14 @@ def group_rules(requirements: Requirements, measure: str = "") -> Requirements:
 
 
 def critical(degrees: int, alpha: float) -> float:
-    """Return the value that a chi-squared statistic exceeds with probability alpha; 0 without any freedom."""
+    """Return the value that a chi-squared statistic exceeds with probability alpha; 0 without degrees of freedom."""
     from scipy.special import chdtri
 
     return float(chdtri(degrees, alpha)) if degrees > 0 else 0.0
 
 
 def tail(degrees: int, chi: float) -> float:
-    """Return how likely chance alone gives at least this chi-squared statistic; 1 for none at all."""
+    """Return the probability of at least this chi-squared statistic by chance; 1 without degrees of freedom."""
     from scipy.special import chdtrc
 
     if degrees <= 0:
@@ -89,9 +89,9 @@ def tail(degrees: int, chi: float) -> float:
 def changed_cells(
     codes: IntMatrix, region_of: IntVector, low: IntMatrix, high: IntMatrix
 ) -> tuple[LongVector, int]:
-    """Count, per column, the cells whose range does not hold the row's own value, and the rows with such a cell.
+    """Count, per column, the cells whose range does not cover the row's own value, and the rows with such a cell.
 
-    Rows of region -1 show nothing and so nothing untrue. O(rows x columns).
+    Rows of region -1 are not published, so they have no false cells. O(rows x columns).
     """
     kept = region_of >= 0
     regions = region_of[kept]
@@ -114,7 +114,7 @@ def account(
     chi: float,
     degrees: int,
 ) -> dict[str, Any]:
-    """Return what the private record says of relocation: counts only, never which rows."""
+    """Return what the private record says about relocation: only counts, never which rows."""
     counts, rows = changed_cells(table.codes, region_of, low, high)
     cells = int(counts.sum())
     return {
