@@ -17,6 +17,7 @@ from shoal.comparing.auto import method_of
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.frames import Frame
 from shoal.linking.evidence import Evidence
+from shoal.measures.evaluate import public_measures
 from shoal.models.feasibility import left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
@@ -198,7 +199,14 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     meanings += [SUPPRESSION_MEANING] * (len(made.verdicts) - len(meanings))
     roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
-    card = make_card(summary, roles=roles, meanings=meanings, seed=seed)
+    card = make_card(
+        summary,
+        roles=roles,
+        verdicts=made.verdicts,
+        meanings=meanings,
+        measures=public_measures(summary["measures"]),
+        seed=seed,
+    )
     return Result(**parts, record=record, card=card)
 
 

@@ -15,6 +15,7 @@ from shoal.errors import DataError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
 from shoal.linking.evidence import Evidence
+from shoal.measures import MEASURES
 from shoal.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.methods import METHODS
 from shoal.models.requirements import Requirements
@@ -30,15 +31,6 @@ from shoal.run import Progress, silent
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
-
-RISKS_BY_CLASS = (
-    "risk-prosecutor-max",
-    "risk-prosecutor-mean",
-    "risk-at-risk",
-    "risk-journalist-max",
-    "risk-marketer",
-    "unique-after",
-)
 
 
 def audit(
@@ -109,7 +101,7 @@ def verify(evidence: Evidence, requirements: Requirements) -> tuple[Verdict, ...
         share = published.suppressed / rows if rows else 0.0
         holds = published.suppressed <= requirements.suppressible(rows)
         detail = f"{published.suppressed:,} of {rows:,} rows"
-        verdicts.append(Verdict("suppression", limit, share, holds, detail))
+        verdicts.append(Verdict("suppression", limit, share, holds, detail, public=True))
     return tuple(verdicts)
 
 
@@ -119,7 +111,7 @@ def _identifiers_removed(rows: pl.DataFrame, policy: Policy) -> list[Verdict]:
     if not identifiers:
         return []
     left = [name for name in identifiers if name in rows.columns]
-    return [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left))]
+    return [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)]
 
 
 def measure(evidence: Evidence, requirements: Requirements, extra: Sequence[str] = ()) -> dict[str, Any]:
@@ -127,7 +119,7 @@ def measure(evidence: Evidence, requirements: Requirements, extra: Sequence[str]
     published, measures = evidence.published, measure_all(evidence)
     if requirements.without_classes and published.rows and published.sizes.min() < requirements.k:
         # Rows have cells of their own here, so the size of a class says nothing about who can be found.
-        measures = {name: value for name, value in measures.items() if name not in RISKS_BY_CLASS}
+        measures = {name: value for name, value in measures.items() if not MEASURES[name].needs_classes}
     if extra:
         measures |= measure_all(evidence, extra)
     return {"measures": measures, "losses": per_column("lm", evidence)}

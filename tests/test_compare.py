@@ -175,7 +175,7 @@ def test_every_method_is_tried_or_says_why_not(compared):
             assert [o.attack for o in done.attacks] == ["linkage", "attribute-disclosure"]
         assert by_method["k-k", k].status == "refused"
         assert "cells of its own" in by_method["k-k", k].reason
-        assert "permits no untrue cells" in by_method["hybrid", k].reason
+        assert "allows no false cells" in by_method["hybrid", k].reason
         assert by_method["bucketization", k].status == "refused"
         assert f"k = {k} cannot hold" in by_method["bucketization", k].reason
     assert found.adversaries == ("knows-members",)
@@ -228,7 +228,7 @@ def test_reasons_about_few_rows_are_not_in_the_comparison_s_file(tmp_path):
     assert "1 row" not in text
     assert "east" not in text
     # What follows from the policy alone is told.
-    assert "permits no untrue cells" in text
+    assert "allows no false cells" in text
     again = Comparison.read(tmp_path)
     assert [bool(t.reason) for t in again.trials] == [bool(t.reason) for t in found.trials]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 import polars as pl
@@ -10,8 +11,12 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.measures import Measure
+from shoal.measures.evaluate import public_measures
 from shoal.methods import METHODS
-from shoal.release.record import card_markdown, public_reached
+from shoal.models import Model
+from shoal.release.record import card_markdown
+from shoal.release.verdict import Verdict
 
 PEOPLE = pl.DataFrame(
     {
@@ -271,12 +276,19 @@ def test_nothing_is_hidden_on_the_card_where_nobody_was_left_out():
 def test_probabilities_given_the_original_are_bounded_on_cards():
     from shoal.models import MODELS
 
-    title = MODELS["alpha-hybrid"](alpha=0.05).title
-    asked = {"model": title, "required": 0.05, "reached": 0.3, "suppressed": 0}
-    assert public_reached(**asked, holds=True) == "at least 0.05"
-    assert public_reached(**asked, holds=False) == "less than 0.05"
+    complete, cut = SimpleNamespace(suppressed=0), SimpleNamespace(suppressed=1)
+    test = MODELS["alpha-hybrid"](alpha=0.05)
+    assert test.verdict(complete, 0.3, True).told == "at least 0.05"
+    assert test.verdict(complete, 0.03, False).told == "less than 0.05"
     for name in ("t-equal", "t-ordered", "t-hierarchical"):
-        title = MODELS[name](t=0.25, column=0, column_name="a -hybrid").title
-        asked = {"model": title, "required": 0.25, "reached": 0.2, "holds": True}
-        assert public_reached(**asked, suppressed=1) == "at most 0.25"
-        assert public_reached(**asked, suppressed=0) == 0.2
+        model = MODELS[name](t=0.25, column=0, column_name="a -hybrid")
+        assert model.verdict(cut, 0.2, True).told == "at most 0.25"
+        assert model.verdict(cut, 0.3, False).told == "more than 0.25"
+        assert model.verdict(complete, 0.2, True).told == 0.2
+
+
+def test_what_is_reached_is_secret_unless_somebody_says_otherwise():
+    assert Model.public == "never"
+    assert not Measure.public
+    assert Verdict("a new model", 3, 3.25, True).told == "at least 3"
+    assert public_measures({"lm": 0.5, "gcp": 0.25, "a new measure": 0.125}) == {"lm": 0.5}

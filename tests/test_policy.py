@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
-from shoal.policy import Column, Data, Diversity, MethodChoice, Policy, Privacy, Widths, json_schema
+from shoal.policy import Column, Data, MethodChoice, Policy, Privacy, Widths, json_schema
 from shoal.registry import Registry
 
 WHOLE = """
@@ -317,7 +317,7 @@ def test_objects_and_text_give_equal_policies():
             "age": Column(role="quasi", hierarchy=Widths(widths=(5, 10))),
             "disease": {"role": "sensitive"},
         },
-        privacy=Privacy(k=4, l=Diversity(distinct=2)),
+        privacy=Privacy(k=4, l={"distinct": 2}),
         method=MethodChoice(name="mondrian"),
     )
     text = """
@@ -364,7 +364,7 @@ def test_keywords():
     assert policy.names("quasi") == ("age", "zip")
     assert policy.names("sensitive") == ("disease",)
     assert (policy.columns["age"].weight, policy.columns["zip"].limit) == (2, 3)
-    assert policy.privacy.l == Diversity(entropy=2)
+    assert policy.privacy.l.given == {"entropy": 2}
 
 
 def test_keywords_list_all_problems():
@@ -523,7 +523,7 @@ def test_schema_describes_every_key():
     parts = schema["$defs"]
     assert set(parts["Privacy"]["properties"]) == set(Privacy.model_fields)
     assert set(parts["MethodChoice"]["properties"]["name"]["enum"]) == {*METHODS, "auto"}
-    for part in ("Column", "Data", "Privacy", "Diversity", "Closeness", "Utility", "MethodChoice"):
+    for part in ("Column", "Data", "Privacy", "LRules", "TRules", "Utility", "MethodChoice"):
         for key, entry in parts[part]["properties"].items():
             assert entry.get("description"), f"{part}.{key}"
     assert "null" not in json.dumps(schema).replace("null_values", "")

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
+from shoal.methods.partitioning.windows import SETS
+from shoal.methods.relocating.relocation import DRAWN, TESTED, VARIANTS
+from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.policy import Policy
-from shoal.policy.adversaries import ALPHA, DRAWN, RELOCATING, implied
+from shoal.policy.adversaries import implied
 from shoal.policy.checks import option_types
 
 Options = Mapping[str, Any]
-
-OPTIONS: dict[str, tuple[Options, ...]] = {
-    "mondrian": ({}, {"strict": False}),
-    # Improvement may outlast the time limit, the clustering before it hardly does.
-    "agglomerative": ({}, {"improve": False}),
-    "ring": ({"order": "best"}, {"partition": "hilbert", "order": "best"}),
-}
-"""Options worth a trial of their own; a method that is not here is tried as it is."""
-
-SHOWING = ("ring", "hilbert", "lexicographic")
-"""Methods that list the values that occur, whatever hierarchies say, unless they are told to show nodes or ranges."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +39,13 @@ class Attempt:
 
 def lists_values(policy: Policy) -> bool:
     """Whether the policy's own method publishes lists of values instead of nodes of the hierarchies."""
-    usual = "sets" if policy.method.name in SHOWING else None
-    return policy.method.options().get("show", usual) == "sets"
+    return bool(policy.method.options().get("show", _shown(policy.method.name)) == SETS)
+
+
+def _shown(method: str) -> Any:
+    """What a method shows unless told otherwise; None where it has no choice."""
+    options = fields(METHODS[method]) if method in METHODS else ()  # type: ignore[arg-type]
+    return next((option.default for option in options if option.name == "show"), None)
 
 
 def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> list[Planned]:
@@ -59,25 +56,24 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
     """
     found: list[Planned] = []
     for name in methods:
-        choices: list[Options] = list(_relocating(policy) if name in RELOCATING else OPTIONS.get(name, ({},)))
-        if policy.privacy.k is not None and "k" in option_types(METHODS[name]):
+        kind = METHODS[name]
+        choices: list[Options] = list(kind.trials)
+        if kind.relocates:
+            choices = [{**own, **options} for own in kind.trials for options in _relocating(policy)]
+        if policy.privacy.k is not None and "k" in option_types(kind):
             # Buckets of as many rows as the policy wants people to be among.
             choices = [{**options, "k": policy.privacy.k} for options in choices]
-        if name == "relocate":
-            choices = [
-                {"base": base, **options} for base in ("mondrian", "agglomerative") for options in choices
-            ]
-        if name in SHOWING:
-            shown = [{"show": "sets"}] * sets + [{"show": "ranges"}]
+        if _shown(name) == SETS:
+            shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
             choices = [{**options, **show} for show in shown for options in choices]
-        elif sets and "show" in option_types(METHODS[name]):
-            choices += [{**options, "show": "sets"} for options in choices]
+        elif sets and _shown(name):
+            choices += [{**options, "show": SETS} for options in choices]
         if policy.method.name == name and policy.method.options() not in choices:
             choices.append(policy.method.options())
-        if name in RELOCATING and not choices:
+        if kind.relocates and not choices:
             refusal = (
-                f"{name} changes cells outright, and the policy permits no untrue cells; "
-                "privacy.relocation = { budget = 0.01 } would permit one in a hundred"
+                f"{name} relocates cells, and the policy allows no false cells; to allow 1 %: "
+                "privacy.relocation.budget = 0.01"
             )
             found.append(Planned(name, {}, refusal))
         found += [Planned(name, options, _ruled_out(policy, name, options)) for options in choices]
@@ -86,17 +82,13 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
 
 def _relocating(policy: Policy) -> Iterator[Options]:
     """Variants of relocation within what the policy permits, and none that its adversaries could undo."""
-    limits = policy.privacy.relocation
-    if limits is None or limits.budget is None:
-        return
-    adversaries = implied(policy.privacy)
-    tested = "knows-distribution" in adversaries
-    variants: tuple[str, ...] = ("statistical", "rstat") if tested else ("deterministic", "randomized")
-    if "knows-algorithm" in adversaries:
-        variants = tuple(variant for variant in variants if variant in DRAWN)
-    for variant in variants:
-        options: dict[str, Any] = {"variant": variant, "budget": limits.budget}
-        yield options | ({"alpha": limits.alpha or ALPHA} if tested else {})
+    models = policy.models()
+    budgets = [model.budget for model in models if isinstance(model, HybridK)]
+    tests = [model.alpha for model in models if isinstance(model, AlphaHybrid)]
+    drawn = "knows-algorithm" in implied(policy.privacy)
+    for variant in VARIANTS if budgets else ():
+        if (variant in TESTED) == bool(tests) and (variant in DRAWN or not drawn):
+            yield {"variant": variant, "budget": min(budgets)} | ({"alpha": max(tests)} if tests else {})
 
 
 def _ruled_out(policy: Policy, method: str, options: Options) -> str:
@@ -137,15 +129,14 @@ def attempts(policy: Policy, method: str, options: Options) -> list[Attempt]:
         found.append(Attempt("linkage", {"adversary": "some"}, True))
     if "knows-members" in adversaries or "knows-algorithm" in adversaries:
         # Where rows were relocated nobody can tell which assignments are complete; rows that fit can be counted.
-        knows = "some" if method in RELOCATING else "members"
+        knows = "some" if METHODS[method].relocates else "members"
         found.append(Attempt("linkage", {"adversary": knows}, True))
     if "knows-algorithm" in adversaries and method == "ring":
         rings = {key: options[key] for key in ("partition", "order") if key in options}
         found.append(Attempt("algorithm-aware", rings, True))
     if "knows-distribution" in adversaries:
-        limits = policy.privacy.relocation
-        alpha = limits.alpha if limits is not None and limits.alpha is not None else ALPHA
-        found.append(Attempt("statistical", {"alpha": alpha}, True))
+        tests = [model.alpha for model in policy.models() if isinstance(model, AlphaHybrid)]
+        found.append(Attempt("statistical", {"alpha": max(tests)}, True))
     if "unsure-of-membership" in adversaries:
         found.append(Attempt("membership", {}, True))
     if not any(attempt.attack == "linkage" for attempt in found):

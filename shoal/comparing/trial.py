@@ -105,7 +105,7 @@ class Trial:
     def to_json(self) -> dict[str, Any]:
         """Return plain data. Numbers that do not exist are null."""
         out = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        out["verdicts"] = [vars(verdict) for verdict in self.verdicts]
+        out["verdicts"] = [verdict.summary() for verdict in self.verdicts]
         out["attacks"] = [{**vars(outcome), "holds": outcome.holds} for outcome in self.attacks]
         out |= {"holds": self.holds, "withstands": self.withstands}
         return {name: plain(value) for name, value in out.items()}

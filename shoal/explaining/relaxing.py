@@ -1,4 +1,4 @@
-"""Every way to ask for a little less: one requirement, one column or the method changed, all else as it was."""
+"""Every way to ask for a little less: one requirement, column or method changed, all else unchanged."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ Kind = Literal["requirement", "column", "method"]
 
 OTHERS = ("mondrian", "agglomerative")
 """Methods that are tried instead: a fast one, and a careful one. `shoal compare` tries all."""
-STEP = 1.5
-"""How much larger a t or an alpha becomes."""
-LEAST_BUDGET = 0.01
-"""What a budget for relocated cells is raised to at least."""
 LEAST_SUPPRESSION = 0.02
 """What suppression is raised to at least."""
 
@@ -58,30 +54,8 @@ def _made(
 
 
 def _requirements(policy: Policy) -> Iterator[Relaxation]:
-    privacy = policy.to_dict().get("privacy", {})
-    for key, value in privacy.items():
-        if key == "k":
-            yield from _entry(policy, ("privacy", "k"), "k", value, max(2, value // 2) if value > 2 else None)
-        elif key in ("l", "t"):
-            yield from _nested(policy, key, value)
-        elif key in ("alpha", "p"):
-            columns = value if isinstance(value, dict) else {None: value}
-            for column, own in columns.items():
-                path = ("privacy", key) if column is None else ("privacy", key, column)
-                title = key if column is None else f"{key} of {column}"
-                yield from _entry(policy, path, title, own, _looser(key, own))
-        elif key == "presence":
-            low, high = value
-            wider = (low / 2, (high + 1) / 2)
-            yield from _entry(policy, ("privacy", "presence"), "presence", tuple(value), wider)
-        elif key == "relocation":
-            for rule, own in value.items():
-                # A significance level asks for less the smaller it is.
-                looser = own / 2 if rule == "alpha" else min(1.0, max(2 * own, LEAST_BUDGET))
-                if looser != own:
-                    yield from _entry(
-                        policy, ("privacy", "relocation", rule), f"relocation {rule}", own, looser
-                    )
+    for asked in policy.privacy.requirements:
+        yield from _entry(policy, asked.path, asked.title, asked.value, asked.kind.looser(asked.value))
     yield from _limits(policy)
     share = policy.utility.suppression
     more = min(1.0, max(2 * share, LEAST_SUPPRESSION))
@@ -90,27 +64,6 @@ def _requirements(policy: Policy) -> Iterator[Relaxation]:
             policy, "requirement", "suppression", f"{share:.4g}", f"{more:.4g}",
             lambda raw: raw["utility"].update(suppression=more),
         )  # fmt: skip
-
-
-def _nested(policy: Policy, key: str, value: dict[str, Any]) -> Iterator[Relaxation]:
-    """Rules of l and t: for all sensitive columns, or per column."""
-    per_column = any(isinstance(inner, dict) for inner in value.values())
-    for column, rules in value.items() if per_column else [(None, value)]:
-        for rule, own in rules.items():
-            path = ("privacy", key, rule) if column is None else ("privacy", key, column, rule)
-            title = f"{rule} {key}" if column is None else f"{rule} {key} of {column}"
-            yield from _entry(policy, path, title, own, _looser(rule, own))
-
-
-def _looser(rule: str, value: Any) -> Any:
-    """Return one sensible step less; None where the step is to do without."""
-    if rule == "recursive":
-        c, l = value  # noqa: E741
-        return (c, l - 1) if l > 2 else None
-    if rule in ("distinct", "entropy", "probabilistic", "slicing", "p"):
-        return value - 1 if value > 2 else None
-    # Shares and distances: t and alpha.
-    return min(1.0, value * STEP) if 0 < value < 1 and (rule != "alpha" or value * STEP < 1) else None
 
 
 def _entry(

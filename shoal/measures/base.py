@@ -22,6 +22,12 @@ class Measure(ABC):
     needs_original: ClassVar[bool] = False
     needs_owner: ClassVar[bool] = False
     """Whose row each published row is must be known: only whoever made the release can measure it."""
+    public: ClassVar[bool] = False
+    """The public may see it: it follows from the published rows, from the number of suppressed ones, and from how
+    many values each column can have. Others are exact functions of the values in the original, and can be solved
+    for what few people have."""
+    needs_classes: ClassVar[bool] = False
+    """It says nothing about releases without equivalence classes, where rows have cells of their own."""
     lower_is_better: ClassVar[bool] = True
     default: ClassVar[bool] = True
     """Reported without being asked for; False for expensive ones."""

@@ -65,6 +65,7 @@ class Lm(CellMeasure):
     """Loss metric (Iyengar 2002)."""
 
     name: ClassVar[str] = "lm"
+    public: ClassVar[bool] = True
     summary: ClassVar[str] = "mean share of its domain that a cell covers, by number of values (0..1)"
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
@@ -99,6 +100,7 @@ class Precision(CellMeasure):
     """How high cells stand in their hierarchies, relative to the height; one minus Sweeney's precision (2002)."""
 
     name: ClassVar[str] = "precision"
+    public: ClassVar[bool] = True
     summary: ClassVar[str] = "mean height of a cell in its hierarchy over the hierarchy's height (0..1)"
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
@@ -110,6 +112,7 @@ class Ag(CellMeasure):
     """Amount of generalization: all levels that all cells were raised, added up."""
 
     name: ClassVar[str] = "ag"
+    public: ClassVar[bool] = True
     summary: ClassVar[str] = "sum over all cells of the levels that they were generalized"
     total: ClassVar[bool] = True
 

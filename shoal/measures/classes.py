@@ -15,6 +15,7 @@ class Discernibility(ClassMeasure):
     """Discernibility metric (Bayardo and Agrawal 2005): each row costs the size of its class."""
 
     name: ClassVar[str] = "dm"
+    public: ClassVar[bool] = True
     summary: ClassVar[str] = "sum of squared class sizes; a suppressed row costs the number of all rows"
 
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
@@ -31,6 +32,7 @@ class AverageClass(ClassMeasure):
     """Normalized average class size (LeFevre et al. 2006)."""
 
     name: ClassVar[str] = "avg"
+    public: ClassVar[bool] = True
     summary: ClassVar[str] = "rows / (classes x k), suppressed rows counted; 1 is the best for k-anonymity"
 
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
@@ -47,6 +49,7 @@ class NumberOfClasses(Measure):
     """How many classes there are. Searches that want many classes minimize `avg`, which is the same wish."""
 
     name: ClassVar[str] = "classes"
+    public: ClassVar[bool] = True
     summary: ClassVar[str] = "number of classes of rows that read alike"
     lower_is_better: ClassVar[bool] = False
 

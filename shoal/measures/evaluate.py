@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure, Measure
@@ -41,6 +41,11 @@ def per_column(measure: str | CellMeasure, evidence: Evidence) -> dict[str, floa
     rows = 1 if chosen.total else max(published.rows + published.suppressed, 1)
     losses = chosen.column_losses(evidence) / rows
     return dict(zip(names, losses.tolist(), strict=True))
+
+
+def public_measures(measures: Mapping[str, float]) -> dict[str, float]:
+    """Return the measures that may be published; a name that is not registered is not."""
+    return {name: value for name, value in measures.items() if name in MEASURES and MEASURES[name].public}
 
 
 def _chosen(names: Iterable[str] | None) -> list[Measure]:

@@ -14,6 +14,8 @@ class ProsecutorMax(Measure):
     """The risk of the row in the smallest class."""
 
     name: ClassVar[str] = "risk-prosecutor-max"
+    public: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "highest chance to find the row of a person who is known to be in the release"
 
     def value(self, evidence: Evidence) -> float:
@@ -25,6 +27,8 @@ class ProsecutorMean(Measure):
     """The risk averaged over rows."""
 
     name: ClassVar[str] = "risk-prosecutor-mean"
+    public: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "average chance to find the row of a person who is known to be in the release"
 
     def value(self, evidence: Evidence) -> float:
@@ -37,6 +41,8 @@ class AtRisk(Measure):
     """The share of rows whose prosecutor risk is above a threshold."""
 
     name: ClassVar[str] = "risk-at-risk"
+    public: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "share of published rows whose risk is above 0.2"
 
     threshold: float = THRESHOLD
@@ -51,6 +57,8 @@ class JournalistMax(Measure):
     """The highest risk when it is not known who is in the release."""
 
     name: ClassVar[str] = "risk-journalist-max"
+    public: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "highest chance to find anyone of a population (without one: as prosecutor, an upper bound)"
     )
@@ -64,6 +72,8 @@ class Marketer(Measure):
     """The share of rows that are re-identified when all are attempted."""
 
     name: ClassVar[str] = "risk-marketer"
+    public: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "share of rows re-identified when all are attempted (without a population: an upper bound)"
     )
@@ -89,6 +99,8 @@ class UniqueAfter(Measure):
     """How many rows are still alone."""
 
     name: ClassVar[str] = "unique-after"
+    public: ClassVar[bool] = True
+    needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "share of the published rows that are unique in their quasi-identifiers"
 
     def value(self, evidence: Evidence) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from shoal.errors import Problem
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -29,6 +31,21 @@ class Method(ABC):
 
     shows_buckets: ClassVar[bool] = False
     """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    """Options that are worth a trial of their own when methods are compared."""
+    relocates: ClassVar[bool] = False
+    """It changes cells, so that some do not hold their owner's value."""
+    helpless: ClassVar[tuple[str, ...]] = ()
+    """Adversaries that it does not stop, whatever its options."""
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """The adversaries that it does not stop with these options, each with what to tell whoever names them."""
+        hint = "take auto, or see which methods do: `shoal compare`"
+        return {
+            name: Problem("method.name", f"{self.name} does not stop the adversary {name}", hint)
+            for name in self.helpless
+        }
 
     @property
     def heeds_limits(self) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.hierarchy import Hierarchy
-from shoal.models.base import SensitiveModel, evened, number, one_class
-from shoal.release.groups import Groups
-from shoal.table import CodedTable
+from shoal.models.base import STEP, SensitiveModel, evened, number, one_class
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.hierarchy import Hierarchy
+    from shoal.release.groups import Groups
+    from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,32 +27,24 @@ class AlphaK(SensitiveModel):
     """
 
     name: ClassVar[str] = "alpha-k"
-    summary: ClassVar[str] = "no sensitive value can be inferred with more confidence than alpha"
+    summary: ClassVar[str] = "no sensitive value can be inferred with a confidence above alpha"
+    key: ClassVar[Key] = Key("alpha", "(alpha,k)-anonymity: no sensitive value has a larger share of a class")
+    usual: ClassVar[Any] = 0.5
+    public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
 
-    alpha: float
+    alpha: Annotated[float, Bounds(gt=0, le=1)]
     """Largest permitted share of a sensitive value in a class."""
-    k: int = 1
+    k: Annotated[int, Bounds(ge=1)] = 1
     """Smallest permitted class; 1 leaves that to k-anonymity."""
     values: tuple[str, ...] = ()
     """The sensitive values to protect, where only some of them are sensitive; none: all of them."""
 
-    def __post_init__(self) -> None:
-        problems = []
-        if not 0 < self.alpha <= 1:
-            problems.append(
-                Problem("privacy.alpha", f"must be a share above 0 and up to 1, not {self.alpha}")
-            )
-        if not self.k >= 1:
-            problems.append(Problem("privacy.k", f"must be at least 1, not {self.k}"))
-        if problems:
-            raise PolicyError(problems)
-
-    @property
-    def required(self) -> float:
-        """Return alpha."""
-        return self.alpha
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Permit half as much again."""
+        return value * STEP if value * STEP < 1 else None
 
     @property
     def title(self) -> str:
@@ -84,13 +79,13 @@ class AlphaK(SensitiveModel):
 
     @property
     def values_needed(self) -> int:
-        """How many values a class needs at the very least; 1 where only some values are protected."""
+        """The smallest number of values in a class; 1 where only some values are protected."""
         if self.values:
             return 1
         return int(np.ceil(1 / self.alpha - 1e-9))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """The whole table as one class, less the rows that may go where a value is too common, is the best."""
+        """The whole table as one class, without the suppressible rows of frequent values, is the best release."""
         if self.k > table.rows:
             return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
         counts = table.sensitive_counts[self.column]
@@ -110,7 +105,7 @@ class AlphaK(SensitiveModel):
         if self.reached(best)[0] <= self.alpha + 1e-9:
             return None
         share = number(float(self.reached(one_class(table))[0]))
-        rows = f", too much to mend by suppressing {suppressible:,} rows" if suppressible else ""
+        rows = f", and suppressing {suppressible:,} rows is not enough" if suppressible else ""
         return (
             f"no release can satisfy {self.title}: a value of `{self.column_name}` has a share of {share} in "
             f"the whole table{rows}"

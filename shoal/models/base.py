@@ -3,39 +3,116 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, LongVector
-from shoal.linking.evidence import Evidence
-from shoal.release.groups import Groups, Histograms
+from shoal.errors import PolicyError, Problem
+from shoal.models.keys import Key, bounds, parameters
 from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+
+if TYPE_CHECKING:
+    from shoal.linking.evidence import Evidence
+    from shoal.release.groups import Groups, Histograms
+    from shoal.release.published import Published
+    from shoal.table import CodedTable
+
+STEP = 1.5
+"""How much larger a share or a distance becomes where a policy asks for less."""
 
 
 class Model(ABC):
-    """A privacy model. Concrete models are frozen, keyword-only dataclasses registered in models/__init__.py."""
+    """A privacy model. Concrete models are frozen, keyword-only dataclasses registered in models/__init__.py.
+
+    The class says all that others need to know: how a policy asks for the model, what it means, which adversary it is
+    about, and whether the public may learn how far a release gets.
+    """
 
     name: ClassVar[str]
     """The key in the registry."""
     summary: ClassVar[str]
-    """One line: the adversary it stops."""
+    """One line: what it guarantees, as the release card says it."""
+    key: ClassVar[Key]
+    """The key of `[privacy]` that asks for it."""
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """The words in the key's table that ask for it, each with the fields that it sets; none: the key takes the
+    parameter itself."""
+    stands_in: ClassVar[bool] = False
+    """No policy asks for it directly: it takes the place of another model, see `instead_of`."""
+    usual: ClassVar[Any]
+    """A usual value, for examples in messages."""
+    about: ClassVar[str] = ""
+    """The adversary that a policy with this model is about."""
+    weakest: ClassVar[bool] = False
+    """The weakest model that is known to stop that adversary: asked for where a policy names them."""
+    public: ClassVar[Literal["never", "complete", "always"]] = "never"
+    """Whether the public may learn how far a release gets: ``always``, where that follows from the published rows;
+    ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
+    higher_is_safer: ClassVar[bool] = True
     needs_original: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Hold every bounded field against its bounds."""
+        problems = []
+        for name, (kind, limits) in bounds(type(self)).items():
+            broken = limits.broken(getattr(self, name), kind)
+            if broken:
+                key = self.key.name if name in parameters(type(self)) else name
+                problems.append(Problem(f"privacy.{key}", broken, f"{self.usual} is a usual choice"))
+        if problems:
+            raise PolicyError(problems)
+
+    @classmethod
+    def asked(cls, value: Any, rule: str = "", **place: Any) -> Model:
+        """Return the model that a value in a policy asks for, under one of its rules and about one column."""
+        names = parameters(cls)
+        values = value if len(names) > 1 else (value,)
+        return cls(**dict(zip(names, values, strict=True)), **cls.rules.get(rule, {}), **place)
+
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Return the next weaker value in a policy, or None where the only weaker one is to drop the requirement."""
+        return None
+
+    @classmethod
+    def instead_of(
+        cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
+    ) -> Model | None:
+        """Return the model that takes the place of another one under the policy's notion of k and the protected
+        nodes of each column, or None. Only called where `stands_in`.
+        """
+        return None
 
     @property
     def by_classes(self) -> GroupModel | None:
         """A rule over single classes that is enough for the model, so that searches by classes can serve it."""
         return None
 
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Name and parameters as a person reads them."""
+
+    @property
+    def required(self) -> Any:
+        """The threshold that `reached` is held against: the first parameter."""
+        return getattr(self, parameters(type(self))[0])
+
     @abstractmethod
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge what is published."""
 
+    def verdict(self, published: Published, reached: Any, holds: bool, detail: str = "") -> Verdict:
+        """Return a verdict that knows what of it is public."""
+        told = self.public == "always" or (self.public == "complete" and not published.suppressed)
+        return Verdict(self.title, self.required, reached, holds, detail, told, self.higher_is_safer)
+
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """Say why no release of this table can satisfy the model though so many rows may be suppressed, or
-        None where nothing is known against it. Called before any work starts.
+        """Return why no release of this table can satisfy the model, even if so many rows are suppressed, or None
+        if no reason is known. Called before any work starts.
         """
         return None
 
@@ -45,7 +122,6 @@ class GroupModel(Model):
 
     monotone: ClassVar[bool]
     """Merging two groups that satisfy the rule always gives a group that satisfies it."""
-    higher_is_safer: ClassVar[bool] = True
 
     @property
     def by_classes(self) -> GroupModel:
@@ -53,14 +129,10 @@ class GroupModel(Model):
         return self
 
     @property
-    @abstractmethod
     def required(self) -> float:
-        """The threshold that `reached` is held against."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """Name and parameters as a person reads them."""
+        """The threshold that `reached` is held against: the first parameter."""
+        found: float = super().required
+        return found
 
     @abstractmethod
     def reached(self, groups: Groups) -> FloatVector:
@@ -74,34 +146,34 @@ class GroupModel(Model):
         return np.asarray(reached <= self.required + 1e-9)
 
     def hopeless(self, groups: Groups) -> BoolVector:
-        """Return groups of which no part satisfies the rule either: all their rows would have to go.
+        """Return the groups that have no satisfying subset, so that all their rows must be suppressed.
 
-        Never says so wrongly; may miss some.
+        Sound, but may miss some.
         """
         return np.zeros(len(groups), np.bool_)
 
     def keepable(self, groups: Groups) -> LongVector:
-        """Return at most how many rows of each group its satisfying parts can hold together, however it is
-        divided. Never too few; the fewer, the earlier a search with suppression gives up what cannot win.
+        """Return an upper bound on the rows of each group that satisfying subsets can hold together, however the
+        group is split. The tighter the bound, the earlier a search with suppression can prune.
         """
         return np.where(self.hopeless(groups), 0, groups.size)
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the worst class of what is published."""
-        return self.judge(evidence.groups)
+        return self.judge(evidence.published, evidence.groups)
 
-    def judge(self, groups: Groups) -> Verdict:
+    def judge(self, published: Published, groups: Groups) -> Verdict:
         """Judge the worst of the published classes."""
         if len(groups) == 0:
-            return Verdict(self.title, self.required, None, True, "nothing is published")
+            return self.verdict(published, None, True, "nothing is published")
         reached = self.reached(groups)
         worst = float(reached.min() if self.higher_is_safer else reached.max())
         failing = int((~self.satisfied(groups)).sum())
         detail = f"{failing:,} of {len(groups):,} classes fall short" if failing else ""
-        return Verdict(self.title, self.required, plain(worst), failing == 0, detail)
+        return self.verdict(published, plain(worst), failing == 0, detail)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """Where no row may go and the rule is monotone, the whole table as one class is the best there is."""
+        """Without suppression, the whole table as one class is the best release for a monotone rule."""
         if suppressible > 0 or not self.monotone:
             return None
         whole = one_class(table)
@@ -121,7 +193,9 @@ class SensitiveModel(GroupModel):
     column: int
     """Which of the sensitive columns, from 0."""
     column_name: str
-    """Its name, for people."""
+    """Its name."""
+    needs_hierarchy: ClassVar[bool] = False
+    """The column needs a hierarchy."""
 
     def histograms(self, groups: Groups) -> Histograms:
         """Return the values of the column in each group."""
@@ -130,6 +204,8 @@ class SensitiveModel(GroupModel):
 
 def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = None) -> Groups:
     """Return the whole table as one group; with `counts`, what is left of it as one column sees it."""
+    from shoal.release.groups import Groups, Histograms
+
     columns = list(table.sensitive_counts)
     if counts is not None:
         columns[column] = counts
@@ -143,9 +219,9 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
 
 
 def evened(counts: LongVector, drop: int) -> LongVector:
-    """Cut off the peaks of a histogram: no choice of at most `drop` rows to leave out evens it out more.
+    """Cut off the peaks of a histogram: no choice of at most `drop` rows to suppress makes it more even.
 
-    Cuts at the highest level that costs at least `drop` rows, but never a value altogether. For a given
+    Cuts at the highest level that removes at least `drop` rows, but never removes a value completely. For a given
     number of rows, cutting peaks gives shares that those of every other choice majorize, and cutting deeper
     evens them out further; so this bounds every rule that rewards evenness. O(values x log rows).
     """

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
-from shoal.linking.evidence import Evidence
 from shoal.models.base import Model, number
-from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.linking.evidence import Evidence
+    from shoal.release.verdict import Verdict
+    from shoal.table import CodedTable
 
 SLACK = 1e-9
 """Rounding errors of divisions, and nothing else."""
@@ -28,17 +31,37 @@ class DeltaPresence(Model):
     summary: ClassVar[str] = (
         "nobody can tell, with more than the stated certainty, who is in the table and who is not"
     )
+    key: ClassVar[Key] = Key(
+        "presence",
+        "delta-presence: the lowest and highest probability of anyone in the population to be in the table",
+    )
+    usual: ClassVar[Any] = (0.0, 0.5)
+    about: ClassVar[str] = "unsure-of-membership"
+    weakest: ClassVar[bool] = True
+    public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
 
-    low: float
+    low: Annotated[float, Bounds(ge=0, le=1)]
     """Smallest permitted chance; above 0, everybody of the population must fall in a class."""
-    high: float
+    high: Annotated[float, Bounds(ge=0, le=1)]
     """Largest permitted chance."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.low <= self.high <= 1:
-            message = f"must be two chances, the lower one first, not [{self.low}, {self.high}]"
-            raise PolicyError([Problem("privacy.presence", message, "for example [0.0, 0.5]")])
+        super().__post_init__()
+        if self.low > self.high:
+            message = f"has its higher bound first: [{self.low}, {self.high}]"
+            raise PolicyError([Problem("privacy.presence", message, f"[{self.high}, {self.low}]")])
+
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Move both bounds halfway to 0 and 1."""
+        low, high = value
+        return low / 2, (high + 1) / 2
+
+    @property
+    def required(self) -> Any:
+        """Return both bounds."""
+        return [self.low, self.high]
 
     @property
     def title(self) -> str:
@@ -59,11 +82,10 @@ class DeltaPresence(Model):
         """Judge the least and the most certain person. A chance that is only estimated never passes for proven."""
         from shoal.membership.presence import presence
 
-        asked = [self.low, self.high]
         published, original = evidence.published, evidence.table
         if original is None or original.population is None:
             detail = "cannot be judged without the population: name it in the policy, and give the original"
-            return Verdict(self.title, asked, None, False, detail)
+            return self.verdict(published, None, False, detail)
         found = presence(published, original.population)
         least, most = float(found.low.min()), float(found.high.max())
         outside = (found.low < self.low - SLACK) | (found.high > self.high + SLACK)
@@ -88,7 +110,7 @@ class DeltaPresence(Model):
                 f"{untrue:,} rows were relocated; judged is what whoever takes all cells for true works out, and "
                 "nothing protects from whoever knows which are not"
             )
-        return Verdict(self.title, asked, [least, most], not outside.any(), "; ".join(details))
+        return self.verdict(published, [least, most], not outside.any(), "; ".join(details))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """Even one class of everybody gives each person the share of the population that the table is.

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
 from shoal.errors import HierarchyError, PolicyError, Problem
-from shoal.hierarchy import Hierarchy
 from shoal.models.base import Model, SensitiveModel
-from shoal.models.p_sensitive import PSensitive
-from shoal.release.groups import Groups
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+from shoal.models.p_sensitive import P, PSensitive
+
+if TYPE_CHECKING:
+    from shoal.hierarchy import Hierarchy
+    from shoal.release.groups import Groups
+    from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,22 +30,29 @@ class ExtendedPSensitive(SensitiveModel):
     """
 
     name: ClassVar[str] = "extended-p-sensitive"
-    summary: ClassVar[str] = "every class shows at least p values that no protected category holds together"
+    summary: ClassVar[str] = "every class shows at least p values that are not all in one protected category"
+    key: ClassVar[Key] = P
+    stands_in: ClassVar[bool] = True
+    usual: ClassVar[Any] = 2
+    public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
 
-    p: int
+    p: Annotated[int, Bounds(ge=2)]
     """Number of different strong values."""
     protected: tuple[str, ...] = ()
     """Names of the protected nodes; none: only single values are protected, which is plain p-sensitivity."""
 
-    def __post_init__(self) -> None:
-        if not (self.p >= 2 and float(self.p).is_integer()):
-            raise PolicyError([Problem("privacy.p", f"must be a whole number of at least 2, not {self.p}")])
-
-    @property
-    def required(self) -> float:
-        """Return p."""
-        return self.p
+    @classmethod
+    def instead_of(
+        cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
+    ) -> Model | None:
+        """Stand in for p-sensitivity of a column that has protected nodes."""
+        if not isinstance(model, PSensitive) or model.column is None:
+            return None
+        nodes = protected.get(model.column_name)
+        if not nodes:
+            return None
+        return cls(p=model.p, column=model.column, column_name=model.column_name, protected=nodes)
 
     @property
     def title(self) -> str:
@@ -70,7 +80,7 @@ class ExtendedPSensitive(SensitiveModel):
         return np.asarray(sums[own.start[1:]] - sums[begins], np.float64)
 
     def hopeless(self, groups: Groups) -> BoolVector:
-        """Fewer strong values are no more in any part."""
+        """No subset has more strong values."""
         return ~self.satisfied(groups)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
@@ -82,18 +92,6 @@ class ExtendedPSensitive(SensitiveModel):
             return None
         shown = "1 strong value" if values == 1 else f"{values:,} strong values"
         return f"no release can satisfy {self.title}: the column has {shown}"
-
-
-def extended(model: Model, protected: Sequence[tuple[str, ...]]) -> Model:
-    """Return p-sensitivity of a column that has protected nodes as extended p-sensitivity, others as they are.
-
-    `protected` holds the protected nodes of each sensitive column.
-    """
-    if not isinstance(model, PSensitive) or model.column is None or not protected[model.column]:
-        return model
-    return ExtendedPSensitive(
-        p=model.p, column=model.column, column_name=model.column_name, protected=protected[model.column]
-    )
 
 
 @lru_cache(maxsize=16)

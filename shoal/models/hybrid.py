@@ -5,19 +5,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
-from shoal.errors import DataError, PolicyError, Problem
-from shoal.linking.evidence import Evidence
+from shoal.errors import DataError
 from shoal.models.base import Model
 from shoal.models.k_anonymity import KAnonymity
-from shoal.release.published import Published
-from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.linking.evidence import Evidence
+    from shoal.release.published import Published
+    from shoal.release.verdict import Verdict
+    from shoal.table import CodedTable
+
+RELOCATION = Key("relocation", "how many cells may be false, and how visible relocated rows may be")
+LEAST_BUDGET = 0.01
+"""What a budget is raised to at least where a policy asks for less."""
 
 CELLS_AT_ONCE = 1 << 22
 """Comparisons of rows with classes that are held in memory at a time."""
@@ -29,28 +37,25 @@ class HybridK(Model):
 
     name: ClassVar[str] = "hybrid-k"
     summary: ClassVar[str] = (
-        "whoever knows a person's quasi-identifiers finds at least k rows, of which few cells are untrue"
+        "at most the stated share of quasi-identifier cells is false: they do not hold their owner's value"
     )
+    key: ClassVar[Key] = RELOCATION
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"budget": {}}
+    usual: ClassVar[Any] = 0.01
+    public: ClassVar[Any] = "always"
+    higher_is_safer: ClassVar[bool] = False
     needs_original: ClassVar[bool] = True
 
-    k: int = 1
+    k: Annotated[int, Bounds(ge=1)] = 1
     """Smallest permitted class; 1 leaves that to another model."""
-    budget: float
+    budget: Annotated[float, Bounds(ge=0, le=1)]
     """Largest permitted share of published cells that do not hold their owner's value."""
 
-    def __post_init__(self) -> None:
-        if self.k != 1:
-            KAnonymity(k=self.k)
-        if not 0 <= self.budget <= 1:
-            raise PolicyError(
-                [
-                    Problem(
-                        "privacy.relocation.budget",
-                        f"must be a share from 0 to 1, not {self.budget}",
-                        "for example 0.01",
-                    )
-                ]
-            )
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Double the budget."""
+        wider = min(1.0, max(2 * value, LEAST_BUDGET))
+        return wider if wider != value else None
 
     @property
     def title(self) -> str:
@@ -63,7 +68,7 @@ class HybridK(Model):
         published, original = evidence.published, evidence.table
         reason = _unknown(evidence)
         if reason is not None or original is None:
-            return Verdict(self.title, self.budget, None, False, f"cannot be known: {reason}")
+            return self.verdict(published, None, False, f"cannot be known: {reason}")
         changed = int(untrue_cells(evidence).sum())
         share = changed / max(original.rows * len(original.attributes), 1)
         smallest = int(published.sizes.min(initial=self.k))
@@ -71,7 +76,7 @@ class HybridK(Model):
         detail = f"{changed:,} cells are untrue"
         if smallest < self.k:
             detail += f"; the smallest class has {smallest:,} rows, {self.k:,} are required"
-        return Verdict(self.title, self.budget, share, holds, detail)
+        return self.verdict(published, share, holds, detail)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more rows than the table."""
@@ -84,24 +89,22 @@ class AlphaHybrid(Model):
 
     name: ClassVar[str] = "alpha-hybrid"
     summary: ClassVar[str] = (
-        "to whoever knows the true distribution, the sizes of the classes look as if chance had made them"
+        "an adversary who knows the true distribution cannot tell the sizes of the classes from random ones"
     )
+    key: ClassVar[Key] = RELOCATION
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"alpha": {}}
+    usual: ClassVar[Any] = 0.05
+    about: ClassVar[str] = "knows-distribution"
+    weakest: ClassVar[bool] = True
     needs_original: ClassVar[bool] = True
 
-    alpha: float = 0.05
+    alpha: Annotated[float, Bounds(gt=0, lt=1)]
     """Significance level of the test."""
 
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise PolicyError(
-                [
-                    Problem(
-                        "privacy.relocation.alpha",
-                        f"must lie between 0 and 1, not {self.alpha}",
-                        "for example 0.05",
-                    )
-                ]
-            )
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Halve the significance level: the test rejects less."""
+        return value / 2
 
     @property
     def title(self) -> str:
@@ -110,12 +113,13 @@ class AlphaHybrid(Model):
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Test the sizes of the classes against the rows that they truly cover."""
-        reason = _unknown(evidence, owners=evidence.published.suppressed > 0)
+        published = evidence.published
+        reason = _unknown(evidence, owners=published.suppressed > 0)
         if reason is not None:
-            return Verdict(self.title, self.alpha, None, False, f"cannot be known: {reason}")
+            return self.verdict(published, None, False, f"cannot be known: {reason}")
         test = chi_squared(evidence)
         detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
-        return Verdict(self.title, self.alpha, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
+        return self.verdict(published, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
 
 
 def _unknown(evidence: Evidence, *, owners: bool = True) -> str | None:

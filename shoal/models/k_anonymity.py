@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
-from shoal.errors import PolicyError, Problem
-from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel
-from shoal.release.groups import Groups
-from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.linking.evidence import Evidence
+    from shoal.release.groups import Groups
+    from shoal.release.verdict import Verdict
+    from shoal.table import CodedTable
+
+K = Key("k", "k-anonymity: an adversary cannot narrow a person down to fewer than k rows")
+
+
+def smaller_k(k: int) -> int | None:
+    """Return half of k, at least 2, or None where k is 2 already."""
+    return max(2, k // 2) if k > 2 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,22 +30,22 @@ class KAnonymity(GroupModel):
     """Every class has at least k rows. Monotone: a union is no smaller than its parts."""
 
     name: ClassVar[str] = "k-anonymity"
-    summary: ClassVar[str] = "whoever knows a person's quasi-identifiers finds at least k rows that fit"
+    summary: ClassVar[str] = (
+        "an adversary who knows a person's quasi-identifiers cannot narrow them down to fewer than k rows"
+    )
+    key: ClassVar[Key] = K
+    usual: ClassVar[Any] = 5
+    about: ClassVar[str] = "knows-members"
+    public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
 
-    k: int
+    k: Annotated[int, Bounds(ge=2)]
     """Smallest permitted class."""
 
-    def __post_init__(self) -> None:
-        if not self.k >= 2:
-            raise PolicyError(
-                [Problem("privacy.k", f"must be at least 2, not {self.k}", "k = 5 is a usual choice")]
-            )
-
-    @property
-    def required(self) -> float:
-        """Return k."""
-        return self.k
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Halve k."""
+        return smaller_k(value)
 
     @property
     def title(self) -> str:
@@ -52,12 +61,14 @@ class KAnonymity(GroupModel):
         return np.asarray(groups.size >= self.k)
 
     def hopeless(self, groups: Groups) -> BoolVector:
-        """A part of a small group is smaller still."""
+        """No subset of a small group is larger."""
         return ~self.satisfied(groups)
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
-        return self.judge(Groups(evidence.published.sizes, (), (), ()))
+        from shoal.release.groups import Groups
+
+        return self.judge(evidence.published, Groups(evidence.published.sizes, (), (), ()))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more rows than the table."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.errors import DataError, PolicyError, Problem
-from shoal.linking.consistency import Consistency
-from shoal.linking.evidence import Evidence
+from shoal.errors import DataError
 from shoal.models.base import GroupModel, Model
-from shoal.models.k_anonymity import KAnonymity
-from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+from shoal.models.k_anonymity import K, KAnonymity, smaller_k
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.linking.consistency import Consistency
+    from shoal.linking.evidence import Evidence
+    from shoal.release.verdict import Verdict
+    from shoal.table import CodedTable
 
 NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"
 
@@ -27,19 +30,22 @@ class KType(Model):
     Classes of k rows satisfy all of these rules, so a k-anonymous release needs no look at the graph.
     """
 
+    key: ClassVar[Key] = K
+    usual: ClassVar[Any] = 5
+    about: ClassVar[str] = "knows-some"
+    public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
     notion: ClassVar[str]
     """Its name with k as a letter."""
     warning: ClassVar[str] = ""
 
-    k: int
-    """How many rows, or people, have to fit."""
+    k: Annotated[int, Bounds(ge=2)]
+    """How many rows must match each person, or people each row."""
 
-    def __post_init__(self) -> None:
-        if not self.k >= 2:
-            raise PolicyError(
-                [Problem("privacy.k", f"must be at least 2, not {self.k}", "k = 5 is a usual choice")]
-            )
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Halve k."""
+        return smaller_k(value)
 
     @property
     def title(self) -> str:
@@ -66,15 +72,14 @@ class KType(Model):
                     f"only k-anonymity can be told, and the smallest class has {smallest:,} rows"
                 )
             detail = "nothing is published" if smallest is None else "every class has as many rows"
-            return Verdict(self.title, self.k, smallest, True, detail)
+            return self.verdict(published, smallest, True, detail)
         if smallest is None:
-            return Verdict(self.title, self.k, None, True, "nothing is published")
+            return self.verdict(published, None, True, "nothing is published")
         counts = self.reached(evidence.consistency)
         failing = int((counts < self.k).sum())
         said = [f"{failing:,} fall short"] * (failing > 0) + [self.warning] * bool(self.warning)
-        return Verdict(
-            self.title, self.k, int(counts.min(initial=published.rows)), failing == 0, "; ".join(said)
-        )
+        least = int(counts.min(initial=published.rows))
+        return self.verdict(published, least, failing == 0, "; ".join(said))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No more rows can fit than there are."""
@@ -95,7 +100,9 @@ class OneK(KType):
 
     name: ClassVar[str] = "1-k"
     notion: ClassVar[str] = "(1,k)"
-    summary: ClassVar[str] = "every person fits k published rows; alone it protects against nobody"
+    summary: ClassVar[str] = (
+        "every person matches at least k published rows; alone it protects against nobody"
+    )
     warning: ClassVar[str] = NOBODY
 
     def reached(self, graph: Consistency) -> LongVector:
@@ -109,7 +116,7 @@ class KOne(KType):
 
     name: ClassVar[str] = "k-1"
     notion: ClassVar[str] = "(k,1)"
-    summary: ClassVar[str] = "every published row fits k people; alone it protects against nobody"
+    summary: ClassVar[str] = "every published row matches at least k people; alone it protects against nobody"
     warning: ClassVar[str] = NOBODY
 
     def reached(self, graph: Consistency) -> LongVector:
@@ -124,8 +131,9 @@ class KK(KType):
     name: ClassVar[str] = "k-k"
     notion: ClassVar[str] = "(k,k)"
     summary: ClassVar[str] = (
-        "whoever knows some people's quasi-identifiers finds at least k rows that fit each"
+        "an adversary who knows the quasi-identifiers of some people finds at least k matching rows for each of them"
     )
+    weakest: ClassVar[bool] = True
 
     def reached(self, graph: Consistency) -> LongVector:
         """Return the rows that fit each person, and the people that each row fits."""
@@ -139,8 +147,10 @@ class GlobalOneK(KType):
     name: ClassVar[str] = "global-1-k"
     notion: ClassVar[str] = "global (1,k)"
     summary: ClassVar[str] = (
-        "even whoever knows exactly who is in the table is left with k rows for each person"
+        "an adversary who knows exactly who is in the table still finds at least k possible rows for each person"
     )
+    about: ClassVar[str] = "knows-members"
+    weakest: ClassVar[bool] = True
 
     def reached(self, graph: Consistency) -> LongVector:
         """Return the matches of each person."""

@@ -6,28 +6,46 @@ Four readings of "well represented": distinct values, largest share, entropy, re
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
-from shoal.errors import PolicyError, Problem
 from shoal.models.base import SensitiveModel, evened, number, one_class
-from shoal.release.groups import Groups
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.release.groups import Groups
+    from shoal.table import CodedTable
+
+L = Key("l", "l-diversity: every class shows several sensitive values, and none too often", "distinct")
+
+
+def one_less(value: Any) -> Any:
+    """Return one less, or None where fewer than two would be left."""
+    return value - 1 if value > 2 else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diversity(SensitiveModel):
     """What the four readings share: nothing with fewer than l values satisfies any of them."""
 
+    key: ClassVar[Key] = L
+    usual: ClassVar[Any] = 3
+    public: ClassVar[Any] = "always"
     kind: ClassVar[str]
+
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Ask for one value less."""
+        return one_less(value)
 
     @property
     @abstractmethod
     def values_needed(self) -> int:
-        """How many values a class needs at the very least."""
+        """The smallest number of values in a class."""
 
     @property
     def title(self) -> str:
@@ -59,39 +77,20 @@ class Diversity(SensitiveModel):
         )
 
 
-def _whole(model: str, least: int, value: float) -> None:
-    if not (value >= least and float(value).is_integer()):
-        raise PolicyError(
-            [Problem("privacy.l", f"{model} l must be a whole number of at least {least}, not {value}")]
-        )
-
-
-def _above_one(model: str, value: float) -> None:
-    if not (value > 1 and np.isfinite(value)):
-        raise PolicyError(
-            [Problem("privacy.l", f"{model} l must be greater than 1, not {value}", "it may be a fraction")]
-        )
-
-
 @dataclass(frozen=True, kw_only=True)
 class DistinctDiversity(Diversity):
     """Every class has at least l different values. Monotone: a union has the values of both."""
 
     name: ClassVar[str] = "distinct-l"
-    summary: ClassVar[str] = "whoever finds a person's class still faces at least l sensitive values"
+    summary: ClassVar[str] = (
+        "an adversary who finds a person's class sees at least l different sensitive values"
+    )
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"distinct": {}}
     monotone: ClassVar[bool] = True
     kind: ClassVar[str] = "distinct"
 
-    l: int  # noqa: E741
-    """Number of different values."""
-
-    def __post_init__(self) -> None:
-        _whole("distinct", 2, self.l)
-
-    @property
-    def required(self) -> float:
-        """Return l."""
-        return self.l
+    l: Annotated[int, Bounds(ge=2)]  # noqa: E741
+    """Smallest permitted number of different values."""
 
     @property
     def values_needed(self) -> int:
@@ -116,20 +115,15 @@ class ProbabilisticDiversity(Diversity):
     """
 
     name: ClassVar[str] = "probabilistic-l"
-    summary: ClassVar[str] = "whoever guesses the most frequent sensitive value of a class is right once in l"
+    summary: ClassVar[str] = (
+        "guessing a person's sensitive value from their class succeeds with a probability of at most 1/l"
+    )
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"probabilistic": {}}
     monotone: ClassVar[bool] = True
     kind: ClassVar[str] = "probabilistic"
 
-    l: float  # noqa: E741
-    """1 over the largest permitted share."""
-
-    def __post_init__(self) -> None:
-        _above_one("probabilistic", self.l)
-
-    @property
-    def required(self) -> float:
-        """Return l."""
-        return self.l
+    l: Annotated[float, Bounds(gt=1)]  # noqa: E741
+    """1 over the largest permitted share of a value."""
 
     @property
     def values_needed(self) -> int:
@@ -153,20 +147,13 @@ class EntropyDiversity(Diversity):
     """
 
     name: ClassVar[str] = "entropy-l"
-    summary: ClassVar[str] = "a class leaves as much doubt about the sensitive value as l equally likely ones"
+    summary: ClassVar[str] = "the sensitive values of a class are as uncertain as l equally likely ones"
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"entropy": {}}
     monotone: ClassVar[bool] = True
     kind: ClassVar[str] = "entropy"
 
-    l: float  # noqa: E741
-    """Exponential of the entropy; need not be a whole number."""
-
-    def __post_init__(self) -> None:
-        _above_one("entropy", self.l)
-
-    @property
-    def required(self) -> float:
-        """Return l."""
-        return self.l
+    l: Annotated[float, Bounds(gt=1)]  # noqa: E741
+    """The entropy of the values is at least log(l)."""
 
     @property
     def values_needed(self) -> int:
@@ -192,25 +179,25 @@ class RecursiveDiversity(Diversity):
     """
 
     name: ClassVar[str] = "recursive-cl"
-    summary: ClassVar[str] = "even after ruling out l-2 values, the most frequent one is not c times the rest"
+    summary: ClassVar[str] = (
+        "even with l-2 values ruled out, the most frequent one is less than c times as frequent as the rest"
+    )
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"recursive": {}}
+    usual: ClassVar[Any] = (3.0, 3)
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
     kind: ClassVar[str] = "recursive"
 
-    c: float
+    c: Annotated[float, Bounds(gt=0)]
     """How many times the rest the most frequent value must stay below."""
-    l: int  # noqa: E741
+    l: Annotated[int, Bounds(ge=2)]  # noqa: E741
     """From which rank on the values count as the rest."""
 
-    def __post_init__(self) -> None:
-        _whole("recursive", 2, self.l)
-        if not (self.c > 0 and np.isfinite(self.c)):
-            raise PolicyError([Problem("privacy.l", f"recursive c must be greater than 0, not {self.c}")])
-
-    @property
-    def required(self) -> float:
-        """Return c."""
-        return self.c
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Count from one rank less."""
+        c, l = value  # noqa: E741
+        return (c, l - 1) if l > 2 else None
 
     @property
     def values_needed(self) -> int:

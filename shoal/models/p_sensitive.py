@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
-from shoal.errors import PolicyError, Problem
 from shoal.models.base import GroupModel
-from shoal.release.groups import Groups
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+from shoal.models.l_diversity import one_less
+
+if TYPE_CHECKING:
+    from shoal.release.groups import Groups
+    from shoal.table import CodedTable
+
+P = Key("p", "p-sensitivity: every class shows at least p different sensitive values")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,24 +27,23 @@ class PSensitive(GroupModel):
     """
 
     name: ClassVar[str] = "p-sensitive"
-    summary: ClassVar[str] = "every class shows at least p values of each sensitive column"
+    summary: ClassVar[str] = "every class shows at least p different values of the sensitive column"
+    key: ClassVar[Key] = P
+    usual: ClassVar[Any] = 2
+    public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
 
     column: int | None = None
     """Which of the sensitive columns, from 0; None: each of them."""
     column_name: str = ""
     """Its name, for people."""
-    p: int
+    p: Annotated[int, Bounds(ge=2)]
     """Number of different values."""
 
-    def __post_init__(self) -> None:
-        if not (self.p >= 2 and float(self.p).is_integer()):
-            raise PolicyError([Problem("privacy.p", f"must be a whole number of at least 2, not {self.p}")])
-
-    @property
-    def required(self) -> float:
-        """Return p."""
-        return self.p
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Ask for one value less."""
+        return one_less(value)
 
     @property
     def title(self) -> str:
@@ -55,7 +59,7 @@ class PSensitive(GroupModel):
         return fewest
 
     def hopeless(self, groups: Groups) -> BoolVector:
-        """Fewer values are no more in any part."""
+        """No subset has more values."""
         return ~self.satisfied(groups)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:

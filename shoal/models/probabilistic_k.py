@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import DataError
-from shoal.linking.consistency import Consistency
-from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel, Model, number, plain
 from shoal.models.k_type import KType
-from shoal.models.l_diversity import ProbabilisticDiversity
-from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+from shoal.models.keys import Key
+from shoal.models.l_diversity import DistinctDiversity, L, ProbabilisticDiversity
+
+if TYPE_CHECKING:
+    from shoal.linking.consistency import Consistency
+    from shoal.linking.evidence import Evidence
+    from shoal.release.verdict import Verdict
+    from shoal.table import CodedTable
 
 MOST_LINKS = 10_000_000
 """In larger graphs no k disjoint assignments are looked for."""
@@ -39,8 +42,11 @@ class ProbabilisticK(KType):
     name: ClassVar[str] = "probabilistic-k"
     notion: ClassVar[str] = "probabilistic k"
     summary: ClassVar[str] = (
-        "whoever knows everyone's quasi-identifiers, and the method, ties nobody to a row with more than 1/k"
+        "an adversary who knows everyone's quasi-identifiers, and the method, links nobody to a row with a probability "
+        "above 1/k"
     )
+    about: ClassVar[str] = "knows-algorithm"
+    weakest: ClassVar[bool] = True
 
     def reached(self, graph: Consistency) -> LongVector:
         """Return the effective matches of each person, and of each published row."""
@@ -57,7 +63,7 @@ class ProbabilisticK(KType):
         smallest = int(published.sizes.min(initial=0)) if published.rows else None
         if evidence.table is None or smallest is None or smallest >= self.k:
             # Classes of k rows are enough, and without the original they are all that can be seen.
-            return super().verify(Evidence(published))
+            return super().verify(type(evidence)(published))
         graph = evidence.consistency
         counts = self.reached(graph)
         least = int(counts.min(initial=published.rows))
@@ -88,7 +94,7 @@ class ProbabilisticK(KType):
             said.append(
                 f"of all assignments of a small component at most {number(float(share))} contain one pair"
             )
-        return Verdict(self.title, self.k, least, holds, "; ".join(said))
+        return self.verdict(published, least, holds, "; ".join(said))
 
 
 def effective(graph: Consistency) -> tuple[LongVector, LongVector]:
@@ -196,7 +202,10 @@ class CandidateDiversity(Model):
     """
 
     name: ClassVar[str] = "candidate-l"
-    summary: ClassVar[str] = "the rows that could be a person's leave at least l sensitive values open"
+    summary: ClassVar[str] = "the rows that could belong to a person show at least l sensitive values"
+    key: ClassVar[Key] = L
+    stands_in: ClassVar[bool] = True
+    public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
 
     column: int
@@ -206,10 +215,25 @@ class CandidateDiversity(Model):
     l: float  # noqa: E741
     """How many values."""
 
+    @classmethod
+    def instead_of(
+        cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
+    ) -> Model | None:
+        """Stand in for l-diversity of classes where k is about candidates."""
+        about_candidates = any(isinstance(notion, ProbabilisticK) for notion in notions)
+        if not about_candidates or not isinstance(model, DistinctDiversity | ProbabilisticDiversity):
+            return None
+        return cls(l=model.l, column=model.column, column_name=model.column_name)
+
     @property
     def title(self) -> str:
         """Name the model."""
         return f"{number(self.l)}-diversity of {self.column_name} among candidates"
+
+    @property
+    def required(self) -> Any:
+        """Return l."""
+        return plain(float(self.l))
 
     @property
     def by_classes(self) -> GroupModel:
@@ -227,7 +251,7 @@ class CandidateDiversity(Model):
         published = evidence.published
         classes = self.by_classes.verify(evidence)
         if classes.holds or not published.rows:
-            return Verdict(self.title, plain(float(self.l)), classes.reached, True, classes.detail)
+            return self.verdict(published, classes.reached, True, classes.detail)
         if evidence.table is None:
             raise DataError(f"{self.title} is about whom the rows fit: give the original table too")
         graph = evidence.consistency
@@ -243,4 +267,4 @@ class CandidateDiversity(Model):
         least = int(found.min(initial=int(self.l) + 1))
         failing = int((found < self.l - 1e-9).sum())
         detail = f"{failing:,} distinct people see fewer values" if failing else ""
-        return Verdict(self.title, plain(float(self.l)), least, failing == 0, detail)
+        return self.verdict(published, least, failing == 0, detail)

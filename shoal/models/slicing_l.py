@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-import polars as pl
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector
-from shoal.errors import PolicyError, Problem
-from shoal.linking.evidence import Evidence
 from shoal.models.base import GroupModel, Model, number, plain
-from shoal.models.l_diversity import ProbabilisticDiversity
-from shoal.release.published import Published
-from shoal.release.verdict import Verdict
-from shoal.table import CodedTable
+from shoal.models.keys import Bounds, Key
+from shoal.models.l_diversity import L, ProbabilisticDiversity, one_less
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.linking.evidence import Evidence
+    from shoal.release.published import Published
+    from shoal.release.verdict import Verdict
+    from shoal.table import CodedTable
 
 PIECE = 20_000
 """People who are looked up at a time."""
@@ -32,20 +36,24 @@ class SlicingDiversity(Model):
 
     name: ClassVar[str] = "slicing-l"
     summary: ClassVar[str] = (
-        "whoever weighs all buckets that a person may be in guesses the sensitive value rightly once in l"
+        "over all buckets that a person may be in, no sensitive value has a probability above 1/l"
     )
+    key: ClassVar[Key] = L
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"slicing": {}}
+    usual: ClassVar[Any] = 3
+    public: ClassVar[Any] = "always"
 
     column: int
     """Which of the sensitive columns, from 0."""
     column_name: str
     """Its name, for people."""
-    l: float  # noqa: E741
+    l: Annotated[float, Bounds(gt=1)]  # noqa: E741
     """1 over the largest permitted chance."""
 
-    def __post_init__(self) -> None:
-        if not (self.l > 1 and np.isfinite(self.l)):
-            message = f"slicing l must be greater than 1, not {self.l}"
-            raise PolicyError([Problem("privacy.l", message, "it may be a fraction")])
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Ask for one value less."""
+        return one_less(value)
 
     @property
     def title(self) -> str:
@@ -61,21 +69,20 @@ class SlicingDiversity(Model):
         """Judge the person whose value is most certain; without the original, the worst of all buckets."""
         published, original = evidence.published, evidence.table
         if published.rows == 0:
-            return Verdict(self.title, self.l, None, True, "nothing is published")
+            return self.verdict(published, None, True, "nothing is published")
         low, high = published.low, published.high
         exact = low is not None and high is not None and np.array_equal(low, high)
         if original is None or published.bucket_of is None or not exact:
             judged = self.by_classes.verify(evidence)
             why = "judged bucket by bucket, which is stricter" if published.bucket_of is not None else ""
             detail = "; ".join(filter(None, (judged.detail, why)))
-            return Verdict(self.title, self.l, judged.reached, judged.holds, detail)
+            return self.verdict(published, judged.reached, judged.holds, detail)
         chances = likeliest(published, original, self.column)
         worst = float(chances.max(initial=0.0))
         outside = int((chances > 1 / self.l + 1e-9).sum())
         detail = f"{outside:,} of {len(chances):,} people's values are likelier" if outside else ""
-        return Verdict(
-            self.title, self.l, plain(round(1 / worst, 12)) if worst else None, not outside, detail
-        )
+        reached = plain(round(1 / worst, 12)) if worst else None
+        return self.verdict(published, reached, not outside, detail)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """Chances of at most 1/l need l values to sum to one."""
@@ -98,6 +105,8 @@ def beliefs(
 
     Cells must be single values. O(pairs of distinct people and buckets that fit by one group of columns).
     """
+    import polars as pl
+
     from shoal.kernels.grouping import distinct
 
     assert published.low is not None

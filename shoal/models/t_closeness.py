@@ -7,13 +7,18 @@ do not occur in it are not counted in the domain.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.errors import PolicyError, Problem
-from shoal.models.base import SensitiveModel, number
-from shoal.release.groups import Groups
+from shoal.models.base import STEP, SensitiveModel, number
+from shoal.models.keys import Bounds, Key
+
+if TYPE_CHECKING:
+    from shoal.release.groups import Groups
+
+T = Key("t", "t-closeness: the sensitive values of a class are distributed like those of the whole table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,23 +30,20 @@ class Closeness(SensitiveModel):
     as one class has distance 0, so no threshold is out of reach.
     """
 
+    key: ClassVar[Key] = T
+    usual: ClassVar[Any] = 0.2
+    public: ClassVar[Any] = "complete"
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
     kind: ClassVar[str]
 
-    t: float
+    t: Annotated[float, Bounds(ge=0, le=1)]
     """Largest permitted distance, from 0 (classes look like the table) to 1 (anything goes)."""
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.t <= 1:
-            raise PolicyError(
-                [Problem("privacy.t", f"must lie between 0 and 1, not {self.t}", "0.2 is a usual choice")]
-            )
-
-    @property
-    def required(self) -> float:
-        """Return t."""
-        return self.t
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Permit half as much again."""
+        return min(1.0, value * STEP) if 0 < value < 1 else None
 
     @property
     def title(self) -> str:
@@ -49,7 +51,7 @@ class Closeness(SensitiveModel):
         return f"{number(self.t)}-closeness ({self.kind}) of {self.column_name}"
 
     def _keepable_by_levels(self, groups: Groups, levels: int) -> LongVector:
-        """Satisfying parts make a satisfying union, and a union of so many rows is at least so far."""
+        """Satisfying subsets have a satisfying union; bound the rows of such a union."""
         from shoal.kernels.closeness import level_keepable
 
         own = self.histograms(groups)
@@ -76,6 +78,7 @@ class EqualCloseness(Closeness):
 
     name: ClassVar[str] = "t-equal"
     summary: ClassVar[str] = "the sensitive values of a class are distributed as in the whole table, up to t"
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"equal": {}}
     kind: ClassVar[str] = "equal"
 
     def reached(self, groups: Groups) -> FloatVector:
@@ -83,7 +86,7 @@ class EqualCloseness(Closeness):
         return self._by_levels(groups, 1)
 
     def keepable(self, groups: Groups) -> LongVector:
-        """Bound the rows that satisfying parts can hold together."""
+        """Bound the rows that satisfying subsets can hold together."""
         return self._keepable_by_levels(groups, 1)
 
 
@@ -95,7 +98,8 @@ class OrderedCloseness(Closeness):
     """
 
     name: ClassVar[str] = "t-ordered"
-    summary: ClassVar[str] = "as t-equal, where it matters how far apart two values stand in their order"
+    summary: ClassVar[str] = "as t-equal; values are as far apart as they are in their order"
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ordered": {}}
     kind: ClassVar[str] = "ordered"
 
     def reached(self, groups: Groups) -> FloatVector:
@@ -114,18 +118,20 @@ class HierarchicalCloseness(Closeness):
     """Two values are as far apart as the level of their lowest common node, the root being 1."""
 
     name: ClassVar[str] = "t-hierarchical"
-    summary: ClassVar[str] = "as t-equal, where values under one node of a hierarchy are alike"
+    summary: ClassVar[str] = "as t-equal; values that share a node of the hierarchy are closer"
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"hierarchical": {}}
+    needs_hierarchy: ClassVar[bool] = True
     kind: ClassVar[str] = "hierarchical"
 
     def reached(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""
-        return self._by_levels(groups, self._parting(groups))
+        return self._by_levels(groups, self._splitting(groups))
 
     def keepable(self, groups: Groups) -> LongVector:
-        """Bound the rows that satisfying parts can hold together."""
-        return self._keepable_by_levels(groups, self._parting(groups))
+        """Bound the rows that satisfying subsets can hold together."""
+        return self._keepable_by_levels(groups, self._splitting(groups))
 
-    def _parting(self, groups: Groups) -> int:
-        """Only levels that part values cost anything; where even the last one does, the root lies above it."""
+    def _splitting(self, groups: Groups) -> int:
+        """Count the levels that split values; if even the last one does, the root lies above it."""
         levels = groups.attributes[self.column].hierarchy.levels
         return max(sum(len(level.starts) > 1 for level in levels), 1)

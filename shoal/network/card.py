@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.anonymizing import SUPPRESSION_MEANING
+from shoal.measures.evaluate import public_measures
 from shoal.models.base import Model
 from shoal.network.judging import NetworkAudit
 from shoal.release.record import make_card
@@ -27,9 +28,18 @@ def network_card(
 ) -> dict[str, Any]:
     """Return the card of a masked network; verdicts of the policy's models come first and in their order."""
     summary = report.summary() | {"method": "network clustering"}
+    measures = summary["measures"]
     meanings = [model.summary for model in models]
     meanings += [MEANINGS[verdict.model] for verdict in report.verdicts[len(models) :]]
-    card = make_card(summary, roles=roles, meanings=meanings, seed=seed)
+    card = make_card(
+        summary,
+        roles=roles,
+        verdicts=report.verdicts,
+        meanings=meanings,
+        # What edges lose by the sizes of super-nodes follows from the published counts.
+        measures={**public_measures(measures), **({"nsil": measures["nsil"]} if "nsil" in measures else {})},
+        seed=seed,
+    )
     return card | {
         "edges_published": report.edges_published,
         "weight_of_attributes": alpha,

@@ -120,7 +120,7 @@ def judge_network(
     run.progress("verify", 0.8)
     with clock("verify"):
         problems = masked.problems()
-        verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems))]
+        verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems), True)]
         published, notes = read_network_published(masked, policy, table)
         requirements = policy.requirements([attribute.name for attribute in published.sensitive])
         evidence = Evidence(published, table, k=requirements.k)
@@ -168,17 +168,22 @@ def _candidates(exposures: list[NetworkExposure], k: int) -> Verdict:
     """Judge the attack that leaves the fewest candidates."""
     worst = min(exposures, key=lambda own: own.after_least)
     at_risk = sum(own.at_risk for own in exposures)
-    return Verdict("candidates by structure", k, worst.after_least, at_risk == 0, f"by {worst.knowledge}")
+    return Verdict(
+        "candidates by structure", k, worst.after_least, at_risk == 0, f"by {worst.knowledge}", True
+    )
 
 
 def _complete(what: str, required: int, reached: int) -> Verdict:
-    return Verdict(what, required, reached, required == reached, "" if required == reached else "they differ")
+    same = required == reached
+    return Verdict(what, required, reached, same, "" if same else "they differ", public=True)
 
 
 def _identifiers_gone(masked: MaskedNetwork, policy: Policy) -> list[Verdict]:
     shown = [*masked.nodes.columns, *(masked.members.columns if masked.members is not None else [])]
     left = [name for name in policy.names("identifier") if name in shown]
-    return [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left))] if left else []
+    return (
+        [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)] if left else []
+    )
 
 
 def read_network_published(

@@ -9,16 +9,14 @@ from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.model import Policy
 from shoal.policy.overrides import reading_options
 from shoal.policy.parts import Column, Data, MethodChoice, Utility
-from shoal.policy.privacy import Closeness, Diversity, Privacy
+from shoal.policy.privacy import Privacy
 from shoal.policy.schema import json_schema
 
 __all__ = [
-    "Closeness",
     "Column",
     "Cuts",
     "Data",
     "Dates",
-    "Diversity",
     "HierarchySpec",
     "Mask",
     "MethodChoice",

@@ -15,7 +15,7 @@ from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part, shown
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
-from shoal.policy.privacy import SENSITIVE_KEYS, Closeness, Privacy
+from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 
 SECTIONS: dict[str, type[Part]] = {
@@ -102,7 +102,8 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
     privacy = draft.parts["privacy"]
     if privacy is not None:
         found += _check_privacy(privacy, draft)
-        found += adversary_problems(privacy, draft.parts["method"])
+        choice = draft.parts["method"] if privacy.adversary else None
+        found += adversary_problems(privacy, _method(choice) if choice is not None else None)
     if draft.parts["method"] is not None:
         found += method_problems(draft.parts["method"])
     return found
@@ -149,8 +150,8 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
         return []
     sensitive = draft.names("sensitive")
     for name in sensitive:
-        if draft.columns[name].protected and not _asks_for_p(privacy, name):
-            message = "has no effect: nothing asks for p in this column"
+        if draft.columns[name].protected and not _heeded(privacy, name, sensitive):
+            message = "has no effect: no requirement is about protected nodes of this column"
             hint = "add for example privacy.p = 2"
             found.append(Problem(dotted("columns", name, "protected"), message, hint))
     for key in SENSITIVE_KEYS:
@@ -166,26 +167,25 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
                 role = draft.columns[name].role if name in draft.columns else None
                 message = f"the column is {role}, not sensitive" if role else "is no column of the policy"
                 found.append(Problem(dotted("privacy", key, name), message, did_you_mean(name, sensitive)))
-        each = value if isinstance(value, dict) else dict.fromkeys(sensitive, value)
-        for name, rule in each.items():
-            column = draft.columns.get(name)
-            if isinstance(rule, Closeness) and rule.hierarchical is not None and column is not None:
-                found += _check_distance(name, column)
+    for asked in privacy.requirements:
+        for name in sensitive if getattr(asked.kind, "needs_hierarchy", False) else ():
+            if asked.column in (None, name) and draft.columns[name].hierarchy in (None, "none"):
+                message = f"is missing, and {'.'.join(asked.path[1:])} needs it"
+                hint = "give the column a hierarchy, or choose another rule"
+                found.append(Problem(dotted("columns", name, "hierarchy"), message, hint))
     return found
 
 
-def _asks_for_p(privacy: Privacy, column: str) -> bool:
-    p = privacy.p
-    return p is not None and (not isinstance(p, dict) or column in p)
+def _heeded(privacy: Privacy, column: str, sensitive: list[str]) -> bool:
+    """Whether some model reads differently with protected nodes in this column than without."""
+    return privacy.models(sensitive, {column: ("*",)}) != privacy.models(sensitive)
 
 
-def _check_distance(name: str, column: Column) -> list[Problem]:
-    if column.role != "sensitive" or column.hierarchy not in (None, "none"):
-        return []
-    hint = "give it one, or use { equal = .. }"
-    return [
-        Problem(dotted("columns", name, "hierarchy"), "is missing, and t.hierarchical measures by it", hint)
-    ]
+def _method(choice: MethodChoice) -> Any:
+    """Return the method with its options, or None where it cannot be made."""
+    from shoal.methods import METHODS
+
+    return _made(METHODS[choice.name], choice)[0] if choice.name in METHODS else None
 
 
 # --- methods and their options ----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -114,15 +115,6 @@ class Policy(BaseModel):
         sensitive: Iterable[str] = (),
         identifier: Iterable[str] = (),
         plain: Iterable[str] = (),
-        k: int | None = None,
-        notion: str | None = None,
-        adversary: str | Sequence[str] | None = None,
-        l: Any = None,  # noqa: E741
-        t: Any = None,
-        alpha: Any = None,
-        p: Any = None,
-        presence: Any = None,
-        relocation: Any = None,
         hierarchies: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
@@ -134,33 +126,21 @@ class Policy(BaseModel):
         data: Mapping[str, Any] | None = None,
         population: Mapping[str, Any] | None = None,
         base: str | os.PathLike[str] = ".",
-        **unknown: Any,
+        **requirements: Any,
     ) -> Policy:
-        """Make a policy without a file: columns by role, requirements, and a method by name or as a table."""
+        """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
+        a method by name or as a table.
+        """
         roles = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
         columns, problems = _by_role(roles)
-        for name in unknown:
-            known = [
-                *roles,
-                "k",
-                "notion",
-                "adversary",
-                "l",
-                "t",
-                "alpha",
-                "p",
-                "presence",
-                "population",
-                "relocation",
-                "hierarchies",
-                "weights",
-                "limits",
-                "protected",
-                "method",
-                "measure",
-            ]
-            known += ["suppression", "other_columns", "data", "base"]
-            problems.append(Problem(name, "is no keyword of a policy", did_you_mean(name, known)))
+        keys = Privacy.model_fields
+        own = inspect.signature(cls.from_keywords).parameters
+        known = [*keys, *(name for name, entry in own.items() if entry.kind is entry.KEYWORD_ONLY)]
+        problems += [
+            Problem(name, "is no keyword of a policy", did_you_mean(name, known))
+            for name in requirements
+            if name not in keys
+        ]
         extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
         more = (("limit", "limits", limits), ("protected", "protected", protected))
         for key, word, values in (*extras, *more):
@@ -169,12 +149,11 @@ class Policy(BaseModel):
                     columns[name][key] = value
                 else:
                     problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
-        asked = {"k": k, "notion": notion, "l": l, "t": t, "alpha": alpha, "p": p, "relocation": relocation}
-        asked |= {"presence": presence, "adversary": adversary}
+        asked = {key: value for key, value in requirements.items() if key in keys and value is not None}
         raw = {
             "data": {"other_columns": other_columns, **(data or {})},
             "columns": columns,
-            "privacy": {key: value for key, value in asked.items() if value is not None},
+            "privacy": asked,
             "method": {"name": method} if isinstance(method, str) else dict(method),
             "utility": {"measure": measure, "suppression": suppression},
         }
@@ -280,13 +259,8 @@ class Policy(BaseModel):
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""
         names = self.names("sensitive") if sensitive is None else sensitive
-        models = self.privacy.models(names)
-        protected = {name: self.columns[name].protected for name in names if name in self.columns}
-        if not any(protected.values()):
-            return models
-        from shoal.models.extended_p import extended
-
-        return tuple(extended(model, [protected.get(name) or () for name in names]) for model in models)
+        protected = {name: self.columns[name].protected or () for name in names if name in self.columns}
+        return self.privacy.models(names, protected)
 
     def requirements(self, sensitive: Sequence[str] | None = None) -> Requirements:
         """Return what a release must satisfy and optimize."""

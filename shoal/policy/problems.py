@@ -59,7 +59,7 @@ def explained(error: ValidationError, model: type[BaseModel] | None, *before: st
         if detail["type"] == "too_short" and len(inside) > 1:
             continue
         keys = [key for key in detail["loc"] if not _is_tag(key)]
-        message, hint = _words(detail, _owner(model, detail["loc"]))
+        message, hint = _words(detail, model)
         problems.append(Problem(dotted(*before, *keys) or "policy", message, hint))
     # A value that fits none of several kinds is reported once per kind; the first says enough.
     return list({problem.path: problem for problem in reversed(problems)}.values())[::-1]
@@ -69,24 +69,24 @@ def _is_tag(key: str | int) -> bool:
     return isinstance(key, str) and key.startswith("<") and key.endswith(">")
 
 
-def _owner(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> type[BaseModel] | None:
-    """The part in which the last key of a path stands."""
-    from shoal.policy.privacy import PART_OF_TAG
+def _known(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> list[str]:
+    """Return what may stand where the last key of a path stands."""
+    from shoal.policy.privacy import WORDS_OF_TAG
 
-    for key in path:
-        model = PART_OF_TAG.get(str(key), model)
-    return model
+    known = list(model.model_fields) if model is not None else []
+    for key in path[:-1]:
+        known = list(WORDS_OF_TAG.get(str(key), known))
+    return known
 
 
-def _words(detail: Any, owner: type[BaseModel] | None) -> tuple[str, str]:
+def _words(detail: Any, model: type[BaseModel] | None) -> tuple[str, str]:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "shoal":
         return context["message"], context["hint"]
     if kind == "extra_forbidden":
-        known = list(owner.model_fields) if owner is not None else []
-        return "is unknown here", did_you_mean(str(detail["loc"][-1]), known)
+        return "is unknown here", did_you_mean(str(detail["loc"][-1]), _known(model, detail["loc"]))
     if kind == "missing":
-        return "is missing", _choices(owner, detail["loc"][-1])
+        return "is missing", _choices(model, detail["loc"][-1])
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", context["expected"])
         return f"{shown(value)} is unknown", did_you_mean(str(value), known)
@@ -101,11 +101,11 @@ def _words(detail: Any, owner: type[BaseModel] | None) -> tuple[str, str]:
     return f"{detail['msg'][:1].lower()}{detail['msg'][1:]}", ""
 
 
-def _choices(owner: type[BaseModel] | None, key: str | int) -> str:
+def _choices(model: type[BaseModel] | None, key: str | int) -> str:
     """What a missing key may be, where it is one of a few words."""
     from typing import get_args
 
-    field = owner.model_fields.get(str(key)) if owner is not None else None
+    field = model.model_fields.get(str(key)) if model is not None else None
     words = get_args(field.annotation) if field is not None else ()
     if words and all(isinstance(word, str) for word in words):
         return "one of " + ", ".join(words)

@@ -17,6 +17,7 @@ def json_schema() -> dict[str, Any]:
     from shoal.methods import METHODS
     from shoal.policy.checks import AUTO, method_kind, option_types
     from shoal.policy.model import Policy
+    from shoal.policy.privacy import KINDS
 
     schema: dict[str, Any] = _without_null(Policy.model_json_schema())
     parts = schema["$defs"]
@@ -38,7 +39,12 @@ def json_schema() -> dict[str, Any]:
         cases.append({"if": {"properties": {"name": {"const": name}}, **needs}, "then": then})
     choice["allOf"] = cases
     # Short forms that are spelled out before they are checked.
-    parts["Privacy"]["properties"]["l"]["oneOf"].append({"type": "integer", "minimum": 2})
+    for key, kinds in KINDS.items():
+        word = kinds[0].key.shorthand
+        if word:
+            table = parts[f"{key.capitalize()}Rules"]["properties"]
+            bare = {name: value for name, value in table[word].items() if name != "description"}
+            parts["Privacy"]["properties"][key]["oneOf"].append(bare)
     column = schema["properties"]["columns"]["additionalProperties"]
     role = parts["Column"]["properties"]["role"]
     schema["properties"]["columns"]["additionalProperties"] = {"anyOf": [column, role]}

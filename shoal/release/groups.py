@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.table import Attribute
+
+if TYPE_CHECKING:
+    from shoal.table import Attribute
 
 
 @dataclass(frozen=True, eq=False)

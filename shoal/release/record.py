@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 from shoal import __version__
 from shoal.errors import ShoalBug
+from shoal.release.results import plain
+from shoal.release.verdict import Verdict
 from shoal.wording import counted_parts
 
 NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
@@ -22,30 +23,6 @@ PUBLISHED_AS = {
     "plain": "as it is",
     "identifier": "removed",
 }
-
-PUBLIC_MEASURES = frozenset(
-    (
-        "lm",
-        "precision",
-        "ag",
-        "dm",
-        "avg",
-        "classes",
-        "risk-prosecutor-max",
-        "risk-prosecutor-mean",
-        "risk-at-risk",
-        "risk-journalist-max",
-        "risk-marketer",
-        "unique-after",
-        "nsil",
-    )
-)
-"""Measures that the public may see: they follow from the published rows, from how many were left out, and from how many
-values each column can have. Others (`entropy`, `gcp`, `il`, `unique-before` ..) are exact functions of how often values
-occur in the original, or of its extremes, and can be solved for what few people have.
-"""
-_AT_MOST = re.compile(r"[^ ]+-closeness \(")
-_AT_LEAST = re.compile(r"[^ ]+-hybrid$")
 
 
 def make_record(
@@ -82,14 +59,16 @@ def make_card(
     summary: Mapping[str, Any],
     *,
     roles: Mapping[str, str],
+    verdicts: Sequence[Verdict],
     meanings: Sequence[str],
+    measures: Mapping[str, float],
     seed: int | None,
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
-    `meanings` says in plain words what each verdict means, in the order of the verdicts.
+    `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
     """
-    if len(meanings) != len(summary["verdicts"]):
+    if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
     rows = summary["rows"]
     # Methods that do not generalize say what they do instead.
@@ -111,39 +90,17 @@ def make_card(
         ],
         "guarantees": [
             {
-                "model": verdict["model"],
-                "required": verdict["required"],
-                "reached": public_reached(**_judged(verdict), suppressed=summary["suppressed"]),
+                "model": verdict.model,
+                "required": plain(verdict.required),
+                "reached": plain(verdict.told),
                 "meaning": meaning,
             }
-            for verdict, meaning in zip(summary["verdicts"], meanings, strict=True)
+            for verdict, meaning in zip(verdicts, meanings, strict=True)
         ],
-        "measures": public_measures(summary["measures"]),
+        "measures": {name: plain(value) for name, value in measures.items()},
         **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
         **_untrue(summary),
     }
-
-
-def public_reached(*, model: str, required: Any, reached: Any, holds: bool, suppressed: int) -> Any:
-    """Return how far a release gets as the public may learn it.
-
-    How close classes are to the original, and how probable their sizes are given the original, are exact functions of
-    rows that are not published. Whoever knows all but one of these would learn the last, so only the bound is told.
-    """
-    if reached is not None and suppressed and _AT_MOST.match(model):
-        return f"{'at most' if holds else 'more than'} {_short(required)}"
-    if reached is not None and _AT_LEAST.match(model):
-        return f"{'at least' if holds else 'less than'} {_short(required)}"
-    return reached
-
-
-def _judged(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: verdict[name] for name in ("model", "required", "reached", "holds")}
-
-
-def public_measures(measures: Mapping[str, float]) -> dict[str, float]:
-    """Return the measures that may be published."""
-    return {name: value for name, value in measures.items() if name in PUBLIC_MEASURES}
 
 
 def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.table import CodedTable
+
+if TYPE_CHECKING:
+    from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, eq=False)

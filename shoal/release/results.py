@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.release import Release
@@ -61,7 +61,7 @@ class Audit:
             **({} if self.buckets is None else {"buckets": self.buckets}),
             "holds": self.holds,
             "verdicts": [
-                {key: plain(value) for key, value in asdict(verdict).items()} for verdict in self.verdicts
+                {key: plain(value) for key, value in verdict.summary().items()} for verdict in self.verdicts
             ],
             "measures": {name: plain(value) for name, value in self.measures.items()},
             "losses": {name: plain(value) for name, value in self.losses.items()},

@@ -1,14 +1,16 @@
-"""`Verdict`: whether a release satisfies one requirement."""
+"""`Verdict`: whether a release satisfies a requirement, how far it gets, and what of that the public may learn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.wording import number
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a release satisfies a model, and by how much."""
+    """Whether a release satisfies a requirement, and by how much."""
 
     model: str
     """Name and parameter as a person reads it, such as ``5-anonymity`` or ``distinct 3-diversity of disease``."""
@@ -17,3 +19,19 @@ class Verdict:
     holds: bool
     detail: str = ""
     """What decided it, in words, with nothing about individuals: ``smallest class has 3 rows``."""
+    public: bool = False
+    """`reached` follows from what is published. Otherwise it may be an exact function of rows that are not: whoever
+    knows all but one of these would learn the last."""
+    higher_is_safer: bool = True
+
+    @property
+    def told(self) -> Any:
+        """What the public may learn of `reached`: the value itself, or on which side of the threshold it lies."""
+        if self.public or self.reached is None:
+            return self.reached
+        sides = ("at least", "less than") if self.higher_is_safer else ("at most", "more than")
+        return f"{sides[not self.holds]} {number(self.required)}"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the fields that ``--json`` and the private record show."""
+        return {name: getattr(self, name) for name in ("model", "required", "reached", "holds", "detail")}

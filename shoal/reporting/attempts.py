@@ -11,7 +11,7 @@ import numpy as np
 from shoal.attacking import attempt
 from shoal.attacks import Exposure
 from shoal.errors import ShoalError
-from shoal.policy.adversaries import RELOCATING
+from shoal.methods import METHODS
 from shoal.reporting.gate import Gate
 from shoal.reporting.subject import Subject
 from shoal.run import Progress, Run
@@ -123,7 +123,7 @@ def _applicable(subject: Subject) -> Iterator[tuple[str, str, Mapping[str, Any]]
         yield "attribute disclosure", "attribute-disclosure", {}
     made_by = subject.made_by
     method = made_by.method.name if made_by is not None else subject.policy.method.name
-    if subject.policy.privacy.relocation is not None or method in RELOCATING:
+    if subject.policy.privacy.relocation is not None or (method in METHODS and METHODS[method].relocates):
         yield "statistics of relocated rows", "statistical", {}
     if subject.table.population is not None:
         yield "membership", "membership", {}

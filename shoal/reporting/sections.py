@@ -7,8 +7,10 @@ from typing import Any
 
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
+from shoal.models import MODELS
 from shoal.policy.adversaries import derivation
-from shoal.release.record import PUBLISHED_AS, public_reached
+from shoal.policy.privacy import KINDS
+from shoal.release.record import PUBLISHED_AS
 from shoal.release.verdict import Verdict
 from shoal.reporting.attempts import Attempt
 from shoal.reporting.charts import before_and_after
@@ -19,28 +21,15 @@ from shoal.reporting.subject import Subject
 from shoal.table.plan import ColumnPlan
 from shoal.wording import number, printable
 
-MEANINGS = {
-    "k": "every person looks like at least {0} others",
-    "l": "the rows that look like a person show several sensitive values",
-    "t": "the sensitive values of a class are spread like those of the whole table",
-    "alpha": "no sensitive value has more than this share of a class",
-    "p": "every class shows at least so many sensitive values",
-    "presence": "the least and the highest chance of anybody in the population to be in the table",
-    "relocation": "how many cells may be untrue, and how visible that may be",
-}
-
 
 def asked(subject: Subject) -> Section:
     """Say what the policy asks for."""
     policy = subject.policy
     rows = []
     for key, value in policy.privacy.asked.items():
-        meaning = MEANINGS.get(key, "")
-        if key == "k":
-            meaning = meaning.format(value - 1)
-            if policy.privacy.notion:
-                meaning += f", in the sense of {policy.privacy.notion}"
-        rows.append((key, _words(value), meaning))
+        rows.append((key, _words(value), KINDS[key][0].key.meaning))
+    if policy.privacy.notion:
+        rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
     if policy.privacy.adversary:
         names = ", ".join(policy.privacy.adversary)
         rows.append(("adversary", names, "whom a release must withstand"))
@@ -174,15 +163,7 @@ def guarantees(subject: Subject) -> Section:
 
 
 def _reached(verdict: Verdict, subject: Subject) -> Any:
-    if not subject.gate.public:
-        return verdict.reached
-    return public_reached(
-        model=verdict.model,
-        required=verdict.required,
-        reached=verdict.reached,
-        holds=verdict.holds,
-        suppressed=subject.published.suppressed,
-    )
+    return verdict.told if subject.gate.public else verdict.reached
 
 
 def attacks(subject: Subject, attempts: list[Attempt]) -> Section:

@@ -114,7 +114,7 @@ def read_subject(
     )
     left = [name for name in policy.names("identifier") if name in rows.columns]
     if policy.names("identifier"):
-        verdicts.append(Verdict("identifiers removed", 0, len(left), not left))
+        verdicts.append(Verdict("identifiers removed", 0, len(left), not left, public=True))
         meanings.append("no column of the release names people outright")
     secret = {attribute.name for attribute in table.sensitive}
     names = [name for name in table.kept.columns if name not in secret]

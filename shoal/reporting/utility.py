@@ -10,8 +10,8 @@ import numpy as np
 
 from shoal.hierarchy.kinds import parsed
 from shoal.measures import MEASURES
+from shoal.measures.evaluate import public_measures
 from shoal.measures.queries import QueryError
-from shoal.release.record import PUBLIC_MEASURES, public_measures
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.charts import bars, before_and_after, frontier, matrices, titled
 from shoal.reporting.gate import FEW_LEFT_OUT
@@ -213,7 +213,7 @@ def compared(comparison: Comparison, *, public: bool) -> Section:
         parts.append(
             Words(f"The best release by the policy's measure that withstands its adversary: {titled(best)}.")
         )
-    if public and comparison.measure not in PUBLIC_MEASURES:
+    if public and not MEASURES[comparison.measure].public:
         parts.append(
             Words(
                 f"The measure {comparison.measure} tells exact counts or extremes of the original, so the frontier is "

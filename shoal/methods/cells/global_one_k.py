@@ -28,6 +28,7 @@ class GlobalOneK(Method):
     """
 
     name: ClassVar[str] = "global-1-k"
+    helpless: ClassVar[tuple[str, ...]] = ("knows-algorithm",)
     summary: ClassVar[str] = "global (1,k): as safe as k-anonymity against linkage, and loses less"
     paper: ClassVar[str] = PAPER
 

@@ -26,6 +26,7 @@ class KK(Method):
     """
 
     name: ClassVar[str] = "k-k"
+    helpless: ClassVar[tuple[str, ...]] = ("knows-members", "knows-algorithm")
     summary: ClassVar[str] = "(k,k): k rows fit each person, without classes; loses less than any k-anonymity"
     paper: ClassVar[str] = PAPER
 

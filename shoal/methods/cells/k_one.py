@@ -27,6 +27,7 @@ class Nearest(Method):
     """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
 
     name: ClassVar[str] = "nearest"
+    helpless: ClassVar[tuple[str, ...]] = ("knows-some", "knows-members", "knows-algorithm")
     summary: ClassVar[str] = (
         "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
     )
@@ -44,6 +45,7 @@ class Expansion(Method):
     """Each row grows into a closure of k rows, always taking in the row that costs least (algorithm 4)."""
 
     name: ClassVar[str] = "expansion"
+    helpless: ClassVar[tuple[str, ...]] = ("knows-some", "knows-members", "knows-algorithm")
     summary: ClassVar[str] = (
         "(k,1): each row grows to k rows step by step; for study, it protects against nobody"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -53,6 +53,10 @@ class Ring(Method):
     """
 
     name: ClassVar[str] = "ring"
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {"order": "best"},
+        {"partition": "hilbert", "order": "best"},
+    )
     summary: ClassVar[str] = (
         "cells that cover k rows each, dealt out at random; loses least, for notion probabilistic-k"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,6 +43,7 @@ class Mondrian(Method):
     """
 
     name: ClassVar[str] = "mondrian"
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})
     summary: ClassVar[str] = (
         "cuts the table into small boxes; fast at any size, and far less lost than full-domain"
     )

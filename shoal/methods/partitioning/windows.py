@@ -12,7 +12,9 @@ from shoal.methods.partitioning.partition import Partition
 from shoal.release import Release, ValueSets
 from shoal.table import CodedTable
 
-SHOWN = ("sets", "ranges")
+SETS = "sets"
+"""Cells list the values that occur."""
+SHOWN = (SETS, "ranges")
 
 
 def check_shown(show: str) -> None:

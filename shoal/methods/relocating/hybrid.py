@@ -11,11 +11,10 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError
 from shoal.measures.base import ClassMeasure
-from shoal.methods.base import Method
 from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, RollUp, infeasible, rank
 from shoal.methods.presence.mapping_presence import PresenceRule
 from shoal.methods.relocating.mending import Mender
-from shoal.methods.relocating.relocation import Allowance, account, check_options, group_rules
+from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -26,7 +25,7 @@ CHUNK = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hybrid(Method):
+class Hybrid(Relocating):
     """S-Hybrid: one level per column for all rows, after relocating a few rows out of groups that are too small.
 
     Groups of at most k/2 rows move into others, larger ones are filled up to k, as long as the budget lasts.
@@ -34,20 +33,12 @@ class Hybrid(Method):
 
     name: ClassVar[str] = "hybrid"
     summary: ClassVar[str] = (
-        "full-domain after changing a few cells outright: a finer release for a bounded share of untrue cells"
+        "full-domain after relocating a few rows: a finer release for a bounded share of false cells"
     )
     paper: ClassVar[str] = (
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
 
-    variant: str = "deterministic"
-    """``deterministic``: rows move to the closest group; ``randomized``: to a random one, against whoever knows the
-    algorithm; ``statistical``: as deterministic, but group sizes must pass a chi-squared test, against whoever
-    knows the true distribution; ``rstat``: both."""
-    budget: float = 0.01
-    """Largest share of quasi-identifier cells that may be changed."""
-    alpha: float = 0.05
-    """Significance level of the chi-squared test in the statistical variants."""
     measure: str = ""
     """The measure by which mappings are compared; empty: that of the policy."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,9 +10,8 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.methods.base import Method
 from shoal.methods.losses import cell_measure, losses_of
-from shoal.methods.relocating.relocation import Allowance, account, check_options, group_rules
+from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -19,7 +19,7 @@ from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, kw_only=True)
-class HybridMondrian(Method):
+class HybridMondrian(Relocating):
     """M-Hybrid: Mondrian, and when no split is left, splits that relocate the rows of a side that is too small.
 
     Such a side either moves, in the column that is split, to the edge of the other side, so that the box becomes
@@ -29,18 +29,12 @@ class HybridMondrian(Method):
 
     name: ClassVar[str] = "hybrid-mondrian"
     summary: ClassVar[str] = (
-        "mondrian, then a bounded share of cells is changed outright so that boxes show less"
+        "mondrian, then relocation of a bounded share of cells, so that boxes are smaller"
     )
     paper: ClassVar[str] = (
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
 
-    variant: str = "deterministic"
-    """As for ``hybrid``: ``deterministic``, ``randomized``, ``statistical`` or ``rstat``."""
-    budget: float = 0.01
-    """Largest share of quasi-identifier cells that may be changed."""
-    alpha: float = 0.05
-    """Significance level of the chi-squared test in the statistical variants."""
     measure: str = ""
     """The measure by which changes are chosen; empty: that of the policy."""
     strict: bool = True
@@ -67,7 +61,7 @@ class HybridMondrian(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relocate(Method):
+class Relocate(Relocating):
     """Relocation on top of another method: its classes stay, but show smaller ranges.
 
     A class of nine people aged 20 to 29 and one aged 65 shows 20-29 after that one age is changed. Sizes and
@@ -75,19 +69,14 @@ class Relocate(Method):
     """
 
     name: ClassVar[str] = "relocate"
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({"base": "mondrian"}, {"base": "agglomerative"})
     summary: ClassVar[str] = (
-        "any other method, then a bounded share of cells is changed so that classes show less"
+        "any other method, then relocation of a bounded share of cells, so that classes show smaller ranges"
     )
     paper: ClassVar[str] = HybridMondrian.paper
 
     base: str = "mondrian"
     """The method whose release is improved, with its default options."""
-    variant: str = "deterministic"
-    """As for ``hybrid``."""
-    budget: float = 0.01
-    """Largest share of quasi-identifier cells that may be changed."""
-    alpha: float = 0.05
-    """Significance level of the chi-squared test in the statistical variants."""
 
     def __post_init__(self) -> None:
         from shoal.methods import METHODS

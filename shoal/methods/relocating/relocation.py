@@ -5,19 +5,25 @@ A relocated row is shown in a region that does not cover all of its own values; 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.base import Method
 from shoal.models.base import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
+TESTED = ("statistical", "rstat")
+"""Variants whose class sizes must pass the chi-squared test."""
+DRAWN = ("randomized", "rstat")
+"""Variants that draw at random, so that nobody can run them again."""
 VARIANTS = ("deterministic", "randomized", "statistical", "rstat")
 
 
@@ -36,6 +42,37 @@ def check_options(variant: str, budget: float, alpha: float) -> None:
         raise PolicyError(problems)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Relocating(Method):
+    """A method that may change cells."""
+
+    relocates: ClassVar[bool] = True
+
+    variant: str = "deterministic"
+    """``deterministic``: rows move to the closest group; ``randomized``: to a random one, against adversaries who know
+    the algorithm; ``statistical``: as deterministic, but group sizes must pass a chi-squared test, against adversaries
+    who know the true distribution; ``rstat``: both."""
+    budget: float = 0.01
+    """Largest share of quasi-identifier cells that may be changed."""
+    alpha: float = 0.05
+    """Significance level of the chi-squared test in the statistical variants."""
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """Relocated rows match people who do not own them, and a fixed rule can be run again."""
+        message = f"{self.name} relocates rows, which then match people who do not own them: who is linked cannot be "
+        message += "verified"
+        hint = "ask for k and relocation without naming {0}, or take another method"
+        found = {
+            name: Problem("method.name", message, hint.format(name))
+            for name in ("knows-some", "knows-members")
+        }
+        if self.variant not in DRAWN:
+            fixed = f"{self.name} moves rows by a fixed rule, which an adversary who knows it can run again"
+            found["knows-algorithm"] = Problem("method.variant", fixed, f"take {' or '.join(DRAWN)}")
+        return found
+
+
 @dataclass(frozen=True)
 class Allowance:
     """How far relocation may go in one table."""
@@ -51,9 +88,7 @@ class Allowance:
     def of(cls, table: CodedTable, variant: str, budget: float, alpha: float) -> Allowance:
         """Resolve the options of a method against a table."""
         cells = int(np.floor(budget * table.rows * len(table.attributes) + 1e-9))
-        return cls(
-            cells, alpha if variant in ("statistical", "rstat") else None, variant in ("randomized", "rstat")
-        )
+        return cls(cells, alpha if variant in TESTED else None, variant in DRAWN)
 
     def limit(self, groups: int) -> float:
         """Return the largest chi-squared statistic allowed with this many groups."""
