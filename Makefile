@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs experiments clean
+.PHONY: demo test test-thorough lint bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -27,7 +27,11 @@ demo: $(VENV)/user
 	@$(BIN)/python -m shoal.cli.demo
 
 test: $(VENV)/dev
-	@$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
+
+# All examples of every property, and the lines that no test reaches; about three times as long.
+test-thorough: $(VENV)/dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal --thorough --cov --cov-report=term:skip-covered $(PYTEST)
 
 lint: $(VENV)/dev
 	@$(BIN)/ruff check .

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 # The first call of a kernel compiles it, so a deadline per example would measure numba.
 settings.register_profile(
@@ -15,6 +15,46 @@ settings.register_profile(
 settings.load_profile("shoal")
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
+QUICK, LEAST = 1 / 3, 10
+"""The share of the examples of a property that is tried without --thorough, and how many are tried at least."""
+
+
+ABSENT = "the Adult data is not here: set SHOAL_DATA to the folder that holds adult/"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `make test-thorough` and `.ci/run` ask for."""
+    parser.addoption("--thorough", action="store_true", help="try all examples of each property, not a third")
+    parser.addoption("--fail-on-skip", action="store_true", help="fail if a tool or a library is missing")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Scale the examples of every property; the numbers that tests give are those of a thorough run."""
+    if config.getoption("--thorough"):
+        return
+    for test in {getattr(item, "function", None) for item in items}:
+        if is_hypothesis_test(test):
+            asked: settings = test._hypothesis_internal_use_settings
+            count = max(min(asked.max_examples, LEAST), round(QUICK * asked.max_examples))
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=count)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With --fail-on-skip, let a run fail in which tests were skipped other than for data outside the repository."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not session.config.getoption("--fail-on-skip"):
+        return
+    skipped = [report for report in reporter.stats.get("skipped", ()) if ABSENT not in str(report.longrepr)]
+    for report in skipped:
+        reporter.write_line(f"must not be skipped here: {report.nodeid}: {report.longrepr[-1]}", red=True)
+    if skipped:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture
+def repeated(request: pytest.FixtureRequest) -> float:
+    """How often a test by chance is repeated, as a share of a thorough run."""
+    return 1.0 if request.config.getoption("--thorough") else QUICK
 
 
 @pytest.fixture(scope="session")
@@ -22,5 +62,5 @@ def adult() -> Path:
     """The folder of the Adult census extract and its hierarchies."""
     folder = DATA / "adult"
     if not folder.is_dir():
-        pytest.skip("the Adult data is not here: set SHOAL_DATA to the folder that holds adult/")
+        pytest.skip(ABSENT)
     return folder

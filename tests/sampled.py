@@ -32,13 +32,16 @@ class Sampled:
         return drawn.with_columns(pl.int_range(rows).alias(TAG))
 
     def policy(self, privacy: dict[str, Any], method: dict[str, Any], **more: Any) -> shoal.Policy:
-        """Return the policy of the sample with other requirements and another method."""
+        """Return the policy of the sample with other requirements, another method, perhaps protected nodes of the
+        sensitive column and limits of quasi-identifiers.
+        """
         base = shoal.Policy.read(DATA / f"{self.name}.toml")
         raw = base.to_dict()
         columns = {name: raw["columns"][name] for name in (*self.quasi, self.sensitive)}
-        protected = more.pop("protected", None)
+        protected, limits = more.pop("protected", None), more.pop("limits", None) or {}
         if protected:
             columns[self.sensitive] = {**columns[self.sensitive], "protected": protected}
+        columns |= {name: {**columns[name], "limit": limit} for name, limit in limits.items()}
         parts = {"columns": {**columns, TAG: {"role": "plain"}}, "privacy": privacy, "method": method}
         return shoal.Policy.from_dict({**parts, **more}, base.base)
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import InfeasibleError, PolicyError
+from shoal.errors import InfeasibleError
 from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
-from shoal.models.base import GroupModel
-from shoal.models.feasibility import reasons_against, unserved
+from shoal.models.feasibility import unserved
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
-from shoal.policy import Policy
 from shoal.run import Run
-from shoal.table.encode import encode
 from tests.strategies import tables
 
 CLASSES = [
@@ -30,15 +26,6 @@ CLASSES = [
     if name in METHODS
 ]
 """Methods that publish classes and take any group model."""
-NOTIONS = ("k-1", "k-k", "global-1-k", "probabilistic-k")
-"""What k may be about other than classes."""
-RELOCATING = ("hybrid", "hybrid-mondrian", "relocate")
-"""Methods that may show a row with the quasi-identifiers of others."""
-EXCUSED = dict.fromkeys(
-    ("mpalm", "spalm", "permute-generalize"),
-    "needs a population beside the table, and rules about presence in it",
-) | {"anatomy": "generalizes nothing, so that limits part nothing"}
-"""Methods that take none of the questions asked here, and why."""
 
 TREE = {"United States": {"West Coast": {"California": ["San Diego", "Los Angeles"]}, "Midwest": {
     "Kansas": ["Wichita", "Kansas City"], "Nebraska": ["Lincoln"]}}}  # fmt: skip
@@ -49,11 +36,8 @@ def shown(table, release):
     return Evidence.of_release(table, release)
 
 
-def crossings(table, evidence, truthful=True):
-    """Cells that show more than the highest permitted node of their row, column by column.
-
-    Where rows may be relocated they show what is not theirs: of any row, then.
-    """
+def crossings(table, evidence):
+    """Cells that show more than the highest permitted node of their row, column by column."""
     published = evidence.published
     assert published.low is not None
     assert published.high is not None
@@ -61,7 +45,7 @@ def crossings(table, evidence, truthful=True):
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
         low, high = published.low[published.class_of, j], published.high[published.class_of, j]
-        codes = table.codes[evidence.owner, j] if truthful else low
+        codes = table.codes[evidence.owner, j]
         found.append(int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum()))
     return found
 
@@ -169,43 +153,3 @@ def test_names_of_several_columns_stay_in_the_private_record():
     )
     assert made.record["suppressed_blocks"] == ["a = y, b = v (1 row)"]
     assert "suppressed_blocks" not in made.card
-
-
-LIMITS = {"native-country": 1, "race": ["White", "Black"]}
-
-
-@pytest.mark.parametrize("name", sorted(METHODS))
-def test_every_method_honours_limits_on_adult(name, adult):
-    """Two limits on Adult, some blocks of which are too small: they go, and no cell shows more than it may."""
-    if name in EXCUSED:
-        pytest.skip(EXCUSED[name])
-    data = pl.read_csv(adult / "adult.csv", separator=";", infer_schema=False).head(3_000)
-    quasi = ["sex", "age", "race", "marital-status", "native-country"]
-    asked = {
-        "quasi": quasi,
-        "sensitive": ["occupation"],
-        "hierarchies": {column: adult / f"adult_hierarchy_{column}.csv" for column in quasi},
-        "limits": LIMITS,
-        "suppression": 0.05,
-        "other_columns": "drop",
-    }
-    for question in ({"p": 3}, *({"notion": notion} for notion in NOTIONS)):
-        policy = Policy.from_keywords(k=5, method=name, **question, **asked)
-        table = encode(data, policy.plans(data.columns))
-        wish = policy.requirements([a.name for a in table.sensitive])
-        assert reasons_against(table, wish) == []
-        try:
-            release = policy.build_method().anonymize(table, wish, Run.start(1))
-            break
-        except PolicyError:
-            continue
-    else:
-        raise AssertionError(f"{name} takes none of these questions")
-    evidence = shown(table, release)
-    assert crossings(table, evidence, name not in RELOCATING) == [0] * len(quasi)
-    if name not in RELOCATING and all(isinstance(model, GroupModel) for model in wish.models):
-        served, names, dropped = unserved(table, wish)
-        assert names
-        assert evidence.published.suppressed >= dropped
-        bad = np.flatnonzero(~served[table.block_of])
-        assert not np.isin(bad, evidence.owner).any()

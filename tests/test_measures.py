@@ -480,7 +480,6 @@ def learnable():
 
 
 def test_learning_from_a_release():
-    pytest.importorskip("sklearn")
     table = learnable()
     exact = Classification().learn(untouched(table))
     assert exact.accuracy == exact.original_accuracy > 0.95
@@ -501,7 +500,6 @@ def test_learning_from_a_release():
 
 
 def test_learning_a_plain_column():
-    pytest.importorskip("sklearn")
     table = learnable()
     plain = replace(
         table, kept=table.kept.with_columns(target=pl.Series(["n", "y"]).gather(table.codes[:, 0] % 2))
@@ -604,8 +602,6 @@ def test_mean_entropy_grows_with_the_level(table):
 @pytest.mark.parametrize("name", list(MEASURES))
 def test_corners_are_finite(name):
     """One row, one value, a null, all suppressed; and no rows or columns at all for the cheap ones."""
-    if name.startswith("classification"):
-        pytest.importorskip("sklearn")
     one_value = Hierarchy(pl.Series(["a"]), (Level(np.zeros(1, np.int32), pl.Series(["a"])),))
     null = numbers([1], nulls=1)
     for codes in ([(0, 0)], [(0, 1)], [(0, 0), (0, 1)], [(0, 1)] * 4):

@@ -77,9 +77,9 @@ def test_chances_are_those_of_enumeration(bucket):
     assert list(found.forced_out[of]) == [share == 0 for share in expected]
 
 
-def test_thousands_of_small_buckets():
+def test_many_small_buckets(repeated):
     random = np.random.default_rng(5)
-    for _ in range(2500):
+    for _ in range(int(2500 * repeated)):
         columns, n = random.integers(1, 5), random.integers(1, 10)
         people = [
             tuple(int(v) for v in row) for row in random.integers(0, random.integers(1, 4), (n, columns))
