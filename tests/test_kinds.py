@@ -131,7 +131,7 @@ def test_a_table_kind_refuses_what_it_does_not_know(folder, name):
 @pytest.mark.parametrize("name", KINDS)
 def test_the_report_says_what_the_kind_does(name):
     kind = parsed(KINDS[name].example)
-    assert kind.meaning(free=True)
+    assert kind.describe(free=True)
     # The words come from the kind: the report knows none of their names.
     source = Path(sections.__file__).read_text()
     assert f'"{name}"' not in source

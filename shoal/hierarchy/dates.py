@@ -17,7 +17,7 @@ _TIME = r"[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 
 
-def from_dates(values: pl.Series, levels: Sequence[str]) -> Hierarchy:
+def from_dates(values: pl.Series, dates: Sequence[str]) -> Hierarchy:
     """Build calendar levels over dates, date-times, or texts that are ISO dates (these stay as written).
 
     Names are ``2024-03-01``, ``2024-W09``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Each level must lie
@@ -29,7 +29,7 @@ def from_dates(values: pl.Series, levels: Sequence[str]) -> Hierarchy:
     regular = len(data) - data.null_count()
     times = frame["local"].head(regular)
     above = []
-    for level in levels:
+    for level in dates:
         names = _names(times, level)
         starts = runs(names.rle_id().to_numpy())
         above.append(Level(starts, names.gather(starts)))

@@ -43,7 +43,7 @@ def from_file(values: pl.Series, path: str | Path) -> Hierarchy:
 
 def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hierarchy:
     """Read the hierarchy of a column from CSV text. Leaves that the data does not have belong to the domain, too."""
-    rows, lines = _parse(text.removeprefix("\ufeff"), _delimiter(text), source)
+    rows, lines = _split(text.removeprefix("\ufeff"), _likely_delimiter(text), source)
     if not rows:
         raise HierarchyError(f"{source} is empty: it needs one line per value, such as 'Spain;Europe;*'")
     widths = [len(row) for row in rows]
@@ -69,7 +69,7 @@ def _no_header(rows: list[list[str]], lines: list[int], values: pl.Series, sourc
         )
 
 
-def _parse(
+def _split(
     text: str, delimiter: str, source: str, most: int | None = None
 ) -> tuple[list[list[str]], list[int]]:
     rows, lines = [], []
@@ -88,12 +88,12 @@ def _parse(
     return rows, lines
 
 
-def _delimiter(text: str) -> str:
+def _likely_delimiter(text: str) -> str:
     """Choose the delimiter with which the first lines look most like a tree: same width, one name on top."""
 
     def score(delimiter: str) -> tuple[bool, bool, int]:
         try:
-            rows, _ = _parse(text, delimiter, "the hierarchy", 200)
+            rows, _ = _split(text, delimiter, "the hierarchy", 200)
         except HierarchyError:  # its quotes belong to another delimiter, or to none
             return False, False, 0
         widths = {len(row) for row in rows}

@@ -17,7 +17,7 @@ LONGEST = 64
 
 def from_mask(
     values: pl.Series,
-    side: Literal["right", "left"] = "right",
+    mask: Literal["right", "left"] = "right",
     keep: int = 0,
     steps: int | Sequence[int] = 1,
 ) -> Hierarchy:
@@ -29,7 +29,7 @@ def from_mask(
     """
     data = distinct(values)
     frame = pl.DataFrame({"leaves": data, "text": text_of(data)})
-    key = pl.col("text") if side == "right" else pl.col("text").str.reverse()
+    key = pl.col("text") if mask == "right" else pl.col("text").str.reverse()
     frame = frame.with_columns(key=key).sort("key", nulls_last=True)
     regular = len(frame) - frame["text"].null_count()
     keys = frame["key"].head(regular)
@@ -49,7 +49,7 @@ def from_mask(
             )
             .to_series()
         )
-        levels.append(Level(starts, (names if side == "right" else names.str.reverse()).alias("names")))
+        levels.append(Level(starts, (names if mask == "right" else names.str.reverse()).alias("names")))
     return Domain(frame["leaves"], regular).hierarchy(*levels)
 
 

@@ -22,7 +22,7 @@ from shoal.network.card import network_card
 from shoal.network.clustering import cluster_network
 from shoal.network.graph import Network
 from shoal.network.judging import NetworkAudit, encode_nodes, judge_network
-from shoal.network.masked import FORMATS, MaskedNetwork, make_folder, mask
+from shoal.network.masked import TABLE_FORMATS, MaskedNetwork, make_folder, mask
 from shoal.network.reading import read_network
 from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
@@ -223,8 +223,8 @@ def write_files(
 
 
 def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
-    if kind not in FORMATS:
-        raise OutputError(f"'{kind}' is no format of tables here; known are {', '.join(FORMATS)}")
+    if kind not in TABLE_FORMATS:
+        raise OutputError(f"unknown table format '{kind}'; known are {', '.join(TABLE_FORMATS)}")
     if not folder.exists():
         if not folder.absolute().parent.is_dir():
             raise OutputError(f"{folder}: there is no directory {folder.parent}; create it first")

@@ -22,7 +22,7 @@ from shoal.wording import some_values
 
 CLUSTER, NODES, INSIDE = "cluster", "nodes", "edges_inside"
 ENDS, BETWEEN = ("cluster_a", "cluster_b"), "edges"
-FORMATS = ("csv", "tsv", "parquet", "arrow")
+TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ def read_masked(folder: str | Path) -> MaskedNetwork:
         raise DataError(
             f"{place}: there is no such folder; give the one that `shoal network anonymize` wrote"
         )
-    kinds = [kind for kind in FORMATS if (place / f"nodes.{kind}").is_file()]
+    kinds = [kind for kind in TABLE_FORMATS if (place / f"nodes.{kind}").is_file()]
     if len(kinds) != 1:
         raise DataError(
             f"{place}: expected one table of super-nodes, nodes.csv or the like, found {len(kinds)}"

@@ -71,7 +71,7 @@ def _generalized(plan: ColumnPlan, subject: Subject) -> tuple[str, str]:
     if plan.role != "quasi":
         return "", ""
     free = any(a.name == plan.name and a.hierarchy.free for a in subject.table.attributes)
-    words = parsed(plan.hierarchy).meaning(free=free)
+    words = parsed(plan.hierarchy).describe(free=free)
     if plan.limit is not None:
         words += f", up to level {plan.limit}" if isinstance(plan.limit, int) else ", up to some nodes"
     return words, f"{plan.weight:g}"

@@ -77,7 +77,7 @@ def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Read
     delimiter = _settle_delimiter(text, path, options.delimiter, quote)
     options = replace(options, delimiter=delimiter, quote=quote)
     names = _column_names(text, path, options)
-    data = _parse(text, path, names, options)
+    data = _read_fast(text, path, names, options)
     if not data.height:
         raise DataError(f"{path}: the table has {len(names)} columns but no rows")
     if options.guess_types:
@@ -189,7 +189,7 @@ def _column_names(text: _Text, path: Path, options: ReadOptions) -> list[str]:
     return refuse_duplicates(first, str(path))
 
 
-def _parse(text: _Text, path: Path, names: list[str], options: ReadOptions) -> pl.DataFrame:
+def _read_fast(text: _Text, path: Path, names: list[str], options: ReadOptions) -> pl.DataFrame:
     assert options.delimiter is not None
     try:
         data = pl.read_csv(

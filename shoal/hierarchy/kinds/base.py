@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
+from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -47,6 +48,10 @@ class Kind(ABC):
     """Its name in the registry, and the word or key that a policy spells."""
     example: ClassVar[Any]
     """How a policy spells it; the documentation shows the same."""
+    builder: ClassVar[str]
+    """``module:function`` that makes the hierarchy, so that checking a policy does not import polars."""
+    meaning: ClassVar[str]
+    """What values become, for the report."""
     knows_domain: ClassVar[bool] = False
     """Whether the hierarchy lists all values that a column may have, without the data."""
     names_values: ClassVar[bool] = True
@@ -67,13 +72,19 @@ class Kind(ABC):
     def schema(cls) -> dict[str, Any]:
         """Return the JSON schema of its spelling; policies add the docstrings of the fields."""
 
-    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Return what the builder gets beside the values."""
+        return {}
+
     def build(self, values: pl.Series) -> Hierarchy:
         """Make the hierarchy of a column from its distinct values, or raise `HierarchyError`."""
+        module, _, function = self.builder.partition(":")
+        made: Hierarchy = getattr(import_module(module), function)(values, **self.settings())
+        return made
 
-    @abstractmethod
-    def meaning(self, *, free: bool) -> str:
+    def describe(self, *, free: bool) -> str:
         """Say in a report what values become; `free` if the column may be published as any range."""
+        return self.meaning
 
 
 class WordKind(Kind):
@@ -138,6 +149,10 @@ class TableKind(Kind):
         if made is None or unknown:
             raise Misspelled([*unknown, *found])
         return made
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that differ from their default."""
+        return self.spelled()
 
     def spelled(self) -> dict[str, Any]:
         """Return the table that spells this hierarchy, without settings at their default."""

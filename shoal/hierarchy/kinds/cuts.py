@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
 from shoal.wording import shown
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 _POINTS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 
@@ -27,6 +22,8 @@ class Cuts(TableKind):
 
     name: ClassVar[str] = "cuts"
     example: ClassVar[Mapping[str, Any]] = {"cuts": [[18, 30, 45, 65], [18, 65]]}
+    builder: ClassVar[str] = "shoal.hierarchy.intervals:from_cuts"
+    meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "cuts": {"anyOf": [{"type": "array", "items": _POINTS, "minItems": 1}, _POINTS]}
@@ -69,13 +66,3 @@ class Cuts(TableKind):
                 )
                 yield Flaw(("cuts",), message, "go from fine to coarse, and keep some of the points below")
                 return
-
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Make the levels of intervals."""
-        from shoal.hierarchy.intervals import from_cuts
-
-        return from_cuts(values, self.cuts)
-
-    def meaning(self, *, free: bool) -> str:
-        """Say that values become intervals."""
-        return "intervals"

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from shoal.errors import did_you_mean
 from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw
 from shoal.wording import shown
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 LIES_INSIDE = {
     "day": ("week", "month", "quarter", "year", "decade"),
@@ -36,6 +31,7 @@ class Dates(TableKind):
 
     name: ClassVar[str] = "dates"
     example: ClassVar[Mapping[str, Any]] = {"dates": ["month", "quarter", "year", "decade"]}
+    builder: ClassVar[str] = "shoal.hierarchy.dates:from_dates"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "dates": {"type": "array", "items": {"enum": list(LIES_INSIDE)}, "minItems": 1}
@@ -58,12 +54,6 @@ class Dates(TableKind):
                 yield Flaw(("dates",), message, f"after {below} can come {after}")
                 return
 
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Make the levels of the calendar."""
-        from shoal.hierarchy.dates import from_dates
-
-        return from_dates(values, self.dates)
-
-    def meaning(self, *, free: bool) -> str:
+    def describe(self, *, free: bool) -> str:
         """Name the levels."""
         return f"the calendar: {', '.join(self.dates)}"

@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from shoal.hierarchy.kinds.base import Flaw, Kind, Misspelled
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 
 @dataclass(frozen=True)
@@ -23,6 +18,8 @@ class File(Kind):
 
     name: ClassVar[str] = "file"
     example: ClassVar[str] = "zip.csv"
+    builder: ClassVar[str] = "shoal.hierarchy.files:from_file"
+    meaning: ClassVar[str] = "a hierarchy from a file"
     knows_domain: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
 
@@ -43,12 +40,6 @@ class File(Kind):
         """Return that any text names a file."""
         return {"type": "string", "description": "A CSV file, relative to the policy."}
 
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Read the file."""
-        from shoal.hierarchy.files import from_file
-
-        return from_file(values, self.path)
-
-    def meaning(self, *, free: bool) -> str:
-        """Say where it comes from, but not the name of the file."""
-        return "a hierarchy from a file"
+    def settings(self) -> dict[str, Any]:
+        """Return where the file is."""
+        return {"path": self.path}

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from shoal.errors import did_you_mean
 from shoal.hierarchy.kinds.base import Flaw, TableKind, not_growing
 from shoal.wording import shown
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 _SIDES = ("right", "left")
 
@@ -31,6 +26,8 @@ class Mask(TableKind):
 
     name: ClassVar[str] = "mask"
     example: ClassVar[Mapping[str, Any]] = {"mask": "right"}
+    builder: ClassVar[str] = "shoal.hierarchy.masks:from_mask"
+    meaning: ClassVar[str] = "masks"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "mask": {"enum": list(_SIDES)},
@@ -58,16 +55,6 @@ class Mask(TableKind):
             yield Flaw(("steps",), message)
         else:
             yield from not_growing([step for step in steps if step is not None], "steps")
-
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Make one level per masked character, or as `steps` say."""
-        from shoal.hierarchy.masks import from_mask
-
-        return from_mask(values, self.mask, self.keep or 0, 1 if self.steps is None else self.steps)
-
-    def meaning(self, *, free: bool) -> str:
-        """Say that values become masks."""
-        return "masks"
 
 
 def _at_least(least: int, value: object) -> bool:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from shoal.hierarchy.kinds.base import WordKind
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 
 class NoHierarchy(WordKind):
@@ -17,6 +12,7 @@ class NoHierarchy(WordKind):
 
     name: ClassVar[str] = "none"
     example: ClassVar[str] = "none"
+    builder: ClassVar[str] = "shoal.hierarchy.automatic:from_nothing"
     names_values: ClassVar[bool] = False
 
     @classmethod
@@ -24,12 +20,6 @@ class NoHierarchy(WordKind):
         """Whether the policy says nothing, or says so."""
         return spec is None or super().claims(spec)
 
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Make free ranges, or two levels."""
-        from shoal.hierarchy.automatic import from_nothing
-
-        return from_nothing(values)
-
-    def meaning(self, *, free: bool) -> str:
+    def describe(self, *, free: bool) -> str:
         """Say whether ranges are possible."""
         return "any range" if free else "a value itself, or nothing"

@@ -5,15 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from shoal.hierarchy.kinds.base import Flaw, TableKind
 from shoal.wording import shown
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 DEEPEST = 64
 
@@ -27,6 +22,8 @@ class Tree(TableKind):
 
     name: ClassVar[str] = "tree"
     example: ClassVar[Mapping[str, Any]] = {"tree": {"Coast": ["02108", "06510"], "Inland": ["01001"]}}
+    builder: ClassVar[str] = "shoal.hierarchy.nested:from_tree"
+    meaning: ClassVar[str] = "a tree of categories"
     knows_domain: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tree": {"type": "object"}}
@@ -40,16 +37,6 @@ class Tree(TableKind):
         for flaw in _bad_nodes(self.tree, (), 0):
             yield flaw
             return
-
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Make the levels of the tree."""
-        from shoal.hierarchy.nested import from_tree
-
-        return from_tree(values, self.tree)
-
-    def meaning(self, *, free: bool) -> str:
-        """Say that values become categories; their names may be rare, so they are left out."""
-        return "a tree of categories"
 
 
 def _bad_nodes(node: object, path: tuple[str, ...], depth: int) -> Iterator[Flaw]:

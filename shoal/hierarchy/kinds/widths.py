@@ -6,14 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.hierarchy.tree import Hierarchy
 
 
 @dataclass(frozen=True)
@@ -27,6 +22,8 @@ class Widths(TableKind):
 
     name: ClassVar[str] = "widths"
     example: ClassVar[Mapping[str, Any]] = {"widths": [5, 10, 20]}
+    builder: ClassVar[str] = "shoal.hierarchy.intervals:from_widths"
+    meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "widths": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1},
@@ -56,13 +53,3 @@ class Widths(TableKind):
                 message = f"must divide each other: {wide:g} is not a multiple of {narrow:g}"
                 yield Flaw(("widths",), message, f"for example {narrow * max(round(ratio), 2):g}")
                 return
-
-    def build(self, values: pl.Series) -> Hierarchy:
-        """Make the levels of intervals."""
-        from shoal.hierarchy.intervals import from_widths
-
-        return from_widths(values, self.widths, self.origin)
-
-    def meaning(self, *, free: bool) -> str:
-        """Say that values become intervals."""
-        return "intervals"
