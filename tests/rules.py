@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from fractions import Fraction
 from functools import partial
 
@@ -13,17 +14,9 @@ from scipy.optimize import linprog
 
 from shoal.hierarchy import Hierarchy, Level
 from shoal.linking.evidence import Evidence
-from shoal.models.alpha_k import AlphaK
-from shoal.models.extended_p import ExtendedPSensitive
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.l_diversity import (
-    DistinctDiversity,
-    EntropyDiversity,
-    ProbabilisticDiversity,
-    RecursiveDiversity,
-)
+from shoal.models import MODELS, GroupModel
+from shoal.models.keys import bounds
 from shoal.models.p_sensitive import PSensitive
-from shoal.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from shoal.release.groups import Groups, Histograms
 from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
@@ -41,33 +34,27 @@ TREE = Hierarchy(
 wholes = st.integers(2, 4)
 reals = st.one_of(wholes.map(float), st.fractions(Fraction(7, 6), 4, max_denominator=6).map(float))
 shares = st.fractions(Fraction(1, 12), 1, max_denominator=12).map(float)
-OPTIONS = {
-    "k-anonymity": st.builds(KAnonymity, k=wholes),
-    "distinct-l": st.builds(partial(DistinctDiversity, **PLACE), l=wholes),
-    "probabilistic-l": st.builds(partial(ProbabilisticDiversity, **PLACE), l=reals),
-    "entropy-l": st.builds(partial(EntropyDiversity, **PLACE), l=reals),
-    "recursive-cl": st.builds(partial(RecursiveDiversity, **PLACE), c=reals | shares, l=wholes),
-    "t-equal": st.builds(partial(EqualCloseness, **PLACE), t=shares),
-    "t-ordered": st.builds(partial(OrderedCloseness, **PLACE), t=shares),
-    "t-hierarchical": st.builds(partial(HierarchicalCloseness, **PLACE), t=shares),
-    "alpha-k": st.builds(partial(AlphaK, **PLACE), alpha=shares, k=st.integers(1, 3)),
-    "p-sensitive": st.builds(PSensitive, p=wholes) | st.builds(partial(PSensitive, **PLACE), p=wholes),
-    "extended-p-sensitive": st.builds(partial(ExtendedPSensitive, **PLACE), p=wholes),
-}
+
+
+def values(kind, limits):
+    """Small values of a parameter: whole numbers, shares, or both shares and larger numbers, as its bounds permit."""
+    if kind is int:
+        return st.integers(int(limits.ge), 4)
+    return shares if limits.le == 1 else reals if limits.gt == 1 else reals | shares
+
+
+def instances(kind):
+    """Models of a class, with every rule by which a policy may ask for it, and small parameters."""
+    column = [field for field in fields(kind) if field.name == "column"]
+    places = [PLACE] * bool(column) + [{}] * (not column or column[0].default is None)
+    drawn = {name: values(*limits) for name, limits in bounds(kind).items()}
+    given = st.sampled_from([{**place, **fixed} for place in places for fixed in kind.rules.values() or [{}]])
+    return given.flatmap(lambda fixed: st.builds(partial(kind, **fixed), **drawn))
+
+
+OPTIONS = {name: instances(kind) for name, kind in MODELS.items() if issubclass(kind, GroupModel)}
+"""Model over classes -> models to try."""
 models = st.one_of(list(OPTIONS.values()))
-LOOSEST = {
-    "k-anonymity": KAnonymity(k=2),
-    "distinct-l": DistinctDiversity(l=2, **PLACE),
-    "probabilistic-l": ProbabilisticDiversity(l=1.1, **PLACE),
-    "entropy-l": EntropyDiversity(l=1.1, **PLACE),
-    "recursive-cl": RecursiveDiversity(c=99, l=2, **PLACE),
-    "t-equal": EqualCloseness(t=1, **PLACE),
-    "t-ordered": OrderedCloseness(t=1, **PLACE),
-    "t-hierarchical": HierarchicalCloseness(t=1, **PLACE),
-    "alpha-k": AlphaK(alpha=1, **PLACE),
-    "p-sensitive": PSensitive(p=2, **PLACE),
-    "extended-p-sensitive": ExtendedPSensitive(p=2, **PLACE),
-}
 
 
 def transport(cost, supply, demand):
@@ -83,37 +70,68 @@ def close_enough(distance, t):
     return distance <= t + 1e-9
 
 
-def plain_rule(model, rows, table, codes_of):
-    """Does one class, given as the sensitive codes of its rows, satisfy the model? By the book."""
-    counts = sorted((rows.count(code) for code in set(rows)), reverse=True)
-    size = len(rows)
-    if size == 0:
-        return False
-    if isinstance(model, KAnonymity):
-        return size >= model.k
-    if isinstance(model, DistinctDiversity):
-        return len(counts) >= model.l
-    if isinstance(model, ExtendedPSensitive):
-        return len(counts) >= model.p
-    if isinstance(model, ProbabilisticDiversity):
-        return all(count / size <= 1 / model.l + 1e-12 for count in counts)
-    if isinstance(model, EntropyDiversity):
-        return -sum(c / size * math.log(c / size) for c in counts) >= math.log(model.l) - 1e-10
-    if isinstance(model, RecursiveDiversity):
-        return Fraction(counts[0]) < Fraction(model.c).limit_denominator(1000) * sum(counts[model.l - 1 :])
-    if isinstance(model, AlphaK):
-        return size >= model.k and all(count / size <= model.alpha + 1e-12 for count in counts)
+def counted(rows):
+    """How often each value occurs, largest first."""
+    return sorted((rows.count(code) for code in set(rows)), reverse=True)
+
+
+def distribution(rows, table):
+    """The share of each value of the table among some rows, and in the whole table."""
     every = sorted(set(table))
-    own = [rows.count(code) / size for code in every]
-    whole = [table.count(code) / len(table) for code in every]
-    if isinstance(model, EqualCloseness):
-        return close_enough(sum(abs(p - q) for p, q in zip(own, whole, strict=True)) / 2, model.t)
-    if isinstance(model, OrderedCloseness):
-        cost = [[abs(i - j) / max(len(every) - 1, 1) for j in range(len(every))] for i in range(len(every))]
-        return close_enough(transport(cost, own, whole), model.t)
-    assert isinstance(model, HierarchicalCloseness)
-    cost = [[codes_of(a, b) for b in every] for a in every]
-    return close_enough(transport(cost, own, whole), model.t)
+    return [(rows.count(code) / len(rows), table.count(code) / len(table)) for code in every]
+
+
+def entropy(model, rows, table, distance):
+    shares = [count / len(rows) for count in counted(rows)]
+    return -sum(share * math.log(share) for share in shares) >= math.log(model.l) - 1e-10
+
+
+def recursive(model, rows, table, distance):
+    counts = counted(rows)
+    return Fraction(counts[0]) < Fraction(model.c).limit_denominator(1000) * sum(counts[model.l - 1 :])
+
+
+def alpha(model, rows, table, distance):
+    return len(rows) >= model.k and counted(rows)[0] / len(rows) <= model.alpha + 1e-12
+
+
+def equal(model, rows, table, distance):
+    return close_enough(sum(abs(q - p) for q, p in distribution(rows, table)) / 2, model.t)
+
+
+def ordered(model, rows, table, distance):
+    count = len(set(table))
+    cost = [[abs(i - j) / max(count - 1, 1) for j in range(count)] for i in range(count)]
+    return close_enough(transport(cost, *zip(*distribution(rows, table), strict=True)), model.t)
+
+
+def hierarchical(model, rows, table, distance):
+    every = sorted(set(table))
+    cost = [[distance(a, b) for b in every] for a in every]
+    return close_enough(transport(cost, *zip(*distribution(rows, table), strict=True)), model.t)
+
+
+BY_THE_BOOK = {
+    "k-anonymity": lambda model, rows, *_: len(rows) >= model.k,
+    "distinct-l": lambda model, rows, *_: len(set(rows)) >= model.l,
+    "p-sensitive": lambda model, rows, *_: len(set(rows)) >= model.p,
+    "extended-p-sensitive": lambda model, rows, *_: len(set(rows)) >= model.p,
+    "probabilistic-l": lambda model, rows, *_: counted(rows)[0] / len(rows) <= 1 / model.l + 1e-12,
+    "entropy-l": entropy,
+    "recursive-cl": recursive,
+    "alpha-k": alpha,
+    "t-equal": equal,
+    "t-ordered": ordered,
+    "t-hierarchical": hierarchical,
+}
+"""Model over classes -> its definition: the model, the sensitive codes of a class, those of the whole table, and how
+far two codes are apart.
+"""
+
+
+def plain_rule(model, rows, table, distance):
+    """Does one class, given as the sensitive codes of its rows, satisfy the model? By the book."""
+    return len(rows) > 0 and bool(BY_THE_BOOK[model.name](model, rows, table, distance))
 
 
 def apart(hierarchy):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.models import MODELS
+from shoal.models.keys import parameters
 from tests import outsider
 from tests.outsider import JUDGES
 
@@ -51,37 +52,34 @@ ASKED = {
     "alpha-hybrid": st.fixed_dictionaries({"alpha": shares}),
 }
 """Model -> the parameters that it is tried with."""
-KEYWORDS = {
-    "k-anonymity": lambda k: {"k": k},
-    "recursive-cl": lambda c, l: {"l": {"recursive": [c, l]}},  # noqa: E741
-    "alpha-k": lambda alpha: {"alpha": alpha},
-    "p-sensitive": lambda p: {"p": p},
+STANDING_IN = {
     "extended-p-sensitive": lambda p, protected: {"p": p, "protected": {"illness": protected}},
     "candidate-l": lambda l: {"k": 2, "notion": "probabilistic-k", "l": l},  # noqa: E741
-    "delta-presence": lambda low, high: {"presence": [low, high]},
-    "hybrid-k": lambda budget: {"relocation": {"budget": budget}},
-    "alpha-hybrid": lambda alpha: {"relocation": {"alpha": alpha}},
 }
-"""Model -> how a policy asks for it, where its name does not say it."""
+"""Model that stands in for another -> the policy that it stands in under."""
 LENIENT = ("delta-presence",)
 """Models that may refuse a release that satisfies them, where they have bounds and no proof; never the other way."""
 
 
 def test_the_lists_are_the_registry():
-    """A new model needs a judge in tests/outsider.py, parameters above, and the words by which a policy asks."""
+    """A new model needs a judge in tests/outsider.py, and parameters above."""
     assert ASKED.keys() == JUDGES.keys() == MODELS.keys()
+    assert STANDING_IN.keys() == {name for name, kind in MODELS.items() if kind.stands_in}
 
 
 def keywords(name, asked):
-    """How a policy asks for a model."""
-    if name in KEYWORDS:
-        return KEYWORDS[name](**asked)
-    kind, _, rule = name.rpartition("-") if name.endswith("-l") else name.partition("-")
-    if name.endswith("-l"):
-        return {"l": {kind: asked["l"]}}
-    if kind == "t":
-        return {"t": {rule: asked["t"]}}
-    return {"notion": name, **asked}
+    """How a policy asks for a model, by what its class says."""
+    if name in STANDING_IN:
+        return STANDING_IN[name](**asked)
+    kind = MODELS[name]
+    given = [asked[parameter] for parameter in parameters(kind)]
+    value = given[0] if len(given) == 1 else given
+    if kind.key.name == "k":
+        return {"k": value, "notion": name}
+    if kind.rules:
+        fixed = {option: own for option, own in asked.items() if option not in parameters(kind)}
+        value = {next(rule for rule, sets in kind.rules.items() if sets == fixed): value}
+    return {kind.key.name: value}
 
 
 @st.composite

@@ -201,6 +201,25 @@ class SensitiveModel(GroupModel):
         """Return the values of the column in each group."""
         return groups.sensitive[self.column]
 
+    def lifts(self, groups: Groups) -> FloatVector:
+        """Return, for each value of each group, its share in the group over its share in the whole table.
+
+        Counts are multiplied before they are divided, so that a quotient is rounded once.
+        """
+        own, totals = self.histograms(groups), groups.totals[self.column]
+        size = np.repeat(groups.size, np.diff(own.start))
+        with np.errstate(divide="ignore"):
+            return np.asarray(own.count * totals.sum() / (size * totals[own.value]))
+
+    def combined(self, groups: Groups, combine: np.ufunc, each: FloatVector, empty: float) -> FloatVector:
+        """Combine what each value of a group contributes: `np.maximum` or `np.add`; `empty` for empty groups."""
+        start = self.histograms(groups).start
+        found = np.full(len(groups), empty)
+        filled = np.diff(start) > 0
+        if filled.any():
+            found[filled] = combine.reduceat(each, start[:-1][filled])
+        return found
+
 
 def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = None) -> Groups:
     """Return the whole table as one group; with `counts`, what is left of it as one column sees it."""
