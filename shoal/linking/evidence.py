@@ -28,7 +28,7 @@ class Evidence:
     owner: IntVector | None = None
     """Published row -> row of the table. Only the process that made the release knows it."""
     k: int = 1
-    """The class size that the policy asks for; 1 where it asks for none."""
+    """The class size that the policy asks for; 1 if it asks for none."""
 
     @classmethod
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
@@ -40,12 +40,12 @@ class Evidence:
     def original(self) -> CodedTable:
         """The original table, or an error that asks for it."""
         if self.table is None:
-            raise DataError("this can be told only with the original table: give it too")
+            raise DataError("this needs the original table: give it too")
         return self.table
 
     @cached_property
     def groups(self) -> Groups:
-        """The equivalence classes as group models see them; the original's totals where it is known."""
+        """The equivalence classes as group models see them; with the original's totals if it is known."""
         if self.table is None:
             return self.published.groups
         return replace(self.published.groups, totals=self.table.sensitive_counts)
@@ -61,7 +61,7 @@ class Evidence:
 
     @cached_property
     def risk(self) -> Risk:
-        """All risks of re-identification, with the population where it is known."""
+        """All risks of re-identification, with the population if it is known."""
         table, published = self.table, self.published
         people = None if table is None else table.population
         crowd = None

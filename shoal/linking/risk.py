@@ -1,8 +1,8 @@
 """Risk of re-identification: prosecutor, journalist and marketer (El Emam 2013), and uniqueness.
 
-The prosecutor knows that one person is in the release and seeks that row; the journalist seeks any row of
-anyone in a larger population; the marketer links as many rows as possible. Suppressed rows are not published
-and so are at no risk: shares are shares of the published rows.
+The prosecutor knows that a person is in the release and looks for that person's row. The journalist looks for the row
+of anyone in a larger population. The marketer links as many rows as possible. Suppressed rows are not published, so
+they are not at risk: shares are shares of the published rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shoal.release.published import Published
 from shoal.table import CodedTable
 
 THRESHOLD = 0.2
-"""The customary limit for data released to the public: one in five."""
+"""The usual limit for data released to the public: one in five."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,11 @@ class Risk:
     journalist_max: float
     journalist_mean: float
     marketer: float
-    """Share of rows that are expected to be re-identified when all are attempted."""
+    """Expected share of rows that are re-identified if the adversary tries all."""
     population_known: bool
-    """False: the release itself stands for the population, so that journalist and marketer risks are upper
-    bounds."""
+    """False if the release itself stands for the population; then journalist and marketer risks are upper bounds."""
     unique_before: float
-    """Share of the original's rows that nobody shares their quasi-identifiers with; NaN without the original."""
+    """Share of the original's rows whose quasi-identifiers no other row has; NaN without the original."""
     unique_after: float
     """Share of the published rows that are alone in their class."""
 
@@ -51,7 +50,7 @@ def assess(
     population: LongVector | None = None,
     threshold: float = THRESHOLD,
 ) -> Risk:
-    """Assess all risks. `population` is how many people of the population fit each class, see
+    """Assess all risks. `population` is how many people of the population match each class, see
     `population_sizes`. O(classes), plus grouping the original.
     """
     sizes = published.sizes
@@ -104,7 +103,7 @@ def unique_share(table: CodedTable) -> float:
 
 
 def population_sizes(published: Published, population: CodedTable) -> LongVector:
-    """Count the people of a population who fit each class, never fewer than the class itself has rows.
+    """Count the people of a population who match each class, at least as many as the class has rows.
 
     The population must be coded by the same hierarchies. Its distinct rows are sorted by the column with the
     most values, so each class looks only at the rows within its range there: O(classes x rows) at worst.
@@ -113,7 +112,7 @@ def population_sizes(published: Published, population: CodedTable) -> LongVector
 
     low, high = published.low, published.high
     if low is None or high is None or published.sets is not None:
-        raise ValueError("people can be counted only where cells are ranges of known codes")
+        raise ValueError("people can be counted only if cells are ranges of known codes")
     numbers, first = distinct(population.codes)
     weights = np.bincount(numbers, minlength=len(first)).astype(np.int64)
     rows = population.codes[first]

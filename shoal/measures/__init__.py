@@ -1,4 +1,4 @@
-"""Utility and risk. A new measure is a file here and a line in `MEASURES`."""
+"""Information loss, usefulness and risk. A new measure is a file here and a line in `MEASURES`."""
 
 from shoal.measures.base import CellMeasure, ClassMeasure, Measure
 from shoal.registry import Registry

@@ -1,4 +1,4 @@
-"""What a measure is: one number for what a release has lost, or for the risk that it leaves."""
+"""What a measure is: one number for the information loss of a release, its usefulness or its risk."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Measure(ABC):
     summary: ClassVar[str]
     needs_original: ClassVar[bool] = False
     needs_owner: ClassVar[bool] = False
-    """Whose row each published row is must be known: only whoever made the release can measure it."""
+    """The owner of each published row must be known: only the process that made the release can measure it."""
     public: ClassVar[bool] = False
     """The public may see it: it follows from the published rows, from the number of suppressed ones, and from how
     many values each column can have. Others are exact functions of the values in the original, and can be solved
     for what few people have."""
     needs_classes: ClassVar[bool] = False
-    """It says nothing about releases without equivalence classes, where rows have cells of their own."""
+    """It says nothing about releases without equivalence classes, where each row is generalized separately."""
     lower_is_better: ClassVar[bool] = True
     default: ClassVar[bool] = True
-    """Reported without being asked for; False for expensive ones."""
+    """Shoal reports it by default; False for expensive measures."""
 
     @abstractmethod
     def value(self, evidence: Evidence) -> float:
-        """Measure a release. NaN where it cannot be known, see `unknown`."""
+        """Measure a release. NaN if the value cannot be known, see `unknown`."""
 
     def unknown(self, evidence: Evidence) -> str | None:
-        """Say why the value cannot be known from what is given, or None."""
+        """Return why the value cannot be known from the given data, or None."""
         if self.needs_original and evidence.table is None:
             return "needs the original table"
         if self.needs_owner and evidence.owner is None:
@@ -48,7 +48,7 @@ class Measure(ABC):
 class CellMeasure(Measure):
     """The mean over rows of the weighted mean over cells of a loss that depends on the cell's range alone.
 
-    A suppressed row loses as much as a row of which every cell shows the whole domain.
+    A suppressed row loses as much as a row whose cells all show the whole domain.
     Such measures can steer every search: the loss of a range is known before any grouping.
     """
 
@@ -60,7 +60,7 @@ class CellMeasure(Measure):
     @abstractmethod
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the loss of showing each range ``[low, high]`` of the attribute; `counts` is how often each
-        code occurs in the original column. 0 for a single value, growing with the range where `monotone`.
+        code occurs in the original column. 0 for a single value; it grows with the range if `monotone`.
         """
 
     def set_loss(
@@ -68,14 +68,14 @@ class CellMeasure(Measure):
     ) -> FloatVector:
         """Return the loss of showing each set ``codes[start[i]:start[i + 1]]`` (ascending, not empty).
 
-        Unless a measure knows better, a set loses as much as the range between its ends.
+        By default, a set loses as much as the range between its ends.
         """
         return self.loss(attribute, counts, codes[start[:-1]], codes[start[1:] - 1])
 
     def unknown(self, evidence: Evidence) -> str | None:
-        """Without ranges there is nothing to measure."""
+        """Cells without ranges cannot be measured."""
         if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to place the published cells in their domains"
+            return "needs the original table, to find the published cells in their domains"
         return super().unknown(evidence)
 
     def column_losses(self, evidence: Evidence) -> FloatVector:
@@ -122,7 +122,7 @@ class ClassMeasure(Measure):
 
     @abstractmethod
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
-        """Measure a release with classes of these sizes and so many suppressed rows."""
+        """Measure a release with classes of these sizes, and this number of suppressed rows."""
 
     @abstractmethod
     def bound(self, sizes: LongVector, k: int) -> float:

@@ -1,4 +1,4 @@
-"""Losses of cells by what they cover: LM, NCP/GCP, levels of the hierarchy, IL."""
+"""Loss of cells by what they cover: LM, NCP/GCP, levels of the hierarchy, IL."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def set_share(attribute: Attribute, start: LongVector) -> FloatVector:
 def width_share(attribute: Attribute, low: IntVector, high: IntVector) -> FloatVector:
     """Return the width of each range over the width of the domain.
 
-    A range that mixes NaN or null with anything else is as wide as the domain. Categories, and numbers whose
-    domain has no finite width, go by the number of leaves.
+    A range that mixes NaN or null with other values is as wide as the domain. For categories, and for numbers whose
+    domain has no finite width, the number of leaves counts.
     """
     hierarchy = attribute.hierarchy
     if hierarchy.positions is None or hierarchy.ordered == 0:
@@ -40,11 +40,11 @@ def width_share(attribute: Attribute, low: IntVector, high: IntVector) -> FloatV
 
 
 def levels(attribute: Attribute, low: IntVector, high: IntVector) -> FloatVector:
-    """Return the level of each range: that of the lowest node which covers it.
+    """Return the level of each range: the level of the lowest node that covers it.
 
-    A free range that is no node lies between two levels: it reaches as far from the level below its node to
-    the node's own as its share of the node's leaves, so with two levels it counts as in LM. A range under no
-    permitted node (a suppressed cell under a generalization limit) counts as the highest level.
+    A free range that is not a node lies between two levels: its share of the node's leaves says how far it is from
+    the level below to the node's own. So with two levels it counts as in LM. A range that no allowed node covers (a
+    suppressed cell under a generalization limit) counts as the highest level.
     """
     hierarchy = attribute.hierarchy
     found = hierarchy.level_of(low, high)
@@ -75,7 +75,7 @@ class Lm(CellMeasure):
     def set_loss(
         self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
     ) -> FloatVector:
-        """Return the share of the other leaves that each set holds."""
+        """Return the share of the other leaves that each set contains."""
         return set_share(attribute, start)
 
 
@@ -97,11 +97,11 @@ class Gcp(CellMeasure):
 
 
 class Precision(CellMeasure):
-    """How high cells stand in their hierarchies, relative to the height; one minus Sweeney's precision (2002)."""
+    """The level of cells in their hierarchies, relative to the height; one minus Sweeney's precision (2002)."""
 
     name: ClassVar[str] = "precision"
     public: ClassVar[bool] = True
-    summary: ClassVar[str] = "mean height of a cell in its hierarchy over the hierarchy's height (0..1)"
+    summary: ClassVar[str] = "mean level of a cell over the height of its hierarchy (0..1)"
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return level over height of each range."""
@@ -109,11 +109,11 @@ class Precision(CellMeasure):
 
 
 class Ag(CellMeasure):
-    """Amount of generalization: all levels that all cells were raised, added up."""
+    """Amount of generalization: the sum of the levels by which all cells were raised."""
 
     name: ClassVar[str] = "ag"
     public: ClassVar[bool] = True
-    summary: ClassVar[str] = "sum over all cells of the levels that they were generalized"
+    summary: ClassVar[str] = "sum over all cells of the levels by which they were generalized"
     total: ClassVar[bool] = True
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:

@@ -46,11 +46,11 @@ class AverageClass(ClassMeasure):
 
 
 class NumberOfClasses(Measure):
-    """How many classes there are. Searches that want many classes minimize `avg`, which is the same wish."""
+    """How many classes there are. A search for many classes minimizes `avg`, which has the same optimum."""
 
     name: ClassVar[str] = "classes"
     public: ClassVar[bool] = True
-    summary: ClassVar[str] = "number of classes of rows that read alike"
+    summary: ClassVar[str] = "number of equivalence classes"
     lower_is_better: ClassVar[bool] = False
 
     def value(self, evidence: Evidence) -> float:

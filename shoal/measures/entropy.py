@@ -1,4 +1,4 @@
-"""Losses in bits: how uncertain the original value is to whoever sees the cell (Gionis and Tassa 2009)."""
+"""Loss in bits: how uncertain the original value is, given the cell (Gionis and Tassa 2009)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _prefix(values: FloatVector | LongVector) -> FloatVector:
 
 
 def _bits(rows: FloatVector, logs: FloatVector) -> FloatVector:
-    """Entropy of a distribution with counts f, from the sums of f and of f log2 f. Never below 0."""
+    """Return the entropy of a distribution with counts f, from the sums of f and of f log2 f. Never below 0."""
     some = np.maximum(rows, 1.0)
     return np.maximum(np.log2(some) - logs / some, 0.0)
 
@@ -34,8 +34,8 @@ class Entropy(CellMeasure):
     """Mean entropy of the original value within the cell.
 
     One cell may lose more than the whole domain: values {a: 1, b: 1, c: 1000} are nearly certain as a whole,
-    while the cell {a, b} hides a full bit. So it is not monotone range by range, though it is so on average
-    over a whole column whose every value is generalized to one level.
+    while the cell {a, b} hides a full bit. So it is not monotone for single ranges, but it is on average over a whole
+    column in which every value is generalized to one level.
     """
 
     name: ClassVar[str] = "entropy"
@@ -61,11 +61,10 @@ class Entropy(CellMeasure):
 class NonUniformEntropy(Measure):
     """Mean of -log2 Pr(original value of the row | cell): rare values lose more in the same cell.
 
-    Every cell that holds its owner's value adds log2 of the rows that the cell covers in its column, less
-    log2 of the rows that have the value; the second part does not depend on the release, so all but the
-    check that cells do hold their owners' values is work on classes. A cell that does not hold it (permuted
-    values) makes the value infinite. To steer a search by it, use `entropy`: both agree on average over
-    the rows that a cell could stand for.
+    Every cell that covers its owner's value adds log2 of the rows that the cell covers in its column, minus log2 of
+    the rows with the value. The second term does not depend on the release, so everything is computed per class,
+    except the check that cells cover their owners' values. A cell that does not (permuted values) makes the result
+    infinite. To steer a search by it, use `entropy`: both agree on average over the rows that a cell may stand for.
     """
 
     name: ClassVar[str] = "entropy-nonuniform"
@@ -75,13 +74,13 @@ class NonUniformEntropy(Measure):
     default: ClassVar[bool] = False
 
     def unknown(self, evidence: Evidence) -> str | None:
-        """Without ranges there is nothing to measure."""
+        """Cells without ranges cannot be measured."""
         if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to place the published cells in their domains"
+            return "needs the original table, to find the published cells in their domains"
         return super().unknown(evidence)
 
     def value(self, evidence: Evidence) -> float:
-        """Average over all rows of the original; a row that is not published shows the whole domain.
+        """Average over all rows of the original; a suppressed row shows the whole domain.
 
         O(rows x quasi-identifiers).
         """

@@ -9,10 +9,10 @@ from shoal.measures import MEASURES, CellMeasure, Measure
 
 
 def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, float]:
-    """Measure a release by name: the measures asked for, else all default ones.
+    """Measure a release by the named measures, or by all default ones.
 
-    A default measure that cannot be known is left out (`unmeasured` says why); one that was asked for by
-    name is NaN. Work is done on classes and on distinct ranges, so it stays cheap for many rows.
+    A default measure whose value cannot be known is left out (`unmeasured` says why); a named one is NaN. The work is
+    done per class and per distinct range, so many rows stay cheap.
     """
     return {
         measure.name: measure.value(evidence)
@@ -22,14 +22,14 @@ def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[
 
 
 def unmeasured(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, str]:
-    """Return the measures whose value cannot be known from what is given, and why."""
+    """Return the measures whose value cannot be known from the given data, and why."""
     reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(names)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def per_column(measure: str | CellMeasure, evidence: Evidence) -> dict[str, float]:
-    """Return the loss of each quasi-identifier by a cell measure: the mean over rows, or the sum where the
-    measure reports sums. Weights are left out. NaN where it cannot be known.
+    """Return the loss of each quasi-identifier by a cell measure: the mean over rows, or the sum if the measure
+    reports sums. Weights are ignored. NaN if the value cannot be known.
     """
     chosen = MEASURES[measure]() if isinstance(measure, str) else measure
     if not isinstance(chosen, CellMeasure):

@@ -1,10 +1,10 @@
-"""Classification: how well a learner predicts a column when it is trained on the release.
+"""Classification: how well a learner predicts a column after training on the release.
 
-Rows are split once, by a fixed seed, into training and test. One learner is trained on the published rows of
-the training people, another on their original rows; both are tested on the original rows of the others. The
-learner is logistic regression, and a cell is represented as what one expects of it: a number by the middle of
-its range, a category by the share of the cell that each value has (one-hot for an exact value), a category
-with very many values by the middle of its run of codes. Needs the extra ``learn``.
+Rows are split once, by a fixed seed, into training and test. One learner is trained on the published rows of the
+training people, another on their original rows; both are tested on the original rows of the others. The learner is
+logistic regression. A cell is represented by its expected value: a number by the middle of its range, a category by
+the share of the cell that each value has (one-hot for an exact value), a category with very many values by the middle
+of its range of codes. Needs the extra ``learn``.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ class Classification(Measure):
     test_share: float = 0.3
     """Share of the rows that are held out for the test."""
     people: int = 50_000
-    """At most so many rows are drawn from a larger table, for training and test together."""
+    """From a larger table, this many rows are drawn, for training and test together."""
     seed: int = 20240229
-    """Rows are drawn and split by this seed, so that the figure is the same every time."""
+    """Rows are drawn and split by this seed, so that the result is the same every time."""
 
     def unknown(self, evidence: Evidence) -> str | None:
-        """Say what is missing for training or testing."""
+        """Return what is missing for training or testing, or None."""
         if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to place the published cells in their domains"
+            return "needs the original table, to find the published cells in their domains"
         missing, original = super().unknown(evidence), evidence.table
         if missing is None and original is not None:
             if self.target is None and not original.sensitive:
-                return "needs a column to predict: there is no sensitive one"
+                return "needs a column to predict, and no column is sensitive"
             if original.rows < 2:
                 return "needs at least two rows, one to train on and one to test"
         return missing
@@ -91,7 +91,7 @@ class Classification(Measure):
         random = np.random.Generator(np.random.PCG64(self.seed))
         people = random.permutation(original.rows)[: self.people]
         tested = max(1, min(len(people) - 1, round(self.test_share * len(people))))
-        # In the order of the original, so that an untouched release trains exactly the same learner.
+        # In the order of the original, so that an unchanged release trains exactly the same learner.
         unseen, seen = np.sort(people[:tested]), np.sort(people[tested:])
         row_of = np.full(original.rows, -1, np.int64)
         row_of[owner] = np.arange(len(owner))
@@ -115,14 +115,14 @@ class Classification(Measure):
         for j, attribute in enumerate(original.sensitive):
             if attribute.name == name:
                 known, labels = np.unique(original.sensitive_codes[:, j], return_inverse=True)
-                # What is published may be another row's value, where a method permutes.
+                # If a method permutes values, the published value may be another row's.
                 shown = np.searchsorted(known, published.sensitive_codes[:, j]).astype(np.int64)
                 break
         else:
             if name not in original.kept.columns:
                 hint = did_you_mean(name, [a.name for a in original.sensitive] + original.kept.columns)
                 raise PolicyError(
-                    [Problem("classification.target", f"'{name}' is no sensitive or plain column", hint)]
+                    [Problem("classification.target", f"'{name}' is not a sensitive or plain column", hint)]
                 )
             ranks = original.kept[name].rank("dense").fill_null(0).to_numpy()
             labels = np.unique(ranks, return_inverse=True)[1]
@@ -133,7 +133,7 @@ class Classification(Measure):
                 [
                     Problem(
                         "classification.target",
-                        f"'{name}' has {classes:,} values, more than the {MANY_VALUES} that can be told apart",
+                        f"'{name}' has {classes:,} values, but a learner can distinguish only {MANY_VALUES}",
                         "choose a column with few values",
                     )
                 ]
@@ -191,7 +191,7 @@ def _features(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix
             top = hierarchy.ordered - 1
             width = max(float(line[-1] - line[0]), np.finfo(np.float64).tiny)
             middle = (line[np.minimum(first, top)] + line[np.minimum(last, top)]) / 2
-            # A null stands in the middle of the line, marked as such.
+            # A null is placed in the middle, and marked as null.
             absent = first > top
             parts.append(np.where(absent, 0.5, (middle - line[0]) / width)[:, None])
             if hierarchy.size > hierarchy.ordered:
@@ -214,10 +214,10 @@ def _tested(
 
     known, rows = np.unique(labels, return_counts=True)
     if not len(known):
-        # Nothing to learn from: any class is as good as any other.
+        # There is nothing to learn from: any class is as good as any other.
         return 1.0 / len(np.unique(truth)), 0.5
-    # A cell that is the same everywhere teaches nothing, yet would share the weight of the intercept and so
-    # rank unseen rows by accident.
+    # A constant feature teaches nothing, but would share the weight of the intercept and so rank unseen rows by
+    # accident.
     varied = np.ptp(cells, axis=0) > 1e-12
     chances = np.zeros((len(unseen), classes))
     if len(known) > 1 and varied.any():

@@ -1,9 +1,9 @@
-"""Query error: how far off counts are when they are asked of the release instead of the original.
+"""Query error: how far counts on the release are from counts on the original.
 
 Each query counts the rows that fall into a range of codes in each of a few columns, as analysts do with
-``WHERE age BETWEEN 30 AND 45 AND work IN (..)``; codes stand in hierarchy order, so a range of a categorical
-column holds related values. The release answers as if the rows of a class were spread evenly over the values
-that the class covers, and suppressed rows over the whole domain.
+``WHERE age BETWEEN 30 AND 45 AND work IN (..)``. Codes are in hierarchy order, so a range of a categorical column
+holds related values. The release answers as if the rows of a class were spread evenly over the values that the class
+covers, and suppressed rows over the whole domain.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class QueryErrors:
     mean: float
     queries: int
     sanity: float
-    """Truths below this count as this, so that tiny counts do not rule the figures."""
+    """True counts below this are raised to it, so that tiny counts do not dominate the errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +50,13 @@ class QueryError(Measure):
     default: ClassVar[bool] = False
 
     queries: int = 1000
-    """How many queries are asked; the numbers of columns, 1 to all, take turns."""
+    """How many queries are drawn; their numbers of columns, from 1 to all, take turns."""
     selectivity: float = 0.1
     """Share of the rows that a query would find if columns were independent."""
     sanity: float = 0.001
-    """Share of the rows (one row at least) that a truth counts as at least."""
+    """Smaller true counts are raised to this share of the rows, or to one row."""
     seed: int = 20240229
-    """Queries are drawn from this seed, so that the figure is the same every time."""
+    """Queries are drawn from this seed, so that the result is the same every time."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -70,9 +70,9 @@ class QueryError(Measure):
             raise PolicyError(problems)
 
     def unknown(self, evidence: Evidence) -> str | None:
-        """Without ranges there is nothing to count."""
+        """Rows cannot be counted in cells without ranges."""
         if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to place the published cells in their domains"
+            return "needs the original table, to find the published cells in their domains"
         return super().unknown(evidence)
 
     def value(self, evidence: Evidence) -> float:
@@ -80,7 +80,7 @@ class QueryError(Measure):
         return self.errors(evidence).median
 
     def errors(self, evidence: Evidence) -> QueryErrors:
-        """Ask all queries. O(queries x columns x (rows / 64 + classes)), see `count_rows`."""
+        """Answer all queries. O(queries x columns x (rows / 64 + classes)), see `count_rows`."""
         original = evidence.table
         if self.unknown(evidence) is not None or original is None:
             return QueryErrors(float("nan"), float("nan"), 0, float("nan"))
@@ -96,8 +96,8 @@ class QueryError(Measure):
     def draw(self, original: CodedTable) -> list[Query]:
         """Draw the queries.
 
-        A query over q columns takes, in each, a run of codes that holds selectivity^(1/q) of the rows or a
-        little more, beginning at a random row's value.
+        A query over q columns takes, in each, a range of codes with selectivity^(1/q) of the rows or a
+        little more, starting at a random row's value.
         """
         random = np.random.Generator(np.random.PCG64(self.seed))
         every = len(original.attributes)
@@ -131,7 +131,7 @@ def count_rows(table: CodedTable, queries: list[Query]) -> FloatVector:
 
     For each column and each end of a query, one bit per row says whether its code lies below that end; a query
     is then a few operations on words. Rows are taken in chunks, so that the bitmaps stay small.
-    O(rows x (ends + queries x columns) / 64), bitmaps being made at O(rows x ends) bytes compared.
+    O(rows x (ends + queries x columns) / 64), plus O(rows x ends) to make the bitmaps.
     """
     columns = range(len(table.attributes))
     used, low, high = (np.concatenate(part) for part in zip(*queries, strict=True))
@@ -154,7 +154,7 @@ def count_rows(table: CodedTable, queries: list[Query]) -> FloatVector:
 
 
 def _bitmaps(codes: IntVector, ends: IntVector) -> NDArray[np.uint64]:
-    """Return, for each end, one bit per code that tells whether it is below; padded to whole words."""
+    """Return, for each end, one bit per code that says whether it is below; padded to whole words."""
     words = -(-len(codes) // 64)
     packed = np.zeros((len(ends), words * 8), np.uint8)
     for i, end in enumerate(ends):
@@ -191,14 +191,14 @@ class _Spread:
         return float(found.sum())
 
     def _share(self, j: int, first: int, last: int) -> FloatVector:
-        """Return the share of each class's range that lies in the query's; the last entry is the domain's."""
+        """Return the share of each class's range that lies in the query's range; the last entry is for the domain."""
         begin, end, place = self.ranges[j]
         shared = np.minimum(end, last) - np.maximum(begin, first) + 1
         shares: FloatVector = np.maximum(shared, 0) / (end - begin + 1)
         return shares[place]
 
     def _share_of_sets(self, j: int, first: int, last: int) -> FloatVector:
-        """Return the share of each class's set that lies in the query's range, likewise."""
+        """Return the share of each class's set that lies in the query's range; the last entry is for the domain."""
         start, codes = self.sets[j]
         inside = np.concatenate(([0], np.cumsum((codes >= first) & (codes <= last))))
         shares = (inside[start[1:]] - inside[start[:-1]]) / np.diff(start)

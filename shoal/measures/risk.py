@@ -16,7 +16,9 @@ class ProsecutorMax(Measure):
     name: ClassVar[str] = "risk-prosecutor-max"
     public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
-    summary: ClassVar[str] = "highest chance to find the row of a person who is known to be in the release"
+    summary: ClassVar[str] = (
+        "highest probability of finding the row of a person who is known to be in the release"
+    )
 
     def value(self, evidence: Evidence) -> float:
         """One over the smallest class."""
@@ -29,7 +31,9 @@ class ProsecutorMean(Measure):
     name: ClassVar[str] = "risk-prosecutor-mean"
     public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
-    summary: ClassVar[str] = "average chance to find the row of a person who is known to be in the release"
+    summary: ClassVar[str] = (
+        "average probability of finding the row of a person who is known to be in the release"
+    )
 
     def value(self, evidence: Evidence) -> float:
         """Classes over rows."""
@@ -46,7 +50,7 @@ class AtRisk(Measure):
     summary: ClassVar[str] = "share of published rows whose risk is above 0.2"
 
     threshold: float = THRESHOLD
-    """Highest risk that is tolerated."""
+    """The highest risk that is acceptable."""
 
     def value(self, evidence: Evidence) -> float:
         """Add up the classes that are too small."""
@@ -54,32 +58,32 @@ class AtRisk(Measure):
 
 
 class JournalistMax(Measure):
-    """The highest risk when it is not known who is in the release."""
+    """The highest risk if the adversary does not know who is in the release."""
 
     name: ClassVar[str] = "risk-journalist-max"
     public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
-        "highest chance to find anyone of a population (without one: as prosecutor, an upper bound)"
+        "highest probability of finding anyone of a population (without one: the prosecutor's, an upper bound)"
     )
 
     def value(self, evidence: Evidence) -> float:
-        """One over the smallest crowd that fits a class."""
+        """One over the smallest number of people who match a class."""
         return evidence.risk.journalist_max
 
 
 class Marketer(Measure):
-    """The share of rows that are re-identified when all are attempted."""
+    """The share of rows that are re-identified if the adversary tries all."""
 
     name: ClassVar[str] = "risk-marketer"
     public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
-        "share of rows re-identified when all are attempted (without a population: an upper bound)"
+        "share of rows re-identified if all are tried (without a population: an upper bound)"
     )
 
     def value(self, evidence: Evidence) -> float:
-        """Add up rows over crowd, over all rows."""
+        """Sum the rows over the people who match them, over all rows."""
         return evidence.risk.marketer
 
 
@@ -96,7 +100,7 @@ class UniqueBefore(Measure):
 
 
 class UniqueAfter(Measure):
-    """How many rows are still alone."""
+    """How many rows are still unique."""
 
     name: ClassVar[str] = "unique-after"
     public: ClassVar[bool] = True
