@@ -12,21 +12,17 @@ from typing import Any
 import polars as pl
 
 from shoal import frames
-from shoal.auditing import as_policy, measure, verify
+from shoal.case import Case
 from shoal.comparing.auto import method_of
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.frames import Frame
-from shoal.linking.evidence import Evidence
 from shoal.measures.evaluate import public_measures
+from shoal.methods.base import Method
 from shoal.models.feasibility import left_out, reasons_against, unprotected
-from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
-from shoal.release import Release
-from shoal.release.published import Published
-from shoal.release.reading import read_back
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
-from shoal.release.render import render, shuffled
+from shoal.release.render import shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import Verdict
@@ -54,7 +50,7 @@ def anonymize(
     the release that was made does not.
     """
     clock = Clock()
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     made = _make(source, chosen, seed, progress, clock, population)
     kind = made.frame.kind
     second = None if made.second is None else frames.give_back(made.second, kind)
@@ -115,18 +111,14 @@ def _all_different(sources: Mapping[Path, str], outputs: Sequence[Path], papers:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """A verified release that has not left yet."""
+    """A verified release that has not been written yet."""
 
+    case: Case
     rows: pl.DataFrame
+    """The published rows, shuffled."""
     second: pl.DataFrame | None
     """The sensitive values by bucket, where they are a table of their own."""
     frame: Frame
-    table: CodedTable
-    release: Release
-    published: Published
-    requirements: Requirements
-    verdicts: tuple[Verdict, ...]
-    measured: dict[str, Any]
     unserved: str
     """The blocks that generalization limits leave without a release, in words."""
 
@@ -144,65 +136,74 @@ def _make(
     progress("encode", 0.1)
     with clock("encode"):
         table = encode_with_population(frame, policy, population)
-        requirements = policy.requirements([attribute.name for attribute in table.sensitive])
+    case = propose(policy, method, table, run, clock)
+    with clock("verify"):
+        failing = case.failing
+    if failing:
+        raise ViolationError(_violations(failing))
+    unserved = left_out(table, case.requirements) if method.heeds_limits else ""
+    progress("measure", 0.9)
+    with clock("measure"):
+        _ = case.measures, case.losses
+    with clock("write"):
+        rows = shuffled(case.rows, run.random)
+        second = None if case.second is None else shuffled(case.second, run.random)
+    return _Made(case, rows, second, frame, unserved)
+
+
+def propose(policy: Policy, method: Method, table: CodedTable, run: Run, clock: Clock | None = None) -> Case:
+    """Let a method make a release, and read it back as a case. Raises InfeasibleError if no release can satisfy the
+    policy. Takes as long as the method.
+    """
+    clock = Clock() if clock is None else clock
+    requirements = policy.requirements(table.sensitive)
     reasons = reasons_against(table, requirements, limits=method.heeds_limits)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
-    unserved = left_out(table, requirements) if method.heeds_limits else ""
-    progress("anonymize", 0.2)
+    run.progress("anonymize", 0.2)
     with clock("anonymize"):
         release = method.anonymize(table, requirements, run)
-    progress("verify", 0.8)
+    run.progress("verify", 0.8)
     with clock("verify"):
-        rendered = render(table, release)
-        published = read_back(table, release, rendered)
-        evidence = Evidence(published, table, rendered.owner, requirements.k)
-        verdicts = verify(evidence, requirements)
-    failing = [verdict for verdict in verdicts if not verdict.holds]
-    if failing:
-        raise ViolationError(_violations(failing))
-    progress("measure", 0.9)
-    with clock("measure"):
-        measured = measure(evidence, requirements)
-    with clock("write"):
-        rows = shuffled(rendered.rows, run.random)
-        second = None if rendered.second is None else shuffled(rendered.second, run.random)
-    return _Made(rows, second, frame, table, release, published, requirements, verdicts, measured, unserved)
+        return Case.made(policy, table, release)
 
 
 def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:
     notes = [] if seed is None else [NOT_FOR_PUBLICATION]
     notes += [made.unserved] if made.unserved else []
-    notes += unprotected(made.table, made.requirements)
-    facts = made.release.facts
+    case, release = made.case, made.case.release
+    assert release is not None
+    notes += unprotected(case.original, case.requirements)
+    facts = release.facts
     if "choice" in facts:
         # What was chosen is what was applied, and what a rerun should apply.
         notes.append(facts["choice"])
         method = {"name": facts["method"], **facts["options"]}
         policy = Policy.from_dict({**policy.to_dict(), "method": method}, policy.base)
     parts: dict[str, Any] = {
-        "rows": made.table.rows,
-        "suppressed": made.published.suppressed,
-        "classes": made.published.classes,
-        "buckets": made.published.buckets,
-        "verdicts": made.verdicts,
-        **made.measured,
+        "rows": case.original.rows,
+        "suppressed": case.published.suppressed,
+        "classes": case.published.classes,
+        "buckets": case.published.buckets,
+        "verdicts": case.verdicts,
+        "measures": case.measures,
+        "losses": case.losses,
         "seconds": clock.seconds,
         "notes": tuple(notes),
         "table": table,
         "second": second,
-        "release": made.release,
+        "release": release,
         "method": policy.method.name,
     }
     summary = Result(**parts, record={}, card={}).summary()
-    meanings = [model.summary for model in made.requirements.models]
-    meanings += [SUPPRESSION_MEANING] * (len(made.verdicts) - len(meanings))
+    meanings = [model.summary for model in case.requirements.models]
+    meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
     roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
     card = make_card(
         summary,
         roles=roles,
-        verdicts=made.verdicts,
+        verdicts=case.verdicts,
         meanings=meanings,
         measures=public_measures(summary["measures"]),
         seed=seed,

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal import frames
 from shoal.attacks import ATTACKS, Attack, Exposure
-from shoal.auditing import as_policy, as_published, read_release
+from shoal.case import Case
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.linking.evidence import Evidence
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.policy.encoding import encode_with_population
-from shoal.release.results import Clock, Result
+from shoal.release.results import Clock
 from shoal.run import Progress, Run, silent
 
 
@@ -44,40 +41,35 @@ def attack(
     the ``threshold`` of ``attribute-disclosure``, which otherwise follows from the policy's alpha or l.
     """
     clock = Clock()
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     ATTACKS[name]  # A wrong name is told before the work.
-    progress("read", 0.0)
-    with clock("read"):
-        rows = None if isinstance(source, Result) else read_release(source, second, chosen)[0]
-        before = frames.read(original, chosen.read_options())
-    progress("encode", 0.2)
-    with clock("encode"):
-        table = encode_with_population(before, chosen, population)
-        notes: list[str] = []
-        if rows is None:
-            evidence = Evidence.of_release(table, source.release)
-        else:
-            published, notes = as_published(rows, chosen, table)
-            evidence = Evidence(published, table)
+    case = Case.read(
+        source,
+        chosen,
+        original=original,
+        second=second,
+        population=population,
+        clock=clock,
+        progress=progress,
+    )
     with clock("attack"):
         asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
-        found = attempt(evidence, chosen, name, asked, Run.start(seed, progress))
-    return dataclasses.replace(found, notes=(*found.notes, *notes), seconds=clock.seconds)
+        found = attack_case(case, name, asked, Run.start(seed, progress))
+    return dataclasses.replace(found, notes=(*found.notes, *case.notes), seconds=clock.seconds)
 
 
-def attempt(evidence: Evidence, policy: Policy, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
-    """Let one adversary loose on a release that has been read already, with what the policy knows."""
-    published = evidence.published
-    requirements = policy.requirements([attribute.name for attribute in published.sensitive])
+def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
+    """Let one adversary attack a release that has been read already, with what the policy knows."""
+    requirements, sensitive = case.requirements, case.published.sensitive
     known = {
         # Where no k is asked for, counts of candidates are told but judge nobody; the others cannot do without a k.
         "k": requirements.k if name == "linkage" else max(requirements.k, 2),
-        "presence": policy.privacy.presence or (0.0, 1.0),
-        "protected": tuple(policy.columns[a.name].protected or () for a in published.sensitive),
+        "presence": case.policy.privacy.presence or (0.0, 1.0),
+        "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),
     }
     if "threshold" not in options:
-        known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(published.sensitive)))
-    return _attacker(name, options, known).attempt(evidence, run)
+        known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(sensitive)))
+    return _attacker(name, options, known).attempt(case, run)
 
 
 def _belief(requirements: Requirements, column: int) -> float:

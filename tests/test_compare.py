@@ -20,7 +20,7 @@ from shoal.comparing import Comparison, Outcome, Trial
 from shoal.comparing import compare as module
 from shoal.comparing.folder import digest
 from shoal.comparing.plot import frontier_svg
-from shoal.comparing.portfolio import attempts
+from shoal.comparing.portfolio import planned_attacks
 from shoal.comparing.running import Task, run_trial
 from shoal.comparing.workers import Worker
 from shoal.errors import DataError, InfeasibleError, OutputError, PolicyError
@@ -319,7 +319,7 @@ def test_a_process_that_ends_by_itself_is_a_failed_trial():
         assert (failed.status, release) == ("failed", None)
         assert "ended by itself" in failed.reason
         # The next trial finds a new process.
-        done, _ = worker.run(Task(made, tuple(attempts(made, "mondrian", {}))), 60)
+        done, _ = worker.run(Task(made, tuple(planned_attacks(made, "mondrian", {}))), 60)
         assert done.status == "done"
     finally:
         worker.close()
@@ -346,7 +346,7 @@ def test_a_release_that_satisfies_the_policy_may_fall_to_an_attack():
     )
     rows = people(40)
     table = encode_with_population(shoal.frames.read(rows), made)
-    found, release = run_trial(table, Task(made, tuple(attempts(made, "nearest", {})), keep=True))
+    found, release = run_trial(table, Task(made, tuple(planned_attacks(made, "nearest", {})), keep=True))
     low, high = release.low[release.region_of], release.high[release.region_of]
     codes = np.asarray(table.codes)[:, None, :]
     fitting = ((codes >= low) & (codes <= high)).all(axis=2).sum(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.comparing.portfolio import attempts, portfolio
+from shoal.comparing.portfolio import planned_attacks, portfolio
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.models.k_anonymity import KAnonymity
@@ -92,7 +92,9 @@ def test_each_adversary_has_her_attack():
     def names(**keywords):
         made = policy(**keywords)
         return [
-            (a.attack, a.options.get("adversary")) for a in attempts(made, made.method.name, {}) if a.decides
+            (a.attack, a.options.get("adversary"))
+            for a in planned_attacks(made, made.method.name, {})
+            if a.decides
         ]
 
     assert names(k=3, adversary="knows-some") == [("linkage", "some")]

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from shoal import frames
-from shoal.auditing import as_policy
 from shoal.comparing.comparison import Comparison
 from shoal.comparing.folder import Folder
 from shoal.comparing.portfolio import (
     Planned,
-    attempts,
     lists_values,
+    planned_attacks,
     portfolio,
     with_k,
     with_method,
@@ -69,7 +68,7 @@ def compare(
         raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}", "for example 60")])
     if jobs < 1:
         raise PolicyError([Problem("jobs", f"must be at least 1, not {jobs}")])
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     wanted = check_methods(methods)
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
     progress("read", 0.0)
@@ -118,8 +117,7 @@ def compare_coded(
     trials: list[Trial | None] = []
     tasks: list[tuple[int, Task]] = []
     for policy in policies:
-        names = [attribute.name for attribute in table.sensitive]
-        requirements = policy.requirements(names)
+        requirements = policy.requirements(table.sensitive)
         reasons = {
             heeded: " ".join(reasons_against(table, requirements, limits=heeded)) for heeded in (True, False)
         }
@@ -162,7 +160,7 @@ def _heeds_limits(policy: Policy, planned: Planned) -> bool:
 
 def _task(policy: Policy, planned: Planned, seed: int | None, keep: bool) -> Task:
     own = with_method(policy, planned.method, planned.options)
-    return Task(own, tuple(attempts(own, planned.method, planned.options)), seed, keep)
+    return Task(own, tuple(planned_attacks(own, planned.method, planned.options)), seed, keep)
 
 
 def _refused(table: CodedTable, policy: Policy, planned: Planned, impossible: str) -> Trial:

@@ -45,7 +45,7 @@ class Folder:
     def _place(self, task: Task) -> Path:
         policy = task.policy.to_dict()
         method = policy.pop("method")
-        parts: list[Any] = [__version__, policy, method, [vars(attempt) for attempt in task.attempts]]
+        parts: list[Any] = [__version__, policy, method, [vars(attack) for attack in task.attacks]]
         text = json.dumps([*parts, task.seed], sort_keys=True, default=str)
         return self.trials / f"{hashlib.sha256((self._digest + text).encode()).hexdigest()[:24]}.json"
 

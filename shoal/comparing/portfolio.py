@@ -28,7 +28,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class PlannedAttack:
     """An attack to be tried on a release."""
 
     attack: str
@@ -121,26 +121,26 @@ def in_words(error: PolicyError) -> str:
     )
 
 
-def attempts(policy: Policy, method: str, options: Options) -> list[Attempt]:
+def planned_attacks(policy: Policy, method: str, options: Options) -> list[PlannedAttack]:
     """Return the attacks that fit the adversaries of a policy and what a method publishes, the deciding ones first."""
     adversaries = implied(policy.privacy)
     found = []
     if "knows-some" in adversaries:
-        found.append(Attempt("linkage", {"adversary": "some"}, True))
+        found.append(PlannedAttack("linkage", {"adversary": "some"}, True))
     if "knows-members" in adversaries or "knows-algorithm" in adversaries:
         # Where rows were relocated nobody can tell which assignments are complete; rows that fit can be counted.
         knows = "some" if METHODS[method].relocates else "members"
-        found.append(Attempt("linkage", {"adversary": knows}, True))
+        found.append(PlannedAttack("linkage", {"adversary": knows}, True))
     if "knows-algorithm" in adversaries and method == "ring":
         rings = {key: options[key] for key in ("partition", "order") if key in options}
-        found.append(Attempt("algorithm-aware", rings, True))
+        found.append(PlannedAttack("algorithm-aware", rings, True))
     if "knows-distribution" in adversaries:
         tests = [model.alpha for model in policy.models() if isinstance(model, AlphaHybrid)]
-        found.append(Attempt("statistical", {"alpha": max(tests)}, True))
+        found.append(PlannedAttack("statistical", {"alpha": max(tests)}, True))
     if "unsure-of-membership" in adversaries:
-        found.append(Attempt("membership", {}, True))
+        found.append(PlannedAttack("membership", {}, True))
     if not any(attempt.attack == "linkage" for attempt in found):
-        found.append(Attempt("linkage", {"adversary": "members"}, False))
+        found.append(PlannedAttack("linkage", {"adversary": "members"}, False))
     if policy.names("sensitive"):
-        found.append(Attempt("attribute-disclosure", {}, False))
+        found.append(PlannedAttack("attribute-disclosure", {}, False))
     return found

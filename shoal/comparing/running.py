@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shoal.comparing.portfolio import Attempt, in_words
+from shoal.attacking import attack_case
+from shoal.case import Case
+from shoal.comparing.portfolio import PlannedAttack, in_words
 from shoal.comparing.trial import Outcome, Trial
 from shoal.errors import PolicyError, ShoalError
-from shoal.linking.evidence import Evidence
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.results import plain
@@ -25,7 +26,7 @@ class Task:
 
     policy: Policy
     """With the method, the options and the k of the trial."""
-    attempts: tuple[Attempt, ...]
+    attacks: tuple[PlannedAttack, ...]
     seed: int | None = None
     keep: bool = False
     """Give the release back, too."""
@@ -56,52 +57,44 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
 
 
 def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:
-    from shoal.auditing import measure, verify
-
     policy = task.policy
-    requirements = policy.requirements([attribute.name for attribute in table.sensitive])
     run = Run.start(task.seed)
     start = time.perf_counter()
-    release = policy.build_method().anonymize(table, requirements, run)
+    release = policy.build_method().anonymize(table, policy.requirements(table.sensitive), run)
     trial = replace(trial, seconds=time.perf_counter() - start)
     try:
-        evidence = Evidence.of_release(table, release, requirements.k)
-        published, verdicts = evidence.published, verify(evidence, requirements)
+        case = Case.made(policy, table, release)
+        verdicts = case.verdicts
     except ShoalError as error:
-        # Shuffled rows may fit nobody, and rules about whom rows fit cannot judge them then.
+        # Shuffled rows may match nobody, and rules about which people rows match cannot judge them then.
         reason = f"what it publishes cannot be judged: {str(error).partition(';')[0]}"
         return replace(trial, status="failed", reason=reason), None
     trial = replace(
         trial,
         verdicts=tuple(_plain(verdict) for verdict in verdicts),
-        suppressed=published.suppressed,
-        classes=published.classes,
+        suppressed=case.published.suppressed,
+        classes=case.published.classes,
     )
-    failing = [verdict for verdict in verdicts if not verdict.holds]
-    if failing:
-        return replace(trial, status="failed", reason=_violation(failing)), None
-    outcomes, reason = _attacked(evidence, task, run)
-    extra = [requirements.measure]
-    measured = measure(evidence, requirements, extra)
+    if case.failing:
+        return replace(trial, status="failed", reason=_violation(case.failing)), None
+    outcomes, reason = _attacked(case, task, run)
     trial = replace(
         trial,
         attacks=outcomes,
-        measures={name: float(value) for name, value in measured["measures"].items()},
-        losses={name: float(value) for name, value in measured["losses"].items()},
+        measures={name: float(value) for name, value in case.measured([policy.utility.measure]).items()},
+        losses={name: float(value) for name, value in case.losses.items()},
     )
     if reason:
         return replace(trial, status="failed", reason=reason), None
     return trial, release if task.keep else None
 
 
-def _attacked(evidence: Evidence, task: Task, run: Run) -> tuple[tuple[Outcome, ...], str]:
+def _attacked(case: Case, task: Task, run: Run) -> tuple[tuple[Outcome, ...], str]:
     """Try the attacks; a deciding one that cannot be tried is a reason not to choose the release."""
-    from shoal.attacking import attempt
-
     outcomes: list[Outcome] = []
-    for planned in task.attempts:
+    for planned in task.attacks:
         try:
-            found = attempt(evidence, task.policy, planned.attack, planned.options, run)
+            found = attack_case(case, planned.attack, planned.options, run)
         except ShoalError as error:
             if planned.decides:
                 return tuple(outcomes), f"the attack {planned.attack} cannot be tried on it: {error}"

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal import frames
-from shoal.auditing import as_policy
 from shoal.errors import PolicyError, Problem
 from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
 from shoal.explaining.relaxing import Relaxation, relaxations
-from shoal.explaining.trying import TimeIsUpError, Tried, attempt, explained_measure, until, without_column
+from shoal.explaining.trying import TimeIsUpError, Tried, explained_measure, try_policy, until, without_column
 from shoal.frames import Frame
 from shoal.measures import MEASURES
 from shoal.policy import Policy
@@ -48,7 +47,7 @@ def explain(
         raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}")])
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     # One seed for all runs, so that they differ by what is relaxed and not by chance.
     dice = secrets.randbits(128) if seed is None else seed
     progress("read", 0.0)
@@ -57,7 +56,7 @@ def explain(
     measure = explained_measure(chosen)
     weights = {attribute.name: attribute.weight for attribute in table.attributes}
     own = until(float("inf"), progress, 0.02, FIRST)
-    base = attempt(table, chosen, measure, Run.start(dice, own), whole_weight=sum(weights.values()))
+    base = try_policy(table, chosen, measure, Run.start(dice, own), whole_weight=sum(weights.values()))
     if "choice" in base.facts:
         # What follows is about the method that was taken, not about choosing again and again.
         options = dict(base.facts["options"])
@@ -130,4 +129,4 @@ class _Work:
             table = encode_with_population(self.frame, relaxed.policy, self.population)
         weight = sum(attribute.weight for attribute in self.table.attributes)
         run = Run.start(self.seed, progress)
-        return attempt(table, relaxed.policy, self.measure, run, whole_weight=weight)
+        return try_policy(table, relaxed.policy, self.measure, run, whole_weight=weight)

@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.auditing import verify
+from shoal.anonymizing import propose
 from shoal.comparing.auto import method_of
-from shoal.errors import InfeasibleError, ShoalError
-from shoal.linking.evidence import Evidence
+from shoal.errors import ShoalError
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure
-from shoal.measures.evaluate import per_column
-from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.run import Progress, Run
 from shoal.table import CodedTable
@@ -48,39 +45,32 @@ def explained_measure(policy: Policy) -> str:
     return name if known else "lm"
 
 
-def attempt(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_weight: float) -> Tried:
+def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_weight: float) -> Tried:
     """Make a release, verify it, and measure it. As long as the method takes.
 
     `whole_weight` is the weight of all quasi-identifiers of the policy that is explained: a column that is published as
     it is loses nothing, but it still counts in the mean.
     """
-    requirements = policy.requirements([attribute.name for attribute in table.sensitive])
     try:
-        method = method_of(policy)
-        reasons = reasons_against(table, requirements, limits=method.heeds_limits)
-        if reasons:
-            raise InfeasibleError("\n".join(reasons))
-        release = method.anonymize(table, requirements, run)
-        evidence = Evidence.of_release(table, release, requirements.k)
-        failing = [verdict for verdict in verify(evidence, requirements) if not verdict.holds]
+        case = propose(policy, method_of(policy), table, run)
+        failing = case.failing
     except ShoalError as error:
         return Tried(loss=None, reason=str(error))
     if failing:
         return Tried(loss=None, reason=f"{failing[0].model} was not reached")
     kind = MEASURES[measure]()
-    value = kind.value(evidence)
+    value = kind.value(case)
     if isinstance(kind, CellMeasure) and not kind.total:
         value *= sum(attribute.weight for attribute in table.attributes) / whole_weight
     if not np.isfinite(value):
         return Tried(loss=None, reason=f"{measure} cannot be measured on this release")
-    published = evidence.published
     return Tried(
         loss=float(value),
-        losses=per_column("lm", evidence),
-        suppressed=published.suppressed,
-        classes=published.classes,
-        buckets=published.buckets,
-        facts=release.facts,
+        losses=case.losses,
+        suppressed=case.published.suppressed,
+        classes=case.published.classes,
+        buckets=case.published.buckets,
+        facts={} if case.release is None else case.release.facts,
     )
 
 

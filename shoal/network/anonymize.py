@@ -14,7 +14,6 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import BoolVector, IntVector
-from shoal.auditing import as_policy
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.models.feasibility import reasons_against, refusal, unserved
 from shoal.models.requirements import Requirements
@@ -96,7 +95,7 @@ def anonymize_network(
     Raises InfeasibleError where no masked network can satisfy the policy, ViolationError where the one made does not.
     """
     clock = Clock()
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     problems = []
     if not 0.0 <= alpha <= 1.0:
         problems.append(
@@ -120,7 +119,7 @@ def anonymize_network(
     progress("encode", 0.1)
     with clock("encode"):
         full = encode_nodes(whole, chosen)
-        requirements = chosen.requirements([attribute.name for attribute in full.sensitive])
+        requirements = chosen.requirements(full.sensitive)
     reasons = reasons_against(full, requirements)
     if reasons:
         raise InfeasibleError("\n".join(reasons))

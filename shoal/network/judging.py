@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.auditing import as_policy, as_published, verify
+from shoal.case import Case
 from shoal.errors import DataError
-from shoal.linking.evidence import Evidence
-from shoal.measures.evaluate import measure_all, per_column
 from shoal.network.attacks import NetworkExposure, attack_network
 from shoal.network.graph import Network
 from shoal.network.losses import ngil, nsil
@@ -21,7 +19,6 @@ from shoal.network.reading import read_network
 from shoal.network.sampling import sample_network
 from shoal.network.structure import Structure, differences, structure_of
 from shoal.policy import Policy
-from shoal.release.published import Published
 from shoal.release.results import Audit, Clock
 from shoal.release.verdict import Verdict
 from shoal.run import Progress, Run, silent
@@ -68,7 +65,7 @@ def audit_network(
     `read_network`, losses, structure and attacks, too.
     """
     clock = Clock()
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     run = Run.start(seed, progress)
     progress("read", 0.0)
     network = table = None
@@ -121,19 +118,17 @@ def judge_network(
     with clock("verify"):
         problems = masked.problems()
         verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems), True)]
-        published, notes = read_network_published(masked, policy, table)
-        requirements = policy.requirements([attribute.name for attribute in published.sensitive])
-        evidence = Evidence(published, table, k=requirements.k)
-        if network is not None and (masked.people == network.nodes or not requirements.suppression):
+        case = network_case(masked, policy, table)
+        if network is not None and (masked.people == network.nodes or not case.requirements.suppression):
             verdicts.append(_complete("all nodes", network.nodes, masked.people))
             verdicts.append(_complete("all edges", network.edges, masked.links))
-        verdicts = [*verify(evidence, requirements), *verdicts]
-        verdicts += _identifiers_gone(masked, policy)
+        verdicts = [*case.verdicts, *verdicts, *_identifiers_gone(masked, policy)]
     run.progress("measure", 0.85)
     with clock("measure"):
-        measures = {"ngil": ngil(evidence), "nsil": nsil(masked), **measure_all(evidence)}
-        losses = per_column("lm", evidence)
+        measures = {"ngil": ngil(case), "nsil": nsil(masked), **case.measures}
+        losses = case.losses
     found: dict[str, Any] = {}
+    notes = list(case.notes)
     if network is not None and masked.people != network.nodes:
         notes.append("nodes were left out, so structure and attacks cannot be held against the original")
     elif network is not None and not problems:
@@ -144,15 +139,13 @@ def judge_network(
         if attack:
             with clock("attack"):
                 own = table if table is not None and table.rows == network.nodes else None
-                exposures = attack_network(
-                    network, masked, own, published, max(requirements.k, 2), run.random
-                )
+                exposures = attack_network(network, masked, own, case.published, max(case.k, 2), run.random)
                 found["attacks"] = tuple(exposures)
-            verdicts.append(_candidates(exposures, max(requirements.k, 2)))
+            verdicts.append(_candidates(exposures, max(case.k, 2)))
     return NetworkAudit(
-        rows=published.rows + published.suppressed,
-        suppressed=published.suppressed,
-        classes=published.classes,
+        rows=case.published.rows + case.published.suppressed,
+        suppressed=case.published.suppressed,
+        classes=case.published.classes,
         verdicts=tuple(verdicts),
         measures=measures,
         losses=losses,
@@ -186,9 +179,7 @@ def _identifiers_gone(masked: MaskedNetwork, policy: Policy) -> list[Verdict]:
     )
 
 
-def read_network_published(
-    masked: MaskedNetwork, policy: Policy, table: CodedTable | None
-) -> tuple[Published, list[str]]:
+def network_case(masked: MaskedNetwork, policy: Policy, table: CodedTable | None) -> Case:
     """Read a masked network as an outsider does: one class per super-node, even where two of them show the same.
 
     Super-nodes stand apart, because each has its own edges.
@@ -196,13 +187,19 @@ def read_network_published(
     rows, place = masked.rows()
     # A super-node may well show * in every column, and is there all the same.
     strict = policy.model_copy(update={"utility": policy.utility.model_copy(update={"suppression": 0.0})})
-    published, notes = as_published(rows, strict, table)
+    case = Case.of_rows(rows, strict, table)
+    published = case.published
     first = np.zeros(masked.clusters, np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
     read = published.class_of[first]
     low = None if published.low is None else published.low[read]
     high = None if published.high is None else published.high[read]
-    return replace(published, class_of=place.astype(np.int32), low=low, high=high), notes
+    return replace(
+        case,
+        published=replace(published, class_of=place.astype(np.int32), low=low, high=high),
+        policy=policy,
+        requirements=policy.requirements(published.sensitive),
+    )
 
 
 def _structure(

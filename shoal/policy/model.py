@@ -25,6 +25,7 @@ from shoal.policy.hierarchies import planned
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
+from shoal.table import Attribute
 from shoal.table.plan import ColumnPlan, Role
 
 if TYPE_CHECKING:
@@ -96,6 +97,15 @@ class Policy(BaseModel):
         except OSError as error:
             raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
         return cls.from_toml(text, place.parent, name=place.name)
+
+    @classmethod
+    def given(cls, policy: Policy | str | Path | None, keywords: Mapping[str, Any]) -> Policy:
+        """Return the policy of a call: one that was given, or its path, or one made from keywords."""
+        if policy is None:
+            return cls.from_keywords(**keywords)
+        if keywords:
+            raise TypeError(f"give a policy or keywords, not both: {', '.join(keywords)}")
+        return policy if isinstance(policy, Policy) else cls.read(policy)
 
     @classmethod
     def from_toml(cls, text: str, base: str | os.PathLike[str] = ".", *, name: str = "policy") -> Policy:
@@ -262,12 +272,13 @@ class Policy(BaseModel):
         protected = {name: self.columns[name].protected or () for name in names if name in self.columns}
         return self.privacy.models(names, protected)
 
-    def requirements(self, sensitive: Sequence[str] | None = None) -> Requirements:
-        """Return what a release must satisfy and optimize."""
+    def requirements(self, sensitive: Sequence[Attribute] | None = None) -> Requirements:
+        """Return what a release must satisfy and optimize; `sensitive` are the sensitive columns of the table."""
         from shoal.models.requirements import Requirements
 
+        names = None if sensitive is None else [attribute.name for attribute in sensitive]
         return Requirements(
-            models=self.models(sensitive), suppression=self.utility.suppression, measure=self.utility.measure
+            models=self.models(names), suppression=self.utility.suppression, measure=self.utility.measure
         )
 
     def build_method(self) -> Method:

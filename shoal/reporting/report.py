@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
-from shoal.auditing import as_policy
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
-from shoal.reporting.attempts import try_all
+from shoal.reporting.attacks import try_all
 from shoal.reporting.page import page
 from shoal.reporting.parts import Section
 from shoal.reporting.risks import risks_of
@@ -69,27 +68,29 @@ def report(
         raise PolicyError(
             [Problem("edition", f"'{edition}' is unknown", did_you_mean(str(edition), EDITIONS))]
         )
-    chosen = as_policy(policy, keywords)
+    chosen = Policy.given(policy, keywords)
     public = edition == "public"
     compared = _comparison(comparison)
     subject = read_subject(
         source,
         chosen,
-        original,
+        original=original,
         record=record,
         population=population,
         second=second,
         public=public,
         progress=progress,
     )
-    attempts = try_all(subject, progress)
+    progress("verify", 0.2)
+    holds = all(verdict.holds for verdict, _ in subject.judged)
+    attacks = try_all(subject, progress)
     progress("risk", 0.6)
-    risks = risks_of(subject, attempts)
+    risks = risks_of(subject, attacks)
     parts = [
         sections.asked(subject),
         sections.done(subject),
         sections.guarantees(subject),
-        sections.attacks(subject, attempts),
+        sections.attacks(subject, attacks),
         sections.risk(subject, risks),
         utility.losses(subject),
     ]
@@ -98,14 +99,13 @@ def report(
     questions = utility.queries(subject, progress)
     parts += [] if questions is None else [questions]
     parts += [] if compared is None else [utility.compared(compared, public=public)]
-    parts += [] if public else [sections.private(subject, attempts)]
+    parts += [] if public else [sections.private(subject, attacks)]
     progress("write", 0.95)
-    holds = all(verdict.holds for verdict in subject.verdicts)
     return Report(
         html=_page(subject, parts, holds),
         edition=edition,
         holds=holds,
-        withstands=all(attempt.exposure is None or attempt.exposure.holds for attempt in attempts),
+        withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
     )
 
 

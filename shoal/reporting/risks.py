@@ -9,7 +9,7 @@ import numpy as np
 from shoal.arrays import FloatVector, LongVector
 from shoal.linking.risk import Risk, assess
 from shoal.release.published import Published
-from shoal.reporting.attempts import Attempt
+from shoal.reporting.attacks import TriedAttack
 from shoal.reporting.gate import Gate
 from shoal.reporting.subject import Subject
 from shoal.table import CodedTable
@@ -35,16 +35,16 @@ class Risks:
     the person's."""
 
 
-def risks_of(subject: Subject, attempts: list[Attempt]) -> Risks:
+def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     """Assess the original as if it were published, and the release. O(rows)."""
     raw, published = as_it_is(subject.table), subject.published
     own = raw.sizes[raw.class_of]
     after = None
     if subject.has_classes:
         sizes = published.sizes[published.class_of]
-        after = subject.evidence.risk
+        after = subject.risk
     else:
-        members = next((a.exposure for a in attempts if a.exposure and a.exposure.attack == "linkage"), None)
+        members = next((a.exposure for a in tried if a.exposure and a.exposure.attack == "linkage"), None)
         chances = members.chances if members is not None else np.zeros(0)
         sizes = np.round(1.0 / chances[chances > 0]).astype(np.int64)
     before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw))

@@ -12,7 +12,7 @@ from shoal.policy.adversaries import derivation
 from shoal.policy.privacy import KINDS
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.verdict import Verdict
-from shoal.reporting.attempts import Attempt
+from shoal.reporting.attacks import TriedAttack
 from shoal.reporting.charts import before_and_after
 from shoal.reporting.gate import FEW_LEFT_OUT, Gate
 from shoal.reporting.parts import Part, Section, Table, Words
@@ -135,8 +135,8 @@ def done(subject: Subject) -> Section:
             )
         )
     parts.append(Table("The release", ("what", "value"), rows))
-    if subject.gate.public is False and subject.notes:
-        parts += [Words(f"Note: {note}") for note in subject.notes]
+    if not subject.gate.public:
+        parts += [Words(f"Note: {note}") for note in (*subject.notes, *subject.run_notes)]
     return Section("done", "What was done", parts)
 
 
@@ -147,9 +147,9 @@ def guarantees(subject: Subject) -> Section:
             verdict.model, "yes" if verdict.holds else "NO",
             number(verdict.required), number(_reached(verdict, subject)), meaning,
         )
-        for verdict, meaning in zip(subject.verdicts, subject.meanings, strict=True)
+        for verdict, meaning in subject.judged
     ]  # fmt: skip
-    failing = [verdict.model for verdict in subject.verdicts if not verdict.holds]
+    failing = [verdict.model for verdict, _ in subject.judged if not verdict.holds]
     words = (
         Words(
             f"This release violates its policy: {', '.join(failing)}. It must not be published.",
@@ -166,18 +166,18 @@ def _reached(verdict: Verdict, subject: Subject) -> Any:
     return verdict.told if subject.gate.public else verdict.reached
 
 
-def attacks(subject: Subject, attempts: list[Attempt]) -> Section:
+def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
     """Say which adversaries were let loose, and how far they got."""
     gate = subject.gate
-    rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess()) for a in attempts]
-    exposed = [a.title for a in attempts if a.exposure is not None and not a.exposure.holds]
+    rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess()) for a in tried]
+    exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
     words = (
         Words(f"Not every attack was withstood: {', '.join(exposed)}.", emphasis=True)
         if exposed
         else Words("Nobody is exposed more than the policy allows to any of the adversaries that were tried.")
     )
     head = ("attack", "the adversary ..", "outcome", "found out on average", "by a blind guess")
-    details = [(a.title, a.details(gate)) for a in attempts if a.exposure is not None]
+    details = [(a.title, a.details(gate)) for a in tried if a.exposure is not None]
     return Section(
         "attacks",
         "Which attacks were tried",
@@ -268,12 +268,12 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
         )
 
 
-def private(subject: Subject, attempts: list[Attempt]) -> Section:
+def private(subject: Subject, tried: list[TriedAttack]) -> Section:
     """What only whoever keeps the original may see: exposed rows, the digest of the input, versions and timings."""
     parts: list[Part] = [
         Words("This section tells about single people and about the run. It must stay with the original.")
     ]
-    for number_, one in enumerate(attempts):
+    for number_, one in enumerate(tried):
         exposure = one.exposure
         if exposure is None or not exposure.most_exposed:
             continue

@@ -4,58 +4,60 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal import frames
-from shoal.auditing import as_published, measure, read_release, verify
+from shoal.case import Case
 from shoal.errors import DataError, PolicyError
-from shoal.linking.evidence import Evidence
-from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.policy.encoding import encode_with_population
-from shoal.release.published import Published
 from shoal.release.results import Result
 from shoal.release.verdict import Verdict
 from shoal.reporting.gate import Gate
-from shoal.run import Progress
 from shoal.table import CodedTable
+
+SUPPRESSION = "how many rows were left out because they could not be made safe"
+IDENTIFIERS = "no column of the release names people outright"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Subject:
-    """A release, its original and its policy, as sections of a report need them."""
+class Subject(Case):
+    """A case with its original, its record and the edition that is written about it."""
 
-    policy: Policy
     table: CodedTable
-    evidence: Evidence
-    requirements: Requirements
-    verdicts: tuple[Verdict, ...]
-    meanings: tuple[str, ...]
-    """What each verdict means, in plain words."""
-    measures: Mapping[str, float]
-    losses: Mapping[str, float]
-    record: Mapping[str, Any] | None
-    """The run record, where there is one: how the release was made."""
-    made_here: bool
-    """Whose row is whose is known, since the release was made in this process."""
-    gate: Gate
+    public: bool
+    """The edition that is written: public, or private."""
     name: str
     """What the release is called."""
-    plain: Mapping[str, pl.Series] = field(default_factory=dict)
-    """The plain columns as they are published."""
-    notes: tuple[str, ...] = ()
-    digest: str | None = None
+    record: Mapping[str, Any] | None
+    """The run record, where there is one: how the release was made."""
+    run_notes: tuple[str, ...] = ()
+    """Notes of the run that made the release."""
 
-    @property
-    def published(self) -> Published:
-        """The release as an outsider sees it."""
-        return self.evidence.published
+    @cached_property
+    def gate(self) -> Gate:
+        """What the edition may tell."""
+        return Gate.of(self.requirements, public=self.public, left_out=self.published.suppressed)
 
-    @property
+    @cached_property
+    def judged(self) -> tuple[tuple[Verdict, str], ...]:
+        """Each verdict with what it means in plain words."""
+        meanings = [model.summary for model in self.requirements.models]
+        meanings += [SUPPRESSION] * (len(self.verdicts) - len(meanings))
+        meanings += [IDENTIFIERS] * len(self.identifiers_removed)
+        return tuple(zip((*self.verdicts, *self.identifiers_removed), meanings, strict=True))
+
+    @cached_property
+    def plain(self) -> Mapping[str, pl.Series]:
+        """The plain columns as they are published."""
+        secret = {attribute.name for attribute in self.table.sensitive}
+        names = [name for name in self.table.kept.columns if name not in secret]
+        return {name: self.rows[name] for name in names if name in self.rows.columns}
+
+    @cached_property
     def made_by(self) -> Policy | None:
         """The policy of the run that made the release, if it is known."""
         if self.record is None:
@@ -68,8 +70,7 @@ class Subject:
     @property
     def has_classes(self) -> bool:
         """The size of a class tells who can be found: rows have no cells of their own, and nothing was shuffled."""
-        small = self.published.rows > 0 and self.published.sizes.min() < self.requirements.k
-        return self.published.bucket_of is None and not (self.requirements.without_classes and small)
+        return self.published.bucket_of is None and self.classes_tell
 
     @property
     def seeded(self) -> bool:
@@ -77,76 +78,19 @@ class Subject:
         return self.record is not None and not self.record.get("for_publication", True)
 
 
-def read_subject(
-    source: Any,
-    policy: Policy,
-    original: Any,
-    *,
-    record: Any,
-    population: Any,
-    second: Any,
-    public: bool,
-    progress: Progress,
-) -> Subject:
-    """Read and judge a release: a file, a frame or a `Result`. O(rows)."""
-    progress("read", 0.0)
-    before = frames.read(original, policy.read_options())
-    rows, in_two = (None, False) if isinstance(source, Result) else read_release(source, second, policy)
-    progress("encode", 0.1)
-    table = encode_with_population(before, policy, population)
-    notes: list[str] = []
-    if rows is None:
-        evidence = _own(source, table)
-        rows = pl.DataFrame()
-    else:
-        published, notes = as_published(rows, policy, table, in_buckets=in_two)
-        evidence = Evidence(published, table)
-    published = evidence.published
-    requirements = policy.requirements([attribute.name for attribute in published.sensitive])
-    evidence = replace(evidence, k=requirements.k)
-    papers = _record(source.record if record is None and isinstance(source, Result) else record)
-    _fits(papers, table, before.digest)
-    progress("verify", 0.2)
-    verdicts = list(verify(evidence, requirements))
-    meanings = [model.summary for model in requirements.models]
-    meanings += ["how many rows were left out because they could not be made safe"] * (
-        len(verdicts) - len(meanings)
-    )
-    left = [name for name in policy.names("identifier") if name in rows.columns]
-    if policy.names("identifier"):
-        verdicts.append(Verdict("identifiers removed", 0, len(left), not left, public=True))
-        meanings.append("no column of the release names people outright")
-    secret = {attribute.name for attribute in table.sensitive}
-    names = [name for name in table.kept.columns if name not in secret]
-    if evidence.owner is not None:
-        plain = {name: table.kept[name].gather(evidence.owner) for name in names}
-    else:
-        plain = {name: rows[name] for name in names if name in rows.columns}
-    return Subject(
-        policy=policy,
-        table=table,
-        evidence=evidence,
-        requirements=requirements,
-        verdicts=tuple(verdicts),
-        meanings=tuple(meanings),
-        **measure(evidence, requirements),
-        record=papers,
-        made_here=isinstance(source, Result),
-        gate=Gate.of(requirements, public=public, left_out=published.suppressed),
+def read_subject(source: Any, policy: Policy, *, record: Any, **more: Any) -> Subject:
+    """Read a release, a file, a frame or a `Result`, with its record; `more` goes to `Case.read`. O(rows)."""
+    own = isinstance(source, Result)
+    subject = Subject.read(
+        source,
+        policy,
         name=Path(source).name if isinstance(source, str | Path) else "the release",
-        plain=plain,
-        notes=(*notes, *(source.notes if isinstance(source, Result) else ())),
-        digest=before.digest,
+        record=_record(source.record if record is None and own else record),
+        run_notes=source.notes if own else (),
+        **more,
     )
-
-
-def _own(result: Result, table: CodedTable) -> Evidence:
-    if len(result.release.region_of) != table.rows:
-        raise DataError(
-            f"the result was made from {len(result.release.region_of):,} rows, but the original has "
-            f"{table.rows:,}: give the table that it was made from"
-        )
-    return Evidence.of_release(table, result.release)
+    _fits(subject.record, subject.table, subject.digest)
+    return subject
 
 
 def _record(given: Any) -> Mapping[str, Any] | None:

@@ -180,7 +180,7 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
     for place, selectivity in enumerate(SELECTIVITIES):
         progress("questions", 0.8 + 0.1 * place / len(SELECTIVITIES))
         asked = QueryError(queries=QUERIES, selectivity=selectivity)
-        errors = asked.errors(subject.evidence)
+        errors = asked.errors(subject)
         medians.append(errors.median)
         rows.append((f"{selectivity:.0%} of rows", errors.median, errors.mean))
     if not np.isfinite(medians).all():

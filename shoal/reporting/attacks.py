@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacking import attempt
+from shoal.attacking import attack_case
 from shoal.attacks import Exposure
 from shoal.errors import ShoalError
 from shoal.methods import METHODS
@@ -18,7 +18,7 @@ from shoal.run import Progress, Run
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Attempt:
+class TriedAttack:
     """One adversary, and how far she got."""
 
     title: str
@@ -60,22 +60,24 @@ class Attempt:
         return "; ".join(_DETAILS[told.attack](told.figures, len(told.chances), gate))
 
 
-def try_all(subject: Subject, progress: Progress) -> list[Attempt]:
+def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
     """Run every attack that applies. Each is repeatable: it draws from a fixed seed, and publishes nothing."""
     found = []
     wanted = list(_applicable(subject))
     for number, (title, name, options) in enumerate(wanted):
         progress("attack", 0.25 + 0.35 * number / len(wanted))
         try:
-            exposure = attempt(subject.evidence, subject.policy, name, options, Run.start(0))
+            exposure = attack_case(subject, name, options, Run.start(0))
             shown = None
             if subject.gate.public and name == "attribute-disclosure":
                 shown = disclosed_by_rows(subject, exposure)
-            found.append(Attempt(title=title, knows=exposure.adversary, exposure=exposure, shown=shown))
+            found.append(TriedAttack(title=title, knows=exposure.adversary, exposure=exposure, shown=shown))
         except ShoalError as error:
             from shoal.attacks import ATTACKS
 
-            found.append(Attempt(title=title, knows=ATTACKS[name].summary, exposure=None, failure=str(error)))
+            found.append(
+                TriedAttack(title=title, knows=ATTACKS[name].summary, exposure=None, failure=str(error))
+            )
     return found
 
 
@@ -127,7 +129,7 @@ def _applicable(subject: Subject) -> Iterator[tuple[str, str, Mapping[str, Any]]
         yield "statistics of relocated rows", "statistical", {}
     if subject.table.population is not None:
         yield "membership", "membership", {}
-    if subject.made_here and method == "ring" and made_by is not None:
+    if subject.owner is not None and method == "ring" and made_by is not None:
         given = made_by.build_method()
         known = {"partition": getattr(given, "partition", ""), "order": getattr(given, "order", "")}
         options = {key: value for key, value in known.items() if value}
