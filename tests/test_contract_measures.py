@@ -1,0 +1,165 @@
+"""Every registered measure on releases of the shipped samples, against its definition on the published text."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import date
+
+import pytest
+
+import shoal
+from shoal.linking.evidence import Evidence
+from shoal.measures import MEASURES
+from shoal.measures.evaluate import measure_all
+from shoal.table.encode import encode
+from tests.sampled import CENSUS, DATA, PATIENTS, names
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of unique classes")
+K = 3
+RELEASES = [(PATIENTS, "mondrian"), (PATIENTS, "full-domain"), (CENSUS, "agglomerative"), (CENSUS, "p-k")]
+
+
+class Cells:
+    """The cells of a release one by one, with what the definitions of losses speak of."""
+
+    def __init__(self, sampled, reading):
+        self.cells = []
+        for j, column in enumerate(sampled.quasi):
+            path = DATA / f"{sampled.name}_{column}.csv"
+            own = [person[j] for person in reading.people]
+            domain = [line.split(";")[0] for line in path.read_text().splitlines()] if path.exists() else own
+            for row in reading.rows:
+                cell, value = row.cells[j], reading.people[row.owner][j]
+                self.cells.append(Cell(names(sampled.name)[column], own, sorted(set(domain)), cell, value))
+        self.people = len(reading.people)
+
+    def mean(self, loss):
+        return sum(map(loss, self.cells)) / len(self.cells)
+
+    def total(self, loss):
+        return sum(map(loss, self.cells))
+
+
+class Cell:
+    """A published cell of a column, and the values that it may stand for."""
+
+    def __init__(self, names_of, column, domain, cell, value):
+        self.names, self.column, self.domain, self.cell, self.value = names_of, column, domain, cell, value
+        self.inside = [v for v in domain if cell in names_of(v)]
+
+    @property
+    def leaves(self):
+        return (len(self.inside) - 1) / max(len(self.domain) - 1, 1)
+
+    @property
+    def level(self):
+        return self.names(self.value).index(self.cell)
+
+    @property
+    def height(self):
+        return self.level / (len(self.names(self.value)) - 1)
+
+    @property
+    def width(self):
+        """By width where values are numbers or dates."""
+        line = [position(v) for v in self.domain]
+        if None in line:
+            return None
+        within = [position(v) for v in self.inside]
+        return (max(within) - min(within)) / (max(line) - min(line))
+
+    @property
+    def bits(self):
+        counts = [self.column.count(v) for v in self.inside]
+        return -sum(n / sum(counts) * math.log2(n / sum(counts)) for n in counts if n)
+
+    @property
+    def own_bits(self):
+        return -math.log2(self.column.count(self.value) / sum(self.column.count(v) for v in self.inside))
+
+
+def position(value):
+    """Where a number or a date stands on its line; None for a zip code, which only looks like one."""
+    if len(value) == 10 and value[4] == value[7] == "-":
+        return date.fromisoformat(value).toordinal()
+    return int(value) if value.isdecimal() and len(value) < 4 else None
+
+
+def by_width(cell, otherwise):
+    return otherwise if cell.width is None else cell.width
+
+
+def sizes(reading):
+    return list(reading.classes.values())
+
+
+def unique(rows):
+    return sum(n == 1 for n in Counter(rows).values()) / len(rows)
+
+
+ANY, SHARE, DIFFERENCE = (0.0, math.inf), (0.0, 1.0), (-1.0, 1.0)
+DEFINITIONS = {
+    "lm": (SHARE, lambda cells, _: cells.mean(lambda cell: cell.leaves)),
+    "gcp": (SHARE, lambda cells, _: cells.mean(lambda cell: by_width(cell, cell.leaves))),
+    "entropy": (ANY, lambda cells, _: cells.mean(lambda cell: cell.bits)),
+    "entropy-nonuniform": (ANY, lambda cells, _: cells.mean(lambda cell: cell.own_bits)),
+    "precision": (SHARE, lambda cells, _: cells.mean(lambda cell: cell.height)),
+    "ag": (ANY, lambda cells, _: cells.total(lambda cell: cell.level)),
+    "il": (ANY, lambda cells, _: cells.total(lambda cell: by_width(cell, cell.height))),
+    "dm": (ANY, lambda _, reading: sum(size**2 for size in sizes(reading))),
+    "avg": (ANY, lambda cells, reading: cells.people / (K * len(sizes(reading)))),
+    "classes": (ANY, lambda _, reading: len(sizes(reading))),
+    "risk-prosecutor-max": (SHARE, lambda _, reading: 1 / min(sizes(reading))),
+    "risk-prosecutor-mean": (SHARE, lambda cells, reading: len(sizes(reading)) / cells.people),
+    "risk-at-risk": (
+        SHARE,
+        lambda cells, reading: sum(size for size in sizes(reading) if size < 5) / cells.people,
+    ),
+    "risk-journalist-max": (SHARE, lambda _, reading: 1 / min(sizes(reading))),
+    "risk-marketer": (SHARE, lambda cells, reading: len(sizes(reading)) / cells.people),
+    "unique-before": (SHARE, lambda _, reading: unique(reading.people)),
+    "unique-after": (SHARE, lambda _, reading: unique([row.cells for row in reading.rows])),
+    # What is drawn or learned has a range here; tests/test_measures.py counts and learns it again.
+    "query-error": (ANY, None),
+    "query-error-mean": (ANY, None),
+    "classification": (SHARE, None),
+    "classification-auc": (SHARE, None),
+    "classification-loss": (DIFFERENCE, None),
+}
+"""Measure -> its range, and its definition."""
+
+
+def test_the_list_is_the_registry():
+    """A new measure needs a range and a definition above."""
+    assert DEFINITIONS.keys() == MEASURES.keys()
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda each: f"{each[0].name}-{each[1]}")
+def made(request):
+    """A release, all its measures with and without whose row is whose, and how an outsider reads it."""
+    sampled, method = request.param
+    frame = sampled.frame(60)
+    policy = sampled.policy({"k": K}, {"name": method})
+    result = shoal.anonymize(frame, policy, seed=1)
+    table = encode(frame, policy.plans(frame.columns))
+    owned = measure_all(Evidence.of_release(table, result.release, K), list(MEASURES))
+    audit = shoal.audit(result.table, policy, original=frame, measures=list(MEASURES))
+    reading = sampled.read(result, frame)
+    return result, owned, audit, reading, Cells(sampled, reading)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_is_its_definition(made, name):
+    result, owned, audit, reading, cells = made
+    (low, high), definition = DEFINITIONS[name]
+    assert low <= owned[name] <= high
+    assert math.isfinite(owned[name])
+    if definition is not None:
+        assert owned[name] == pytest.approx(definition(cells, reading))
+    if MEASURES[name].default:
+        assert result.measures[name] == owned[name]
+    if MEASURES[name].needs_owner:
+        assert math.isnan(audit.measures[name])
+    else:
+        assert audit.measures[name] == pytest.approx(owned[name])
