@@ -47,3 +47,8 @@ def shown(value: object) -> str:
         return f"a table with {', '.join(keys[:4])}" if keys else "an empty table"
     text = repr(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of a library's message, shortened."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -11,8 +11,8 @@ from polars import selectors
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_patterns
-from shoal.frames.formats.base import first_line
 from shoal.frames.options import ReadOptions
+from shoal.wording import first_line
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING
 
 from shoal.errors import OutputError
 from shoal.frames.formats import file_format_of, suffixes
-from shoal.frames.formats.base import first_line
 from shoal.frames.options import ReadOptions
+from shoal.wording import first_line
 
 if TYPE_CHECKING:
     import polars as pl

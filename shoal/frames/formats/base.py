@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar, NamedTuple
 
 from shoal.errors import DataError, OutputError, did_you_mean
+from shoal.wording import first_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,8 +186,3 @@ def check_readable(path: Path) -> None:
             raise DataError(f"{path}: there is no directory {folder}")
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
         raise DataError(f"{path}: there is no such file; {did_you_mean(path.name, names)}".rstrip("; "))
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of a library's message, shortened."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

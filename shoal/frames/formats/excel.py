@@ -9,8 +9,9 @@ from typing import IO, TYPE_CHECKING, ClassVar
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_duplicates
-from shoal.frames.formats.base import Content, FileFormat, first_line
+from shoal.frames.formats.base import Content, FileFormat
 from shoal.frames.formats.delimited import Csv
+from shoal.wording import first_line
 
 if TYPE_CHECKING:
     import polars as pl
