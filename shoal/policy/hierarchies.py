@@ -54,7 +54,7 @@ def _written(value: Any) -> Any:
 
 
 def _described(kind: type[Kind]) -> dict[str, Any]:
-    from shoal.policy.schema import field_notes
+    from shoal.policy.notes import field_notes
 
     schema = kind.schema()
     notes = field_notes(kind)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import itertools
-import textwrap
 from typing import Any
 
 from pydantic import TypeAdapter
+
+from shoal.policy.notes import field_notes
 
 
 def json_schema() -> dict[str, Any]:
@@ -69,20 +67,3 @@ def _without_null(node: Any) -> Any:
         out.pop("anyOf")
         out = {**left[0], **out} if len(left) == 1 else {**out, "anyOf": left}
     return out
-
-
-def field_notes(cls: type[Any]) -> dict[str, str]:
-    """Return the docstring under each field of a class, inherited fields included."""
-    notes: dict[str, str] = {}
-    for base in reversed(cls.__mro__[:-1]):
-        try:
-            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        except (OSError, TypeError, SyntaxError):
-            continue
-        lines = body.body if isinstance(body, ast.ClassDef) else []
-        for entry, after in itertools.pairwise(lines):
-            if not isinstance(entry, ast.AnnAssign) or not isinstance(entry.target, ast.Name):
-                continue
-            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                notes[entry.target.id] = inspect.cleandoc(str(after.value.value))
-    return notes
