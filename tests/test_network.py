@@ -276,7 +276,7 @@ def test_limits_keep_nodes_apart_and_may_suppress_them():
     assert set(result.nodes["sex"].to_list()) == {"f", "m"}
     assert result.network.nodes == 28
     assert result.masked.links == result.network.edges
-    assert any("left out" in note for note in result.notes)
+    assert any("suppressed" in note for note in result.notes)
     judged = shoal.audit_network(result.masked, **policy, suppression=0.1, nodes=nodes, edges=edges)
     assert judged.holds
     assert not judged.attacks
@@ -301,8 +301,8 @@ def test_loops_multi_edges_isolated_nodes_and_components_are_fine():
     result = shoal.anonymize_network(nodes, edges, **ROLES, k=3)
     assert result.masked.links == 2
     notes = " ".join(result.notes)
-    assert "1 self-loop was left out" in notes
-    assert "1 edge was left out" in notes
+    assert "1 self-loop was dropped" in notes
+    assert "1 edge was dropped" in notes
     assert "since" in notes
 
 
@@ -334,7 +334,7 @@ def test_bad_networks_say_what_is_wrong():
         shoal.anonymize_network(nodes, pl.DataFrame({"a": ["n1"], "b": ["ghost"]}), **ROLES, k=3)
     with pytest.raises(DataError, match="'n0'"):
         shoal.anonymize_network(pl.concat([nodes, nodes[:1]]), edges, **ROLES, k=3)
-    with pytest.raises(DataError, match="1 edges have no name"):
+    with pytest.raises(DataError, match="1 edges lack one of their ends"):
         shoal.anonymize_network(nodes, pl.DataFrame({"a": ["n1"], "b": [None]}), **ROLES, k=3)
     with pytest.raises(DataError, match="two"):
         shoal.anonymize_network(nodes, edges.select("a"), **ROLES, k=3)

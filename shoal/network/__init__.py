@@ -1,4 +1,4 @@
-"""Social networks: nodes with attributes and edges between them, published as clusters that look alike inside.
+"""Social networks: nodes with attributes and edges between them, published as clusters whose members look equal.
 
-`anonymize_network` tells the whole story; `read_network` reads graphs, `MaskedNetwork` is what is published.
+`anonymize_network` runs everything; `read_network` reads graphs, `MaskedNetwork` is what is published.
 """

@@ -1,4 +1,4 @@
-"""The whole story of a network: read, encode, cluster, mask, read back, verify, measure, attack, write."""
+"""From a network to a verified masked one: read, encode, cluster, mask, read back, verify, measure, attack, write."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NetworkResult(NetworkAudit):
     nodes: Any
     """The table of super-nodes, in the kind of frame that was given."""
     members: Any
-    """The sensitive and plain values of the members of each super-node; None where there are none."""
+    """The sensitive and plain values of the members of each super-node; None if there are none."""
     edges: Any
     """The table of super-edges."""
     alpha: float
@@ -57,11 +57,11 @@ class NetworkResult(NetworkAudit):
         return {**super().summary(), "alpha": self.alpha, "beta": 1.0 - self.alpha}
 
     def sample(self, seed: int | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Draw an ordinary graph that fits the masked one: its node table and its edge table."""
+        """Draw an ordinary graph that is consistent with the masked one: its node table and its edge table."""
         return sample_tables(sample_network(self.masked, Run.start(seed).random))
 
     def picture(self) -> str | None:
-        """Return an SVG of the network before and after; None where it is too large. Private: it shows edges."""
+        """Return an SVG of the network before and after; None if it is too large. Private: it shows edges."""
         from shoal.network.picture import picture
 
         kept = self.cluster_of[self.cluster_of >= 0]
@@ -89,10 +89,10 @@ def anonymize_network(
     """Turn a network into a verified masked one.
 
     `nodes` and `edges` are tables, paths of tables, or `nodes` alone is a GraphML file or a networkx or igraph graph
-    (see `read_network`). `policy` speaks of the columns of the node table, as in `shoal.anonymize`; its method plays no
-    part. `alpha` weighs attributes, ``1 - alpha`` structure. Structure is measured on so many
-    `samples`, 0 for not at all.
-    Raises InfeasibleError where no masked network can satisfy the policy, ViolationError where the one made does not.
+    (see `read_network`). `policy` is about the columns of the node table, as in `shoal.anonymize`; its method is
+    ignored. `alpha` is the weight of attributes, ``1 - alpha`` that of structure. Structure is measured on `samples`
+    drawn graphs, 0 for none.
+    Raises InfeasibleError if no masked network can satisfy the policy, ViolationError if the one made does not.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
@@ -129,7 +129,7 @@ def anonymize_network(
         found = cluster_network(network, table, requirements, float(alpha), run)
     with clock("mask"):
         masked, cluster_of = mask(network, table, found.cluster_of, found.clusters, run.random)
-    # Whoever attacks knows the whole network, so it is judged against that, even where nodes were left out.
+    # An adversary knows the whole network, so the release is judged against it, even if nodes were suppressed.
     report = judge_network(masked, chosen, whole, full, run, clock, samples=samples, attack=attack)
     if not report.holds:
         raise ViolationError(_violations(report))
@@ -138,11 +138,11 @@ def anonymize_network(
     notes = [*report.notes, *([] if seed is None else [NOT_FOR_PUBLICATION])]
     if names:
         notes.append(
-            f"nodes that generalization limits leave without a cluster are left out: {'; '.join(names)}"
+            f"nodes that no cluster can hold under the generalization limits are suppressed: {'; '.join(names)}"
         )
     if found.leftovers:
         count = "1 node was" if found.leftovers == 1 else f"{found.leftovers:,} nodes were"
-        notes.append(f"{count} left over and joined the nearest cluster")
+        notes.append(f"{count} left over and added to the nearest cluster")
     if found.merged:
         count = "1 cluster was" if found.merged == 1 else f"{found.merged:,} clusters were"
         notes.append(f"{count} merged with others to satisfy the models")
@@ -180,7 +180,8 @@ def anonymize_network_files(
     force: bool = False,
     **options: Any,
 ) -> NetworkResult:
-    """Turn files into a verified masked network in a folder, with its papers. Nothing is written unless it holds."""
+    """Turn files into a verified masked network in a folder, with its card, record and report. Nothing is written
+    unless it satisfies the policy."""
     for path in (record, report, *cards):
         if path is not None:
             frames.check_writable(path, force=force, table=False)
@@ -201,7 +202,7 @@ def write_files(
     cards: Sequence[Path] = (),
     force: bool = False,
 ) -> list[Path]:
-    """Write a masked network and its papers, all or none."""
+    """Write a masked network with its card, record and report, all or none."""
     _check_folder(folder, kind, force=force)
     created = make_folder(folder)
     try:
@@ -226,7 +227,7 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
         raise OutputError(f"unknown table format '{kind}'; known are {', '.join(TABLE_FORMATS)}")
     if not folder.exists():
         if not folder.absolute().parent.is_dir():
-            raise OutputError(f"{folder}: there is no directory {folder.parent}; create it first")
+            raise OutputError(f"{folder}: the folder {folder.parent} does not exist; create it first")
         return
     if not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder")
@@ -236,7 +237,7 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
 
 
 def _all_different(sources: Sequence[Any], folder: Path, kind: str, papers: Sequence[Path | None]) -> None:
-    """Refuse names that would make a file replace the data or another file: --force does not mean that."""
+    """Refuse names that would make a file replace the data or another file: --force does not allow that."""
     taken = {os.path.realpath(own): "the data" for own in sources if isinstance(own, str | Path)}
     release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")] + [
         folder / "masked.graphml"
@@ -249,7 +250,8 @@ def _all_different(sources: Sequence[Any], folder: Path, kind: str, papers: Sequ
 
 
 def _unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str]]:
-    """Return the nodes of blocks that cannot be served, and the names of those blocks; more than may go is an error."""
+    """Return the nodes of blocks that cannot satisfy the models, and the names of these blocks; too many are an
+    error."""
     good, names, count = unserved(table, requirements)
     if count > requirements.suppressible(table.rows) or count == table.rows:
         raise InfeasibleError(refusal(table, requirements))

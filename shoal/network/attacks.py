@@ -1,4 +1,4 @@
-"""Adversaries who know some of the structure around a person, and look for the person in a network."""
+"""Adversaries who know part of the structure around a person, and look for the person in a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.release.published import Published
 from shoal.table import CodedTable
 
 EFFORT = 300_000_000
-"""About how many steps the costlier attacks may take; in large networks they are tried on some nodes only."""
+"""About how many steps the more expensive attacks may take; in large networks they try only some nodes."""
 MOST_TARGETS = 2_000
 KNOWLEDGE = {
     "degree": "how many neighbours a person has",
@@ -25,18 +25,18 @@ KNOWLEDGE = {
 
 @dataclass(frozen=True)
 class NetworkExposure:
-    """How many candidates an adversary is left with, before and after."""
+    """How many candidates remain for an adversary, before and after."""
 
     knowledge: str
-    """A key of `KNOWLEDGE`; with ``+ attributes``, quasi-identifiers are known, too."""
+    """A key of `KNOWLEDGE`; with ``+ attributes``, the adversary also knows quasi-identifiers."""
     targets: int
     """Nodes that were attacked."""
     before_least: int
     before_mean: float
     before_unique: int
-    """Nodes of the whole original network that nobody else is like."""
+    """Nodes of the whole original network that are unique by this knowledge."""
     after_least: int
-    """Fewest nodes that the masked network does not rule out."""
+    """The fewest candidates of any target in the masked network."""
     after_mean: float
     at_risk: int
     """Targets with fewer than k candidates left."""
@@ -48,14 +48,14 @@ class NetworkExposure:
 
 @dataclass(frozen=True, eq=False)
 class DegreeRanges:
-    """What degrees the nodes of each super-node can have, in some graph that fits the masked network."""
+    """The degrees that nodes of each super-node can have in graphs that are consistent with the masked network."""
 
     low: LongVector
     high: LongVector
     start: LongVector
-    """Where the super-nodes beside each super-node begin in `other`, itself included if it has inner edges."""
+    """Where the neighbours of each super-node begin in `other`, itself included if it has inner edges."""
     other: IntVector
-    """Ascending by `low` of each."""
+    """Neighbours of all super-nodes, ascending by their `low`."""
     room: LongVector
     """How many neighbours a node can have in each of them."""
     by_high: LongVector
@@ -63,10 +63,10 @@ class DegreeRanges:
 
 
 def degree_ranges(masked: MaskedNetwork) -> DegreeRanges:
-    """Return the least and the highest degree of a node of each super-node, over all graphs that fit.
+    """Return the lowest and highest degree of a node of each super-node, over all consistent graphs.
 
-    Of e edges between s and t nodes a node has at most min(e, t), and at least what does not fit on the other s - 1
-    nodes; the parts of a degree are free of each other, so every number between is possible, too. O(super-edges log).
+    Of e edges between s and t nodes, a node has at most min(e, t), and at least those that the other s - 1 nodes cannot
+    have. The terms of a degree are independent, so every number in between is possible, too. O(super-edges log).
     """
     size, inside = masked.size, masked.inside
     a, b, count = masked.between
@@ -98,9 +98,10 @@ def attack_network(
 ) -> list[NetworkExposure]:
     """Try all attacks, each with and without knowledge of quasi-identifiers.
 
-    `published` has one class per super-node, in the order of the masked network. After, candidates are all nodes of
-    super-nodes that the knowledge does not rule out; tests are necessary conditions, so an adversary of unlimited
-    skill might rule out more, but never another member of the right super-node: whatever fits one member fits all.
+    `published` has one class per super-node, in the order of the masked network. Candidates in the masked network are
+    all nodes of super-nodes that the knowledge does not rule out. The tests are necessary conditions, so a stronger
+    adversary might rule out more, but never another member of the right super-node: what matches one member matches
+    all.
     """
     from shoal.kernels.network import common_neighbours
 
@@ -110,12 +111,12 @@ def attack_network(
     targets = np.arange(n) if some >= n else np.sort(random.choice(n, some, replace=False))
     common = common_neighbours(network.start, network.neighbours)
     keys = _structural_keys(network, common, random)
-    # Neighbours have as many edges among them as the node has triangles.
+    # The number of edges among the neighbours of a node is its number of triangles.
     edges_among = np.diff(np.concatenate(([0], np.cumsum(common)))[network.start]) // 2
     points, covers = _attributes(table, published)
     counted: dict[str, Any] = {name: [] for name in KNOWLEDGE}
     counted |= {f"{name} + attributes": [] for name in KNOWLEDGE} if covers is not None else {}
-    most_edges = _edges_beside(masked, ranges)
+    most_edges = _edges_among_neighbours(masked, ranges)
     for x in targets:
         fits = _fits(network, int(x), ranges, most_edges, int(edges_among[x]))
         for name, good in fits.items():
@@ -145,7 +146,7 @@ def attack_network(
 
 
 def degree_candidates(network: Network, masked: MaskedNetwork) -> LongVector:
-    """Return for every node how many nodes the masked network leaves to whoever knows its degree.
+    """Return for every node how many candidates remain for an adversary who knows its degree.
 
     O(nodes + super-nodes + highest degree).
     """
@@ -161,7 +162,7 @@ def degree_candidates(network: Network, masked: MaskedNetwork) -> LongVector:
 def _fits(
     network: Network, x: int, ranges: DegreeRanges, most_edges: LongVector, among: int
 ) -> dict[str, BoolVector]:
-    """Return which super-nodes what is known of a node does not rule out, per attack."""
+    """Return, per attack, which super-nodes are consistent with what the adversary knows about a node."""
     from shoal.kernels.network import neighbours_fit
 
     around = network.neighbours[network.start[x] : network.start[x + 1]]
@@ -175,7 +176,7 @@ def _fits(
 
 
 def _structural_keys(network: Network, common: IntVector, random: np.random.Generator) -> dict[str, Any]:
-    """Return per attack a key for each node; nodes that the adversary cannot tell apart have the same."""
+    """Return per attack a key for each node; nodes that the adversary cannot distinguish have the same key."""
     from shoal.kernels.network import ego_keys
 
     degree = network.degree
@@ -198,28 +199,29 @@ def _alike(columns: list[Any]) -> LongVector:
     return counts
 
 
-def _edges_beside(masked: MaskedNetwork, ranges: DegreeRanges) -> LongVector:
-    """Return how many edges there are at most among neighbours of a node of each super-node: those inside and between
-    the super-nodes beside it. O(sum of squared numbers of super-edges) at worst, by sparse products.
+def _edges_among_neighbours(masked: MaskedNetwork, ranges: DegreeRanges) -> LongVector:
+    """Return the largest number of edges among neighbours of a node of each super-node: those inside and between
+    its neighbouring super-nodes. O(sum of squared numbers of super-edges) at worst, by sparse products.
     """
     from scipy.sparse import csr_matrix
 
     clusters = masked.clusters
     a, b, count = masked.between
-    beside = csr_matrix((np.ones(len(ranges.other)), ranges.other, ranges.start), shape=(clusters, clusters))
+    near = csr_matrix((np.ones(len(ranges.other)), ranges.other, ranges.start), shape=(clusters, clusters))
     ends = (np.concatenate([a, b]), np.concatenate([b, a]))
     joined = csr_matrix((np.concatenate([count, count]).astype(np.float64), ends), shape=(clusters, clusters))
     most = np.zeros(clusters, np.int64)
     piece = max(1, 20_000_000 // max(len(ranges.other), 1))
     for first in range(0, clusters, piece):
-        rows = beside[first : first + piece]
+        rows = near[first : first + piece]
         twice = np.asarray((rows @ joined).multiply(rows).sum(axis=1)).ravel()
         most[first : first + piece] = np.rint(twice / 2 + rows @ masked.inside).astype(np.int64)
     return most
 
 
 def _attributes(table: CodedTable | None, published: Published | None) -> tuple[Any, Any]:
-    """Return a number for each combination of quasi-identifiers, and a test which super-nodes cover those of a node."""
+    """Return a number for each combination of quasi-identifiers, and a function that says which super-nodes cover a
+    node."""
     if table is None or published is None or published.low is None or published.high is None:
         return None, None
     from shoal.kernels.grouping import distinct

@@ -13,14 +13,14 @@ from shoal.release.record import make_card
 
 MEANINGS = {
     "suppression": SUPPRESSION_MEANING,
-    "possible structure": "the numbers of people and of edges fit together",
-    "all nodes": "nobody was left out",
+    "possible structure": "the numbers of people and of edges are consistent",
+    "all nodes": "nobody was suppressed",
     "all edges": "no edge was left out",
-    "identifiers removed": "columns that name people are gone",
-    "candidates by structure": "whoever knows the edges around a person, and the quasi-identifiers, still faces so "
-    "many people; it was attacked",
+    "identifiers removed": "columns that name people are removed",
+    "candidates by structure": "for an adversary who knows the edges around a person, and the quasi-identifiers, "
+    "so many candidates remain; tested by attacks",
 }
-"""What the verdicts mean that no model of the policy gave."""
+"""The meaning of verdicts that do not come from a model of the policy."""
 
 
 def network_card(
@@ -36,7 +36,7 @@ def network_card(
         roles=roles,
         verdicts=report.verdicts,
         meanings=meanings,
-        # What edges lose by the sizes of super-nodes follows from the published counts.
+        # The structural loss follows from the published counts.
         measures={**public_measures(measures), **({"nsil": measures["nsil"]} if "nsil" in measures else {})},
         seed=seed,
     )

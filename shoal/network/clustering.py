@@ -1,4 +1,4 @@
-"""Clusters of nodes that are alike in attributes and in whom they know (SaNGreeA, Campan and Truta 2008)."""
+"""Clusters of nodes with similar attributes and similar neighbours (SaNGreeA, Campan and Truta 2008)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 PATIENCE = 50_000_000
-"""Looks at nodes between two looks at progress and interrupts; some tenths of a second."""
+"""How many nodes are visited between two progress reports; some tenths of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +28,9 @@ class NetworkClusters:
     """Node -> cluster, 0, 1, .."""
     clusters: int
     leftovers: int
-    """Nodes that no cluster could be completed with, and that joined another one."""
+    """Nodes that were left over and added to another cluster."""
     merged: int
-    """Clusters that did not satisfy some model, and were merged with others."""
+    """Clusters that violated some model and were merged with others."""
 
 
 def cluster_network(
@@ -38,22 +38,22 @@ def cluster_network(
 ) -> NetworkClusters:
     """Cluster the nodes so that every cluster satisfies the group models of the requirements.
 
-    Clusters grow from the free node of highest degree (see `grow_network_clusters`); nodes that are left over go to
-    the nearest cluster; clusters that fall short of a model other than k, p and distinct l are merged with the
-    nearest one. Near means little ``alpha`` x growth of the mean generalization loss + ``(1 - alpha)`` x mean distance
-    of neighbourhoods. Every block of the table has to satisfy the requirements as one class.
+    Clusters grow from the free node of highest degree (see `grow_network_clusters`). Nodes that are left over are
+    added to the nearest cluster. Clusters that violate a model other than k, p and distinct l are merged with the
+    nearest one. The distance is ``alpha`` x growth of the mean generalization loss + ``(1 - alpha)`` x mean distance
+    of neighbourhoods. Every block of the table must satisfy the requirements as one class.
     """
     work = _Work(network, table, requirements, alpha, run)
     cluster_of, clusters = work.grown()
     leftovers = int((cluster_of < 0).sum())
     cluster_of, clusters = work.whole_blocks(cluster_of, clusters)
-    cluster_of = work.dealt_out(cluster_of, clusters)
+    cluster_of = work.leftovers_added(cluster_of, clusters)
     cluster_of, kept = work.mended(cluster_of, clusters)
     return NetworkClusters(cluster_of, kept, leftovers, clusters - kept)
 
 
 class _Work:
-    """What all steps share."""
+    """The state that all steps share."""
 
     def __init__(
         self, network: Network, table: CodedTable, requirements: Requirements, alpha: float, run: Run
@@ -99,7 +99,7 @@ class _Work:
         return progress.cluster_of, int(progress.state[1])
 
     def _atoms(self, by_rank: IntVector) -> tuple[Any, IntMatrix]:
-        """Put nodes that are alike together, block after block; also return the labels of each combination."""
+        """Group equal nodes, block by block; also return the labels of each combination."""
         from shoal.kernels.grouping import distinct
         from shoal.kernels.network import Atoms
 
@@ -125,7 +125,7 @@ class _Work:
         return atoms, of_row[kind_first].astype(np.int32)
 
     def whole_blocks(self, cluster_of: IntVector, clusters: int) -> tuple[IntVector, int]:
-        """Make one cluster of each block in which none could be completed."""
+        """Make one cluster of each block in which no cluster was completed."""
         block_of = self.table.block_of
         served = np.zeros(int(block_of.max()) + 1, np.bool_)
         served[block_of[cluster_of >= 0]] = True
@@ -134,8 +134,8 @@ class _Work:
         number[bare] = clusters + np.arange(len(bare), dtype=np.int32)
         return np.where(served[block_of], cluster_of, number[block_of]), clusters + len(bare)
 
-    def dealt_out(self, cluster_of: IntVector, clusters: int) -> IntVector:
-        """Give each node that is left over to the nearest cluster of its block, in the order of the table.
+    def leftovers_added(self, cluster_of: IntVector, clusters: int) -> IntVector:
+        """Add each node that is left over to the nearest cluster of its block, in the order of the table.
 
         O(clusters x columns + degrees of neighbours) per node.
         """
@@ -145,7 +145,7 @@ class _Work:
         standing = _Standing(self, cluster_of, clusters)
         for turn, x in enumerate(left):
             if turn % 256 == 0:
-                self.run.progress("deal out", 0.7 + 0.05 * turn / len(left))
+                self.run.progress("add leftovers", 0.7 + 0.05 * turn / len(left))
             codes = self.table.codes[x]
             costs = standing.costs(left[turn : turn + 1], codes, codes, int(self.table.block_of[x]))
             nearest = int(np.argmin(costs))
@@ -154,7 +154,7 @@ class _Work:
         return cluster_of
 
     def mended(self, cluster_of: IntVector, clusters: int) -> tuple[IntVector, int]:
-        """Merge each cluster that falls short of a model with the nearest one of its block, until none does.
+        """Merge each cluster that violates a model with the nearest one of its block, until none does.
 
         O(rounds x failing clusters x clusters x columns). The whole block satisfies the models, so this ends.
         """
@@ -171,7 +171,7 @@ class _Work:
             grown = np.zeros(clusters, np.bool_)
             for one in failing:
                 if grown[one]:
-                    continue  # judged anew in the next round
+                    continue  # judged again in the next round
                 members = np.flatnonzero(cluster_of == one).astype(np.int32)
                 block = int(standing.block[one])
                 costs = standing.costs(members, standing.low[one], standing.high[one], block)
@@ -192,7 +192,7 @@ class _Work:
 
 
 class _Standing:
-    """Clusters as they stand: ranges, sizes, degrees."""
+    """The current clusters: ranges, sizes, degrees."""
 
     def __init__(self, work: _Work, cluster_of: IntVector, clusters: int) -> None:
         self.work, self.cluster_of, self.clusters = work, cluster_of, clusters
@@ -229,7 +229,7 @@ class _Standing:
         return total
 
     def costs(self, members: IntVector, low: IntVector, high: IntVector, block: int) -> FloatVector:
-        """Return how near each cluster of the block is to some nodes that are in none, or in another one."""
+        """Return the distance of each cluster of the block from some nodes outside it."""
         from shoal.kernels.network import network_contacts
 
         work, network, count = self.work, self.work.network, len(members)

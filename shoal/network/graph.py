@@ -1,4 +1,4 @@
-"""`Network`: people and who knows whom, as sparse rows, read from tables, GraphML or graph libraries."""
+"""`Network`: people and their edges, as sparse rows, read from tables, GraphML or graph libraries."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Network:
     neighbours: IntVector
     id_column: str = ID
     kind: str = "polars"
-    """Of the node table: what results are given back as."""
+    """The kind of frame of the node table; results are returned as the same kind."""
     digests: tuple[str | None, ...] = ()
     """SHA-256 of the files that were read."""
     notes: tuple[str, ...] = ()
-    """What was put right: self-loops, multi-edges, directions."""
+    """What was corrected: self-loops, multiple edges, directions."""
 
     @property
     def nodes(self) -> int:
@@ -76,8 +76,8 @@ def sparse_rows(
 def network_from_pairs(
     a: IntVector | LongVector, b: IntVector | LongVector, attributes: pl.DataFrame, **rest: Any
 ) -> Network:
-    """Make a network from edges between positions; self-loops and further edges between two nodes are left out, and
-    reported. O(edges log edges).
+    """Make a network from edges between positions; self-loops and duplicate edges are dropped, and reported. O(edges
+    log edges).
     """
     nodes, given = attributes.height, len(a)
     notes = list(rest.pop("notes", ()))
@@ -87,9 +87,9 @@ def network_from_pairs(
     keys = np.unique(low * nodes + high)
     more = len(low) - len(keys)
     if loops:
-        notes.append(f"{_count(loops, 'self-loop')} left out: an edge needs two people")
+        notes.append(f"{_count(loops, 'self-loop')} dropped: an edge needs two people")
     if more:
-        notes.append(f"{_count(more, 'edge')} left out: there is one between the same two nodes already")
+        notes.append(f"{_count(more, 'edge')} dropped: the same two nodes already have an edge")
     start, neighbours = sparse_rows(keys // max(nodes, 1), keys % max(nodes, 1), nodes)
     return Network(attributes, start, neighbours, notes=tuple(notes), **rest)
 

@@ -27,12 +27,12 @@ _TYPES: dict[str, Any] = {
 
 
 def read_graphml(path: Path) -> Network:
-    """Read a graph. Attributes of edges play no part, nor do directions; nested graphs and hyperedges are refused.
+    """Read a graph. Attributes and directions of edges are ignored; nested graphs and hyperedges are refused.
 
     O(size of the file).
     """
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
+        raise DataError(f"{path}: the file does not exist")
     keys: dict[str, tuple[str, str, str | None]] = {}
     rows: dict[str, dict[str, str]] = {}
     links: list[tuple[str, str]] = []
@@ -49,7 +49,7 @@ def read_graphml(path: Path) -> Network:
                 directed |= tag == "graph" and element.get("edgedefault") == "directed"
                 if depth > 1 or tag in ("hyperedge", "port"):
                     raise DataError(
-                        f"{path}: nested graphs, hyperedges and ports cannot be used; flatten the graph"
+                        f"{path}: nested graphs, hyperedges and ports are not supported; flatten the graph"
                     )
                 continue
             depth -= tag == "graph"
@@ -77,13 +77,13 @@ def read_graphml(path: Path) -> Network:
     unknown = list(dict.fromkeys(end for link in links for end in link if end not in place))
     if unknown:
         raise DataError(
-            f"{path}: edges end at {len(unknown):,} nodes that are not there: {some_values(unknown)}"
+            f"{path}: edges end at {len(unknown):,} nodes that the file does not define: {some_values(unknown)}"
         )
     ends = np.array([(place[a], place[b]) for a, b in links], np.int64).reshape(-1, 2)
-    notes = ["directions of edges play no part"] if directed else []
+    notes = ["directions of edges are ignored"] if directed else []
     if ignored:
         names = sorted(keys[key][0] if key in keys else key for key in ignored)
-        notes.append(f"attributes of edges that play no part: {', '.join(names)}")
+        notes.append(f"ignored attributes of edges: {', '.join(names)}")
     attributes = _columns(path, keys, rows)
     return network_from_pairs(
         ends[:, 0], ends[:, 1], attributes, kind="graphml", digests=(digest,), notes=notes
@@ -112,7 +112,7 @@ def _columns(
         except pl.exceptions.PolarsError:
             raise DataError(f"{path}: not all values of '{name}' are of its type, {kind}") from None
     if not columns:
-        raise DataError(f"{path}: the nodes have no attributes: there is nothing to generalize")
+        raise DataError(f"{path}: the nodes have no attributes, so there is nothing to generalize")
     return pl.DataFrame(columns)
 
 
@@ -159,9 +159,7 @@ def _data(letter: str, cells: list[Any]) -> str:
 def _text(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    # XML has no way to write control signs.
+    # XML cannot represent control characters.
     return escape(
-        "".join(
-            sign if sign >= " " or sign in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for sign in str(cell)
-        )
+        "".join(one if one >= " " or one in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for one in str(cell))
     )

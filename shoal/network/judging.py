@@ -28,10 +28,10 @@ from shoal.table.encode import encode
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NetworkAudit(Audit):
-    """What a masked network withstands and what it has lost, read from its tables."""
+    """What a masked network guarantees and what it has lost, read from its tables."""
 
     edges_before: int | None
-    """Edges of the original, where it is known."""
+    """Edges of the original, if it is known."""
     edges_published: int
     structure: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Figures ``before`` and ``after`` (the mean over graphs drawn from the masked network), and how far the
@@ -61,8 +61,8 @@ def audit_network(
     progress: Progress = silent,
     **keywords: Any,
 ) -> NetworkAudit:
-    """Judge a masked network (or the folder of one) from its tables alone; with the original, `nodes` and `edges` as in
-    `read_network`, losses, structure and attacks, too.
+    """Judge a masked network (or its folder) from its tables alone. With the original, `nodes` and `edges` as in
+    `read_network`, also measure losses and structure, and attack it.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
@@ -87,7 +87,8 @@ def audit_network(
 
 
 def encode_nodes(network: Network, policy: Policy) -> CodedTable:
-    """Code the attributes of nodes. The column that names nodes is an identifier, whatever the policy leaves out."""
+    """Code the attributes of nodes. The column that names nodes is an identifier, even if the policy does not name
+    it."""
     column = policy.columns.get(network.id_column)
     inside = network.id_column in network.attributes.columns
     if column is not None and not inside:
@@ -112,7 +113,7 @@ def judge_network(
     attack: bool = True,
 ) -> NetworkAudit:
     """Judge a masked network; `network` is what it was made from, without suppressed nodes if they are known, and
-    `table` the attributes of all nodes. Where a network is wrong in itself, no further figures are computed.
+    `table` the attributes of all nodes. If the masked network is inconsistent, nothing further is computed.
     """
     run.progress("verify", 0.8)
     with clock("verify"):
@@ -130,7 +131,9 @@ def judge_network(
     found: dict[str, Any] = {}
     notes = list(case.notes)
     if network is not None and masked.people != network.nodes:
-        notes.append("nodes were left out, so structure and attacks cannot be held against the original")
+        notes.append(
+            "nodes were suppressed, so Shoal cannot compare structure with the original or run attacks"
+        )
     elif network is not None and not problems:
         if samples:
             with clock("structure"):
@@ -180,12 +183,12 @@ def _identifiers_gone(masked: MaskedNetwork, policy: Policy) -> list[Verdict]:
 
 
 def network_case(masked: MaskedNetwork, policy: Policy, table: CodedTable | None) -> Case:
-    """Read a masked network as an outsider does: one class per super-node, even where two of them show the same.
+    """Read a masked network as an outsider does: one class per super-node, even if two of them show the same cells.
 
-    Super-nodes stand apart, because each has its own edges.
+    An adversary can distinguish super-nodes, because each has its own edges.
     """
     rows, place = masked.rows()
-    # A super-node may well show * in every column, and is there all the same.
+    # A super-node may show * in every column; it is published nevertheless.
     strict = policy.model_copy(update={"utility": policy.utility.model_copy(update={"suppression": 0.0})})
     case = Case.of_rows(rows, strict, table)
     published = case.published

@@ -12,7 +12,7 @@ from shoal.network.masked import MaskedNetwork
 def ngil(evidence: Evidence) -> float:
     """Normalized generalization information loss: IL over what it would be if every cell showed its whole domain.
 
-    0..1; NaN where cells cannot be placed in their domains.
+    0..1; NaN if cells are not in their domains.
     """
     published = evidence.published
     weights = sum(attribute.weight for attribute in published.attributes)
@@ -24,7 +24,7 @@ def nsil(masked: MaskedNetwork) -> float:
     """Normalized structural information loss: how uncertain it is, on average, whether two nodes are joined.
 
     A super-node of s nodes with e inner edges loses 2 e (1 - e / pairs), a super-edge likewise; all divided by the
-    most it can be, n (n - 1) / 4, where every second pair is joined. 0..1. O(super-nodes + super-edges).
+    maximum, n (n - 1) / 4, which is reached if every second pair is joined. 0..1. O(super-nodes + super-edges).
     """
     a, b, between = masked.between
     pairs = masked.size * (masked.size - 1) / 2

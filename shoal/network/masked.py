@@ -32,7 +32,7 @@ class MaskedNetwork:
     nodes: pl.DataFrame
     """One row per super-node: its number, how many nodes and inner edges it stands for, and what they show."""
     members: pl.DataFrame | None
-    """One row per node: the number of its super-node, and its sensitive and plain values. None where there are none."""
+    """One row per node: the number of its super-node, and its sensitive and plain values. None if there are none."""
     edges: pl.DataFrame
     """One row per super-edge: two super-nodes, and how many edges there are between their nodes."""
 
@@ -77,7 +77,7 @@ class MaskedNetwork:
         return [name for name in self.nodes.columns if name not in (CLUSTER, NODES, INSIDE)]
 
     def rows(self) -> tuple[pl.DataFrame, IntVector]:
-        """Return one row per node as an outsider can put it together, and its super-node. O(nodes)."""
+        """Return one row per node as an outsider can join it, and its super-node. O(nodes)."""
         wanted = [CLUSTER, *self.shown]
         if self.members is None:
             place = np.repeat(np.arange(self.clusters, dtype=np.int32), self.size)
@@ -118,7 +118,7 @@ class MaskedNetwork:
         return written
 
     def problems(self) -> list[str]:
-        """Say what is impossible about the numbers: no network could have been masked like this."""
+        """Return what is impossible about the numbers: no network has such a masked one."""
         found = []
         a, b, count = self.between
         pairs = self.size * (self.size - 1) // 2
@@ -138,7 +138,7 @@ class MaskedNetwork:
         if self.members is not None:
             own = np.bincount(self.rows()[1], minlength=self.clusters)
             if not np.array_equal(own, self.size):
-                found.append("the member table has other numbers of nodes than the super-nodes")
+                found.append("the member table and the super-nodes have different numbers of nodes")
         return found
 
 
@@ -147,13 +147,13 @@ def mask(
 ) -> tuple[MaskedNetwork, IntVector]:
     """Collapse clusters; also return the number of each node's super-node.
 
-    Numbers of super-nodes are drawn at random: the order in which clusters were made tells who has many friends.
+    Numbers of super-nodes are drawn at random: the order in which clusters were made reveals who has many friends.
     O(nodes + edges log edges).
     """
     clash = [name for name in table.columns if name in (CLUSTER, NODES, INSIDE)]
     if clash:
         raise DataError(
-            f"the node table has a column '{clash[0]}', as the masked network will have: rename it"
+            f"the node table has a column '{clash[0]}', a name that the masked network uses: rename it"
         )
     cluster_of = random.permutation(clusters).astype(np.int32)[cluster_of]
     low, high = closures(table, cluster_of, clusters)
@@ -187,11 +187,11 @@ def mask(
 
 
 def read_masked(folder: str | Path) -> MaskedNetwork:
-    """Read a masked network from its folder. Raises DataError where its tables do not belong together."""
+    """Read a masked network from its folder. Raises DataError if its tables do not belong together."""
     place = Path(folder)
     if not place.is_dir():
         raise DataError(
-            f"{place}: there is no such folder; give the one that `shoal network anonymize` wrote"
+            f"{place}: the folder does not exist; give the one that `shoal network anonymize` wrote"
         )
     kinds = [kind for kind in TABLE_FORMATS if (place / f"nodes.{kind}").is_file()]
     if len(kinds) != 1:
@@ -219,7 +219,7 @@ def checked(masked: MaskedNetwork) -> MaskedNetwork:
                     f"the table of {title} has no column '{name}' ({did_you_mean(name, data.columns)})"
                 )
             if data[name].null_count() or not data[name].dtype.is_integer():
-                raise DataError(f"the table of {title}: '{name}' has to be a whole number in every row")
+                raise DataError(f"the table of {title}: '{name}' must be a whole number in every row")
     if nodes[CLUSTER].is_duplicated().any():
         raise DataError("two super-nodes have the same number")
     known = nodes[CLUSTER].cast(pl.Int64)
@@ -229,19 +229,19 @@ def checked(masked: MaskedNetwork) -> MaskedNetwork:
         unknown = column.cast(pl.Int64).filter(~column.cast(pl.Int64).is_in(known.implode())).unique()
         if len(unknown):
             raise DataError(
-                f"the table of {title} names super-nodes that are not there: {some_values(unknown.to_list())}"
+                f"the table of {title} refers to super-nodes that do not exist: {some_values(unknown.to_list())}"
             )
     return masked
 
 
 def make_folder(folder: Path) -> bool:
-    """Create the folder of a release if it is not there; return whether it was created."""
+    """Create the folder of a release if it does not exist; return whether it was created."""
     if folder.is_dir():
         return False
     try:
         folder.mkdir()
     except FileNotFoundError:
-        raise OutputError(f"{folder}: there is no directory {folder.parent}; create it first") from None
+        raise OutputError(f"{folder}: the folder {folder.parent} does not exist; create it first") from None
     except FileExistsError:
         raise OutputError(f"{folder} is a file; name a folder") from None
     except OSError as error:

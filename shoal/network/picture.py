@@ -13,7 +13,7 @@ from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
 
 MOST_NODES = 200
-"""Larger networks make no readable picture."""
+"""Pictures of larger networks are not readable."""
 _SIDE = 420
 _COLOURS = (
     "#0b7285",
@@ -30,7 +30,7 @@ _COLOURS = (
 
 
 def picture(network: Network, masked: MaskedNetwork, cluster_of: IntVector | None = None) -> str | None:
-    """Draw the network with the clusters as colours, and beside it the masked one; None where it is too large.
+    """Draw the network with the clusters as colours, and the masked one next to it; None if it is too large.
 
     A super-node says how many nodes and inner edges it stands for. The left side shows original edges: private.
     `cluster_of` are the positions of super-nodes. O(nodes^2) per round of the layout.
@@ -85,7 +85,7 @@ def layout(
 
 def _apart(places: NDArray[np.float64], least: float, rounds: int = 100) -> NDArray[np.float64]:
     """Push places that lie nearer than `least` away from each other, a little in each round. O(rounds x places^2)."""
-    # No two places may be the very same, or they would not know which way to go.
+    # Identical places have no direction in which to push.
     angle = np.arange(len(places)) * 2.399963
     places = places + 1e-3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     for _ in range(rounds):

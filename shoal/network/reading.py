@@ -32,35 +32,35 @@ def read_network(
     """Read a network.
 
     `nodes` and `edges` are tables (paths or frames); or `nodes` alone is a GraphML file, or a networkx or igraph graph.
-    `id` names the column of the node table that edges refer to: else it is the only one of `identifiers`, or one with
-    a usual name. `ends` names the two columns of the edge table: else they are the first two. Raises DataError where
-    an edge has an end that is no node, listing them.
+    `id` names the column of the node table that edges refer to; by default the only one of `identifiers`, or one with
+    a usual name. `ends` names the two columns of the edge table; by default the first two. Raises DataError if an edge
+    ends at an unknown node, and lists these nodes.
     """
     library = type(nodes).__module__.partition(".")[0]
     if library in ("networkx", "igraph"):
         if edges is not None:
-            raise DataError(f"a {library} graph has its own edges: give no others")
+            raise DataError(f"a {library} graph has its own edges: do not give others")
         return _from_networkx(nodes) if library == "networkx" else _from_igraph(nodes)
     if isinstance(nodes, str | Path) and Path(nodes).suffix.lower() in (".graphml", ".xml"):
         if edges is not None:
-            raise DataError(f"{nodes} has its own edges: give no others")
+            raise DataError(f"{nodes} has its own edges: do not give others")
         return read_graphml(Path(nodes))
     table = frames.read(nodes, options)
     column = _id_column(table.columns, id, identifiers)
     data = table.data
     ids = data[column]
     if ids.null_count():
-        raise DataError(f"{ids.null_count():,} nodes have no {column}: name each node, or drop it")
+        raise DataError(f"{ids.null_count():,} nodes have no {column}: fill it in, or remove these nodes")
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
         raise DataError(f"'{column}' names more than one node: {some_values(twice.to_list())}")
     links, digest, ignored = _edge_table(edges, ends, options)
     a, b = _placed(ids, links)
-    notes = [f"columns of the edge table that play no part: {', '.join(ignored)}"] if ignored else []
+    notes = [f"ignored columns of the edge table: {', '.join(ignored)}"] if ignored else []
     attributes = data.drop(column)
     if not attributes.width:
         raise DataError(
-            "the node table has no columns but the names of the nodes: there is nothing to generalize"
+            "the node table has no column except the names of the nodes, so there is nothing to generalize"
         )
     return network_from_pairs(
         a, b, attributes, id_column=column, kind=table.kind, digests=(table.digest, digest), notes=notes
@@ -78,7 +78,7 @@ def _id_column(columns: Sequence[str], given: str | None, identifiers: Sequence[
         if len(found) == 1:
             return found[0]
     raise DataError(
-        "which column names the nodes? say it with --id (id=..); the node table has: "
+        "name the column that identifies the nodes with --id (id=..); the node table has: "
         + ", ".join(columns[:12])
     )
 
@@ -113,12 +113,12 @@ def _edge_table(
             if name not in data.columns:
                 raise DataError(f"the edge table has no column '{name}' ({did_you_mean(name, data.columns)})")
     elif data.width < 2:
-        raise DataError(f"the edge table has {data.width} column, an edge needs two: one for each end")
+        raise DataError(f"the edge table has {data.width} column, but an edge needs two: one for each end")
     chosen = list(ends) if ends is not None else data.columns[:2]
     links = data.select(chosen)
     missing = int(links.select(pl.any_horizontal(pl.all().is_null())).to_series().sum())
     if missing:
-        raise DataError(f"{missing:,} edges have no name at one of their ends: complete or drop them")
+        raise DataError(f"{missing:,} edges lack one of their ends: fill it in, or remove these edges")
     return links, digest, [name for name in data.columns if name not in chosen]
 
 
@@ -139,7 +139,7 @@ def _placed(ids: pl.Series, links: pl.DataFrame) -> tuple[LongVector, LongVector
     if len(strangers):
         raise DataError(
             f"edges end at {len(strangers):,} nodes that the node table does not have: "
-            f"{some_values(strangers.to_list())}; add them, or drop their edges"
+            f"{some_values(strangers.to_list())}; add them, or remove their edges"
         )
     return ends[0], ends[1]
 
@@ -155,7 +155,7 @@ def _from_networkx(graph: Any) -> Network:
 
 def _from_igraph(graph: Any) -> Network:
     links = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    # What names a vertex in igraph is its `name`, if any.
+    # The name of a vertex in igraph is its attribute `name`, if it has one.
     data = {str(key): list(graph.vs[key]) for key in graph.vs.attributes() if key != "name"}
     return _from_library("igraph", data, int(graph.vcount()), links, bool(graph.is_directed()))
 
@@ -166,12 +166,14 @@ def _from_library(
     if not nodes:
         raise DataError(f"the {kind} graph has no nodes")
     if not data:
-        raise DataError(f"the nodes of the {kind} graph have no attributes: there is nothing to generalize")
+        raise DataError(
+            f"the nodes of the {kind} graph have no attributes, so there is nothing to generalize"
+        )
     try:
         attributes = pl.DataFrame({name: pl.Series(values, strict=True) for name, values in data.items()})
     except (TypeError, pl.exceptions.PolarsError):
         raise DataError(
             f"an attribute of the {kind} graph mixes types: give all nodes values of one type"
         ) from None
-    notes = ["directions of edges play no part"] if directed else []
+    notes = ["directions of edges are ignored"] if directed else []
     return network_from_pairs(links[:, 0], links[:, 1], attributes, kind=kind, digests=(None,), notes=notes)

@@ -30,7 +30,7 @@ def report_html(result: NetworkResult) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f"<title>Masked network</title><style>{_STYLE}</style></head><body>",
         "<h1>Masked network</h1>",
-        "<p><strong>Private: this page tells about the original network.</strong></p>",
+        "<p><strong>Private: this page contains data about the original network.</strong></p>",
         f"<p>{size} became {result.classes:,} super-nodes and {result.masked.edges.height:,} super-edges; "
         f"alpha {number(result.alpha)}, beta {number(1 - result.alpha)}.</p>",
         "<h2>Guarantees</h2>",
@@ -77,7 +77,7 @@ ATTACK_HEAD = (
 
 
 def attack_rows(report: NetworkAudit) -> list[tuple[str, ...]]:
-    """Return one row per attack: candidates that are left, before and after."""
+    """Return one row per attack: the candidates before and after."""
     return [
         (
             own.knowledge,

@@ -1,4 +1,4 @@
-"""Drawing ordinary graphs at random that a masked network could stand for."""
+"""Drawing random graphs that are consistent with a masked network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.network.masked import CLUSTER, MaskedNetwork, make_folder
 def sample_network(masked: MaskedNetwork, random: np.random.Generator) -> Network:
     """Draw a graph: each super-node gets its inner edges at random, each super-edge its edges.
 
-    All graphs that fit are equally likely. Attributes are the super-node's number, what it shows, and the values of
+    All consistent graphs are equally likely. Attributes are the super-node's number, its cells, and the values of
     its members, in random order. O(nodes + edges) expected.
     """
     rows, cluster = masked.rows()
@@ -55,15 +55,15 @@ def _slots(
 ) -> tuple[LongVector, LongVector]:
     """Draw `wanted` different numbers below `room` for each group; all sets are equally likely.
 
-    Where more than half of the numbers are wanted, those to be left out are drawn instead. Numbers that come twice
-    are drawn anew; each round settles at least about half of them.
+    If more than half of the numbers are wanted, the others are drawn instead. Numbers that are drawn twice are drawn
+    again; each round settles at least about half of them.
     """
     dense = 2 * wanted > room
     drawn = np.where(dense, room - wanted, wanted)
     offset = np.cumsum(room) - room
 
     def owners(keys: LongVector) -> LongVector:
-        # Of groups that begin at the same place all but the last have no room.
+        # Of groups that begin at the same position, all but the last are empty.
         return np.searchsorted(offset, keys, side="right") - 1
 
     keys = np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""How a graph is built: degrees, clustering, components, centralities; and how far two graphs differ in them."""
+"""The structure of a graph: degrees, clustering, components, centralities; and how far two graphs differ in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shoal.arrays import FloatVector
 from shoal.network.graph import Network
 
 PIVOTS = 64
-"""Nodes from which shortest paths are followed in graphs that have more; paths from all cost too much there."""
+"""In larger graphs, shortest paths start from this many nodes; paths from all nodes would be too expensive."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ def structure_of(network: Network, random: np.random.Generator) -> Structure:
     few = n <= 4 * PIVOTS
     pivots = np.arange(n, dtype=np.int32) if few else random.choice(n, PIVOTS, replace=False).astype(np.int32)
     between, far, reached = pivot_centrality(network.start, network.neighbours, pivots)
-    # A pivot reaches itself over no distance: that counts for nothing.
+    # A pivot reaches itself over distance 0, which does not count.
     others = reached - np.isin(np.arange(n), pivots)
     ways = max((n - 1) * (n - 2), 1) * len(pivots) / max(n, 1)
     closeness = np.where(far > 0, others * (others / max(len(pivots), 1)) / np.maximum(far, 1), 0.0)
@@ -68,7 +68,7 @@ def structure_of(network: Network, random: np.random.Generator) -> Structure:
 
 
 def _pagerank(links: object, degree: FloatVector, rounds: int = 50) -> FloatVector:
-    """Return where a walker is who follows edges and now and then (15%) starts anew anywhere; sums to 1."""
+    """Return the probability of each node in a random walk that restarts anywhere with probability 15 %; sums to 1."""
     n = len(degree)
     rank = np.full(n, 1.0 / max(n, 1))
     for _ in range(rounds):
