@@ -11,8 +11,8 @@ import numpy as np
 from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure
 from shoal.models.base import GroupModel
-from shoal.release.groups import group
 from shoal.release.published import Published
+from shoal.table.groups import group
 
 
 @dataclass(frozen=True, kw_only=True)

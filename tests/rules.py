@@ -17,9 +17,9 @@ from shoal.linking.evidence import Evidence
 from shoal.models import MODELS, GroupModel
 from shoal.models.keys import bounds
 from shoal.models.p_sensitive import PSensitive
-from shoal.release.groups import Groups, Histograms
 from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
+from shoal.table.groups import Groups, Histograms
 
 PLACE = {"column": 0, "column_name": "disease"}
 TREE = Hierarchy(

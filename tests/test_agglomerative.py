@@ -26,9 +26,9 @@ from shoal.methods.clustering.local_moves import _linked
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
+from shoal.table.groups import group
 from tests import naive
 from tests.strategies import tables
 
@@ -265,7 +265,7 @@ def test_models_hold_or_it_is_refused(data, table):
             Agglomerative().anonymize(table, requirements, RUN)
         return
     release = Agglomerative().anonymize(table, requirements, RUN)
-    from shoal.release.groups import group
+    from shoal.table.groups import group
 
     groups = group(
         release.region_of, len(release.low), table.sensitive_codes, table.sensitive, table.sensitive_counts

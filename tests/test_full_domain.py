@@ -177,7 +177,7 @@ def test_kernels_agree_with_their_twins(table, data):
 @given(st.data())
 def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data):
     from shoal.models import MODELS
-    from shoal.release.groups import group
+    from shoal.table.groups import group
 
     table = data.draw(tables())
     own = {"column": 0, "column_name": "s0"}
@@ -217,7 +217,7 @@ def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data)
 @given(tables(), st.sampled_from([0.0, 0.15, 0.3, 0.6]), st.data())
 def test_level_keepable_agrees_with_its_twin(table, most, data):
     from shoal.kernels.closeness import level_keepable
-    from shoal.release.groups import group
+    from shoal.table.groups import group
 
     numbers = np.array(
         data.draw(st.lists(st.integers(0, 2), min_size=table.rows, max_size=table.rows)), np.int32

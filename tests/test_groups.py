@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels import closeness, diversity, grouping
-from shoal.release.groups import group
+from shoal.table.groups import group
 from tests import naive
 from tests.strategies import hierarchies, tables
 

@@ -23,9 +23,9 @@ from shoal.models import MODELS
 from shoal.models.base import GroupModel
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
+from shoal.table.groups import group
 from tests import naive
 from tests.strategies import tables
 

@@ -10,11 +10,11 @@ from shoal.errors import DataError
 from shoal.linking.consistency import Consistency, consistency
 from shoal.linking.risk import Risk, assess, population_sizes
 from shoal.release import Release
-from shoal.release.groups import Groups
 from shoal.release.published import Published
 from shoal.release.reading import read_back
 from shoal.release.render import render
 from shoal.table import CodedTable
+from shoal.table.groups import Groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from shoal.models.keys import Bounds, Key
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Hierarchy
-    from shoal.release.groups import Groups
     from shoal.table import CodedTable
+    from shoal.table.groups import Groups
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,9 +16,9 @@ from shoal.release.verdict import Verdict
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
-    from shoal.release.groups import Groups, Histograms
     from shoal.release.published import Published
     from shoal.table import CodedTable
+    from shoal.table.groups import Groups, Histograms
 
 STEP = 1.5
 """How much larger a share or a distance becomes where a policy asks for less."""
@@ -223,7 +223,7 @@ class SensitiveModel(GroupModel):
 
 def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = None) -> Groups:
     """Return the whole table as one group; with `counts`, what is left of it as one column sees it."""
-    from shoal.release.groups import Groups, Histograms
+    from shoal.table.groups import Groups, Histograms
 
     columns = list(table.sensitive_counts)
     if counts is not None:

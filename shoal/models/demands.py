@@ -192,11 +192,12 @@ def _counts(table: CodedTable, demands: Demands) -> list[list[LongVector]]:
     """Count the labels of each demand in each block."""
     from shoal.kernels.grouping import histograms
 
-    blocks = int(table.block_of.max(initial=0)) + 1
     ones = np.ones(table.rows, np.int64)
     counted = []
     for demand in demands.each:
-        start, _, count = histograms(table.block_of, blocks, np.ascontiguousarray(demand.label_of), ones)
+        start, _, count = histograms(
+            table.block_of, len(table.blocks), np.ascontiguousarray(demand.label_of), ones
+        )
         counted.append([count[a:b] for a, b in pairwise(start)])
     return counted
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
 from shoal.models.requirements import Requirements
-from shoal.release.groups import Groups, group
 from shoal.table import Attribute, CodedTable
+from shoal.table.groups import Groups
 from shoal.wording import counted
 
 _BLOCKS_NAMED = 5
@@ -43,7 +43,7 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     A block whose rows all share one class fails a monotone model only if every way to split it does, so some
     of its rows must go; all of them, where no part of it satisfies the model either.
     """
-    groups = _block_groups(table)
+    groups = table.blocks
     blocks = len(groups)
     if blocks == 1:
         return []
@@ -76,7 +76,7 @@ def unserved(
     how many rows those have. `private` names may combine values of several columns: they are for the private
     record, not for messages. O(rows).
     """
-    groups = _block_groups(table)
+    groups = table.blocks
     good = requirements.satisfied(groups)
     bad = np.flatnonzero(~good)
     bad = bad[np.argsort(-groups.size[bad], kind="stable")]
@@ -118,12 +118,6 @@ def refusal(table: CodedTable, requirements: Requirements) -> str:
         f"{_listed(names[:_BLOCKS_NAMED], len(names))}. {requirements.suppressible(table.rows):,} rows may be "
         "suppressed: loosen the limits, or permit more suppression"
     )
-
-
-def _block_groups(table: CodedTable) -> Groups:
-    block_of = table.block_of
-    blocks = int(block_of.max(initial=0)) + 1
-    return group(block_of, blocks, table.sensitive_codes, table.sensitive, table.sensitive_counts)
 
 
 def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool = False) -> list[str]:

@@ -13,9 +13,9 @@ from shoal.models.keys import Bounds, Key
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
-    from shoal.release.groups import Groups
     from shoal.release.verdict import Verdict
     from shoal.table import CodedTable
+    from shoal.table.groups import Groups
 
 K = Key("k", "k-anonymity: an adversary cannot narrow a person down to fewer than k rows")
 
@@ -66,7 +66,7 @@ class KAnonymity(GroupModel):
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
-        from shoal.release.groups import Groups
+        from shoal.table.groups import Groups
 
         return self.judge(evidence.published, Groups(evidence.published.sizes, (), (), ()))
 

@@ -17,8 +17,8 @@ from shoal.models.base import SensitiveModel, evened, number, one_class
 from shoal.models.keys import Bounds, Key
 
 if TYPE_CHECKING:
-    from shoal.release.groups import Groups
     from shoal.table import CodedTable
+    from shoal.table.groups import Groups
 
 L = Key("l", "l-diversity: every class shows several sensitive values, and none too often", "distinct")
 

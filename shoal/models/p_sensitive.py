@@ -13,8 +13,8 @@ from shoal.models.keys import Bounds, Key
 from shoal.models.l_diversity import one_less
 
 if TYPE_CHECKING:
-    from shoal.release.groups import Groups
     from shoal.table import CodedTable
+    from shoal.table.groups import Groups
 
 P = Key("p", "p-sensitivity: every class shows at least p different sensitive values")
 

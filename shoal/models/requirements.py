@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector
 from shoal.models.base import GroupModel, Model
-from shoal.release.groups import Groups
+from shoal.table.groups import Groups
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from shoal.models.base import STEP, SensitiveModel, number
 from shoal.models.keys import Bounds, Key
 
 if TYPE_CHECKING:
-    from shoal.release.groups import Groups
+    from shoal.table.groups import Groups
 
 T = Key("t", "t-closeness: the sensitive values of a class are distributed like those of the whole table")
 

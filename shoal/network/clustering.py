@@ -12,9 +12,9 @@ from shoal.methods.range_losses import RangeLosses, range_losses
 from shoal.models.demands import Demands, demands_of
 from shoal.models.requirements import Requirements
 from shoal.network.graph import Network
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.groups import group
 
 PATIENCE = 50_000_000
 """How many nodes are visited between two progress reports; some tenths of a second."""

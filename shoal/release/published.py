@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.release import ValueSets
-from shoal.release.groups import Groups, group
 from shoal.table import Attribute
+from shoal.table.groups import Groups, group
 
 
 @dataclass(frozen=True, eq=False)

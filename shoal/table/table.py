@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.hierarchy import Hierarchy
+from shoal.table.groups import Groups, group
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +77,9 @@ class CodedTable:
             axis=1,
         )
         return distinct(tops)[0]
+
+    @cached_property
+    def blocks(self) -> Groups:
+        """The blocks as groups, as privacy models see them."""
+        count = int(self.block_of.max(initial=0)) + 1
+        return group(self.block_of, count, self.sensitive_codes, self.sensitive, self.sensitive_counts)

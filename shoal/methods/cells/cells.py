@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError, PolicyError, Problem, ShoalBug
+from shoal.errors import PolicyError, Problem, ShoalBug
 from shoal.linking.consistency import Consistency, People
+from shoal.methods.blocks import of_size
 from shoal.methods.cells.prices import Prices, price_list
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_type import KType
@@ -51,16 +52,8 @@ class Cells:
         `gives` names the models that the method satisfies; others are refused.
         """
         k = _asked(requirements, method, gives)
-        sizes = np.bincount(table.block_of)
-        kept = sizes[table.block_of] >= k
-        dropped = int(table.rows - kept.sum())
-        if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
-            raise InfeasibleError(
-                f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks of fewer than {k:,}, and "
-                f"{requirements.suppressible(table.rows):,} rows may be suppressed: loosen the limits, or permit "
-                "more suppression"
-            )
-        people = People.of(table.attributes, table.codes if dropped == 0 else table.codes[kept])
+        kept = of_size(table, k, requirements)[table.block_of]
+        people = People.of(table.attributes, table.codes if kept.all() else table.codes[kept])
         slots = np.concatenate(([0], np.cumsum(people.weight)))
         low = np.repeat(people.codes, people.weight, axis=0)
         changed = np.zeros(len(people.weight), np.int32)

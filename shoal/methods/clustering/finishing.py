@@ -7,38 +7,23 @@ from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.errors import InfeasibleError
+from shoal.methods.blocks import satisfying
 from shoal.methods.clustering.clusters import Items
 from shoal.models.requirements import Requirements
-from shoal.release.groups import Groups, group
 from shoal.table import CodedTable
+from shoal.table.groups import Groups, group
 
 PARTNERS = 8
 """How many neighbours of a cluster that fails are tried before it joins the nearest one all the same."""
 
 
 def blocked(table: CodedTable, requirements: Requirements) -> tuple[IntVector, int]:
-    """Return the rows that clusters may take, and how many others are suppressed: rows of blocks (see
-    `CodedTable.block_of`) that do not satisfy the requirements even as one class. O(rows).
-
-    Raises InfeasibleError where more rows would have to go than may.
+    """Return the rows that clusters may take, and how many others are suppressed: rows of blocks that do not satisfy
+    the requirements even as one class. O(rows).
     """
-    count = int(table.block_of.max()) + 1 if table.rows else 0
-    blocks = group(table.block_of, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
-    good = requirements.satisfied(blocks)
+    good = satisfying(table, requirements)
     kept = np.flatnonzero(good[table.block_of]).astype(np.int32)
-    dropped = table.rows - len(kept)
-    if dropped > requirements.suppressible(table.rows) or not len(kept):
-        asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
-        if count <= 1:
-            raise InfeasibleError(
-                f"even one class of all {table.rows:,} rows does not reach {asked}: ask for less, or bring more rows"
-            )
-        raise InfeasibleError(
-            f"generalization limits keep {dropped:,} of {table.rows:,} rows in groups that cannot reach {asked}, and "
-            f"{requirements.suppressible(table.rows):,} rows may be suppressed: raise the limits of some columns, or "
-            "permit more suppression"
-        )
-    return kept, dropped
+    return kept, table.rows - len(kept)
 
 
 def numbered(cluster_of: IntVector) -> tuple[IntVector, int]:

@@ -17,8 +17,8 @@ from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.objective import objective
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.groups import Groups, group
 from shoal.table import CodedTable
+from shoal.table.groups import Groups, group
 
 MOST_MAPPINGS = 10_000_000
 """Searches keep 20 bytes per mapping, so this many need about 200 MB."""

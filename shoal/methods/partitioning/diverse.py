@@ -15,8 +15,8 @@ from shoal.models.base import GroupModel, SensitiveModel
 from shoal.models.l_diversity import Diversity, RecursiveDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
-from shoal.release.groups import group
 from shoal.table import CodedTable
+from shoal.table.groups import group
 
 
 @dataclass(frozen=True)

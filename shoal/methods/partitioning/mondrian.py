@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
+from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.groups import group
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
@@ -72,7 +73,7 @@ class Mondrian(Method):
         For plain k, O(rows x (cuts above a row + columns x log rows)); otherwise each level of the descent
         costs O(rows x columns) for every cut that is tried in it.
         """
-        ids, blocks, dropped = _blocks(table, requirements)
+        ids, blocks = rows_by_block(table, satisfying(table, requirements))
         boxes = _Boxes(
             table, ids, blocks, losses_of(table, requirements.measure), max(requirements.k, 1), self
         )
@@ -80,39 +81,13 @@ class Mondrian(Method):
             region_of, low, high = boxes.cut_by_size(run)
         else:
             region_of, low, high = boxes.cut_by_models(requirements, run)
-        facts = {"cuts": len(low) - (len(blocks) - 1), "blocks": len(blocks) - 1, "suppressed": dropped}
+        facts = {
+            "cuts": len(low) - (len(blocks) - 1),
+            "blocks": len(blocks) - 1,
+            "suppressed": table.rows - len(ids),
+        }
         release = Release(region_of, low, high, facts=facts)
         return listed(table, release) if self.show == "sets" else release
-
-
-def _blocks(table: CodedTable, requirements: Requirements) -> tuple[IntVector, LongVector, int]:
-    """Order rows by the blocks that generalization limits make of the table, without blocks that fail.
-
-    Return the rows, the ends of the blocks among them, and how many rows are dropped.
-    """
-    block_of = table.block_of
-    count = int(block_of.max()) + 1 if table.rows else 0
-    candidates = group(block_of, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
-    good = requirements.satisfied(candidates)
-    dropped = int(candidates.size[~good].sum())
-    if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
-        raise InfeasibleError(_reason(table.rows, dropped, count, requirements))
-    if count == 1:
-        return np.arange(table.rows, dtype=np.int32), np.array([0, table.rows]), 0
-    order = np.argsort(block_of, kind="stable").astype(np.int32)
-    ids = order[good[block_of[order]]]
-    return ids, np.concatenate([[0], np.cumsum(candidates.size[good])]), dropped
-
-
-def _reason(rows: int, dropped: int, blocks: int, requirements: Requirements) -> str:
-    asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
-    if blocks <= 1:
-        return f"even one class of all {rows:,} rows does not reach {asked}: ask for less, or bring more rows"
-    return (
-        f"generalization limits keep {dropped:,} of {rows:,} rows in groups that cannot reach {asked}, and "
-        f"{requirements.suppressible(rows):,} rows may be suppressed: raise the limits of some columns, or "
-        "permit more suppression"
-    )
 
 
 class _Boxes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.methods.blocks import of_size
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
@@ -36,29 +36,13 @@ def blocks_first(table: CodedTable, order: IntVector, least: int, requirements: 
     """Put the rows of each block together, in the given order, and leave out blocks of fewer than `least` rows."""
     from shoal.kernels.ring import sort_by
 
-    block_of = table.block_of
-    count = int(block_of.max(initial=0)) + 1
-    if count > 1:
-        order = sort_by(block_of, count, order)
-    sizes = np.bincount(block_of, minlength=count)
-    good = sizes >= least
-    dropped = int(sizes[~good].sum())
-    if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
-        raise InfeasibleError(_too_small(table.rows, dropped, count, least, requirements))
-    if dropped:
-        order = order[good[block_of[order]]]
-    blocks = np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64)
-    return Partition(order, blocks, blocks, dropped)
-
-
-def _too_small(rows: int, dropped: int, blocks: int, least: int, requirements: Requirements) -> str:
-    if blocks == 1:
-        return f"parts of {least:,} rows are asked for, but the table has {rows:,}"
-    return (
-        f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}, and "
-        f"{requirements.suppressible(rows):,} rows may be suppressed: raise the limits of some columns, or permit "
-        "more suppression"
-    )
+    good = of_size(table, least, requirements)
+    if len(good) > 1:
+        order = sort_by(table.block_of, len(good), order)
+    if not good.all():
+        order = order[good[table.block_of[order]]]
+    blocks = np.concatenate([[0], np.cumsum(table.blocks.size[good])]).astype(np.int64)
+    return Partition(order, blocks, blocks, table.rows - len(order))
 
 
 def lexicographic_order(table: CodedTable) -> IntVector:

@@ -23,9 +23,9 @@ from shoal.models.l_diversity import Diversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.groups import group
 
 OWN = "values"
 

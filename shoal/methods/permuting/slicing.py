@@ -16,9 +16,9 @@ from shoal.methods.permuting.permuting import SHUFFLED, Permuting, facts_of, own
 from shoal.models.base import GroupModel, one_class
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.groups import Groups, Histograms
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
+from shoal.table.groups import Groups, Histograms
 
 
 @dataclass(frozen=True, kw_only=True)

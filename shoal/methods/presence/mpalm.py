@@ -15,9 +15,9 @@ from shoal.methods.base import Method
 from shoal.models.delta_presence import DeltaPresence, asked_presence
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
+from shoal.table.groups import group
 from shoal.table.population import counted_together
 
 

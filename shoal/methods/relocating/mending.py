@@ -13,8 +13,8 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.models.requirements import Requirements
-from shoal.release.groups import Groups, group
 from shoal.table import CodedTable
+from shoal.table.groups import Groups, group
 
 NEAREST = 12
 """How many other groups are tried, starting with the closest."""

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.range_losses import RangeLosses, range_losses
 from shoal.models.demands import Demands, demands_of, outlook
-from shoal.models.feasibility import refusal, unserved
+from shoal.models.feasibility import unserved
 from shoal.models.requirements import Requirements
 from shoal.release import Release, closures
-from shoal.release.groups import group
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.groups import group
 
 PATIENCE = 20_000_000
 """Points looked at between two looks at progress and interrupts; some tenths of a second."""
@@ -87,12 +87,8 @@ def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -
 
 def _blocks(table: CodedTable, requirements: Requirements) -> tuple[list[str], list[LongVector]]:
     """Return the names of the blocks that cannot be served, and the rows of each of the others."""
-    good, names, dropped = unserved(table, requirements, private=True)
-    if dropped > requirements.suppressible(table.rows) or dropped == table.rows:
-        raise InfeasibleError(refusal(table, requirements))
-    order = np.argsort(table.block_of, kind="stable")
-    ends = np.searchsorted(table.block_of[order], np.arange(len(good) + 1))
-    return names, [order[ends[block] : ends[block + 1]] for block in np.flatnonzero(good)]
+    rows, starts = rows_by_block(table, satisfying(table, requirements))
+    return unserved(table, requirements, private=True)[1], np.split(rows.astype(np.int64), starts[1:-1])
 
 
 @dataclass(frozen=True, eq=False)

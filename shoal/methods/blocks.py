@@ -1,0 +1,50 @@
+"""Blocks: what generalization limits make of a table. Rows of different blocks can never share a class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.errors import InfeasibleError
+from shoal.models.feasibility import refusal
+from shoal.models.requirements import Requirements
+from shoal.table import CodedTable
+
+
+def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
+    """Return which blocks satisfy the requirements as one class; the rows of the others are suppressed.
+
+    Raises InfeasibleError where more rows would have to be suppressed than may be.
+    """
+    good = requirements.satisfied(table.blocks)
+    if _too_many(table, good, requirements):
+        raise InfeasibleError(refusal(table, requirements))
+    return good
+
+
+def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVector:
+    """Return which blocks have at least so many rows; the rows of the others are suppressed. Raises likewise."""
+    good = np.asarray(table.blocks.size >= least)
+    if not _too_many(table, good, requirements):
+        return good
+    rows, dropped = table.rows, int(table.blocks.size[~good].sum())
+    if len(good) == 1:
+        raise InfeasibleError(f"classes of {least:,} rows are asked for, but the table has {rows:,} rows")
+    raise InfeasibleError(
+        f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}, and "
+        f"{requirements.suppressible(rows):,} rows may be suppressed: loosen the limits, or allow more suppression"
+    )
+
+
+def _too_many(table: CodedTable, good: BoolVector, requirements: Requirements) -> bool:
+    dropped = int(table.blocks.size[~good].sum())
+    return dropped > requirements.suppressible(table.rows) or dropped == table.rows
+
+
+def rows_by_block(table: CodedTable, good: BoolVector) -> tuple[IntVector, LongVector]:
+    """Return the rows of some blocks, block after block in the order of the table, and where each block begins."""
+    starts = np.concatenate([[0], np.cumsum(table.blocks.size[good])]).astype(np.int64)
+    if good.all() and len(good) == 1:
+        return np.arange(table.rows, dtype=np.int32), starts
+    order = np.argsort(table.block_of, kind="stable").astype(np.int32)
+    return order[good[table.block_of[order]]], starts
