@@ -262,6 +262,15 @@ def _hierarchical(own: Sequence[str], reading: Reading, t: float) -> bool:
     return _moved(own, reading.values, distance) <= t + 1e-9
 
 
+def _beta(own: Sequence[str], reading: Reading, beta: float, enhanced: bool) -> bool:
+    for value in set(own):
+        q = Fraction(list(own).count(value), len(own))
+        p = Fraction(reading.values.count(value), len(reading.values))
+        if q > p and (q - p) / p > (min(beta, -math.log(p)) if enhanced else beta) + 1e-9:
+            return False
+    return True
+
+
 def _extended(own: Sequence[str], reading: Reading, p: int, protected: Sequence[str]) -> bool:
     """All values under one protected node count as one; the highest such node counts."""
     strong = {next((n for n in reversed(reading.value_names(v)) if n in protected), v) for v in own}
@@ -457,6 +466,7 @@ JUDGES: dict[str, Judge] = {
     "t-equal": _every_class(_equal),
     "t-ordered": _every_class(_ordered),
     "t-hierarchical": _every_class(_hierarchical),
+    "beta-likeness": _every_class(_beta),
     "alpha-k": _every_class(_alpha),
     "p-sensitive": _every_class(lambda own, reading, p: len(set(own)) >= p),
     "extended-p-sensitive": _every_class(_extended),

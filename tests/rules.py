@@ -111,7 +111,14 @@ def hierarchical(model, rows, table, distance):
     return close_enough(transport(cost, *zip(*distribution(rows, table), strict=True)), model.t)
 
 
+def beta_likeness(model, rows, table, distance):
+    gains = [((q - p) / p, p) for q, p in distribution(rows, table) if q > p]
+    most = [min(model.beta, -math.log(p)) if model.enhanced else model.beta for _, p in gains]
+    return all(gain <= limit + 1e-9 for (gain, _), limit in zip(gains, most, strict=True))
+
+
 BY_THE_BOOK = {
+    "beta-likeness": beta_likeness,
     "k-anonymity": lambda model, rows, *_: len(rows) >= model.k,
     "distinct-l": lambda model, rows, *_: len(set(rows)) >= model.l,
     "p-sensitive": lambda model, rows, *_: len(set(rows)) >= model.p,

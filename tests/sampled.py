@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import shoal
@@ -80,6 +81,18 @@ def order(sample_name: str, column: str) -> Any:
     """How values of a column are ordered: numbers as numbers, others as their file lists them."""
     path = DATA / f"{sample_name}_{column}.csv"
     return list(outsider.tree_names(path)).index if path.exists() else float
+
+
+def small_table(rows: int, seed: int) -> pl.DataFrame:
+    """Return random people: two quasi-identifiers, and a sensitive column of four values, some of them rare."""
+    random = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": random.integers(20, 60, rows),
+            "town": random.choice(["Ulm", "Bonn", "Kiel"], rows),
+            "ill": random.choice(["flu", "cold", "ulcer", "gout"], rows, p=[0.4, 0.3, 0.2, 0.1]),
+        }
+    )
 
 
 PATIENTS = Sampled("patients", ("birth_date", "sex", "zip"), "diagnosis")

@@ -32,6 +32,8 @@ CLASSES = {
         {"k": 3, "t": {"equal": 0.8, "ordered": 0.5, "hierarchical": 0.7}},
         {"t-equal": {"t": 0.8}, "t-ordered": {"t": 0.5}, "t-hierarchical": {"t": 0.7}},
     ),
+    "likeness": ({"k": 2, "beta": {"basic": 3.0}}, {"beta-likeness": {"beta": 3.0, "enhanced": False}}),
+    "enhanced likeness": ({"k": 2, "beta": 4.0}, {"beta-likeness": {"beta": 4.0, "enhanced": True}}),
     "shares": ({"k": 2, "alpha": 0.7, "p": 2}, {"alpha-k": {"alpha": 0.7}, "p-sensitive": {"p": 2}}),
 }
 NOTIONS = {

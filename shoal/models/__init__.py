@@ -14,6 +14,7 @@ MODELS: Registry[Model] = Registry(
         "t-equal": "shoal.models.t_closeness:EqualCloseness",
         "t-ordered": "shoal.models.t_closeness:OrderedCloseness",
         "t-hierarchical": "shoal.models.t_closeness:HierarchicalCloseness",
+        "beta-likeness": "shoal.models.beta_likeness:BetaLikeness",
         "alpha-k": "shoal.models.alpha_k:AlphaK",
         "p-sensitive": "shoal.models.p_sensitive:PSensitive",
         "hybrid-k": "shoal.models.hybrid:HybridK",
