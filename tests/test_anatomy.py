@@ -153,9 +153,9 @@ def test_the_second_table_must_fit():
     made = shoal.anonymize(PEOPLE, **ROLES, l=3, method="anatomy")
     keywords = {**ROLES, "l": 3, "method": "anatomy"}
     cases = {
-        "another number of rows than of sensitive values": made.second.head(3),
+        "different numbers of rows and of sensitive values": made.second.head(3),
         "has no column 'disease'": made.second.rename({"disease": "diseases"}),
-        "whole numbers from 1 on": made.second.with_columns(count=pl.lit(0)),
+        "whole numbers, 1 or more": made.second.with_columns(count=pl.lit(0)),
         "are empty": made.second.with_columns(bucket=pl.lit(None, pl.Int32)),
     }
     for says, second in cases.items():

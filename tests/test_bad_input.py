@@ -473,7 +473,11 @@ def test_audit_of_files_that_do_not_fit(folder):
     odd = {
         "missing.csv": (release.drop("age"), 2, "the release has no such column"),
         "longer.csv": (pl.concat([release, release]), 3, "is it the right one?"),
-        "other.csv": (release.with_columns(disease=pl.lit("plague")), 3, "the original has no 'plague'"),
+        "other.csv": (
+            release.with_columns(disease=pl.lit("plague")),
+            3,
+            "the original does not have 'plague'",
+        ),
     }
     for name, (table, code, says) in odd.items():
         table.write_csv(name)

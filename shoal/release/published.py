@@ -15,31 +15,31 @@ from shoal.table.groups import Groups, group
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """The rows of a release as an outsider reads them, grouped into classes of rows that show the same."""
+    """The rows of a release as an outsider reads them, grouped into equivalence classes."""
 
     attributes: tuple[Attribute, ...]
     """The quasi-identifiers."""
     sensitive: tuple[Attribute, ...]
     """The sensitive columns."""
     class_of: IntVector
-    """Published row -> class: rows whose quasi-identifiers (and bucket) read alike. Classes are 0, 1, .."""
+    """Published row -> class: rows with identical quasi-identifiers (and bucket). Classes are 0, 1, .."""
     sensitive_codes: IntMatrix
     """``[published rows, sensitive columns]``."""
     low: IntMatrix | None
-    """``[classes, quasi-identifiers]`` first code of each cell; None where a release was read without the
-    original and its cells cannot be placed in their domains."""
+    """``[classes, quasi-identifiers]`` first code of each cell; None if a release was read without the
+    original and its cells are not in their domains."""
     high: IntMatrix | None
     """``[classes, quasi-identifiers]`` last code of each cell."""
     suppressed: int = 0
-    """Rows of the original that are not here."""
+    """Rows of the original that are not published."""
     sets: ValueSets | None = None
-    """Value sets, by class, where the release shows sets."""
+    """Value sets, by class, if the release shows sets."""
     bucket_of: IntVector | None = None
-    """Published row -> bucket, where the release shows buckets."""
+    """Published row -> bucket, if the release shows buckets."""
     together: tuple[tuple[int, ...], ...] | None = None
-    """Which quasi-identifiers were shuffled as a unit within buckets, where that is known; else each by itself."""
+    """Which quasi-identifiers were shuffled as a unit within buckets; None if unknown, or each by itself."""
     sensitive_in: tuple[int, ...] | None = None
-    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None: with none of them."""
+    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
 
     @property
     def rows(self) -> int:
@@ -58,7 +58,7 @@ class Published:
 
     @property
     def buckets(self) -> int | None:
-        """Number of buckets; None where the release shows none. In buckets rows need not read alike."""
+        """Number of buckets; None if the release shows none. Rows of a bucket may have different quasi-identifiers."""
         return None if self.bucket_of is None else len(np.unique(self.bucket_of))
 
     @cached_property
@@ -66,7 +66,7 @@ class Published:
         """Per quasi-identifier the distinct ranges that are shown: first code, last code, number of rows.
 
         There are far fewer of them than classes, so losses that depend on a range alone are cheap on any
-        number of rows. None where `low` and `high` are. O(classes x quasi-identifiers), plus sorting for
+        number of rows. None if `low` and `high` are. O(classes x quasi-identifiers), plus sorting for
         columns with very many values.
         """
         if self.low is None or self.high is None:
@@ -103,22 +103,22 @@ class Published:
 
     @property
     def linked(self) -> list[int]:
-        """The quasi-identifiers that stand beside sensitive values within buckets: they were shuffled as a unit."""
+        """The quasi-identifiers that were shuffled as a unit with sensitive values."""
         if self.together is None or self.sensitive_in is None:
             return []
         return sorted({j for place in self.sensitive_in if place >= 0 for j in self.together[place]})
 
     @cached_property
     def candidates(self) -> IntVector:
-        """Row -> rows whose sensitive values could as well be the person's: its class, or its bucket as far as
-        quasi-identifiers that stand beside sensitive values read alike.
+        """Row -> the group of rows whose sensitive values could also be the person's: its class, or the rows of its
+        bucket with the same values in the quasi-identifiers that were shuffled with sensitive values.
         """
         if self.bucket_of is None:
             return self.class_of
         if not self.linked:
             return self.bucket_of
         if self.low is None or self.high is None:
-            return self.class_of  # A finer grouping than needed, so never too kind.
+            return self.class_of  # A finer grouping than needed, so it never overstates privacy.
         from shoal.kernels.grouping import distinct
 
         cells = np.hstack([self.low[:, self.linked], self.high[:, self.linked]])[self.class_of]

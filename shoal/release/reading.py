@@ -23,7 +23,7 @@ from shoal.wording import some_values
 def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Published:
     """Read a release of ours as an outsider does.
 
-    Two tables are read by joining them; then not even the sensitive values are taken from the method.
+    Two tables are joined first; then even the sensitive values come from the published rows.
     """
     rows = rendered.rows
     if rendered.second is not None:
@@ -50,21 +50,22 @@ def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> Int
         places, values = factorize(rows[attribute.name])
         found = attribute.hierarchy.locate(values)
         if (found < 0).any():
-            # Another tool, or another format, may spell numbers and times in another way.
+            # Other tools and formats may write numbers and times differently.
             low, high, known = attribute.hierarchy.read(values)
             found = np.where((found < 0) & known & (low == high), low, found).astype(np.int32)
         if (found < 0).any():
             odd = values.filter(found < 0).to_list()
             raise DataError(
-                f"'{attribute.name}' is sensitive and published as it is, but the original has no "
-                f"{some_values(odd)}: is it the right one?"
+                f"'{attribute.name}' is sensitive and published as it is, but the original does not have "
+                f"{some_values(odd)}: check that it is the right original"
             )
         codes[:, j] = found[places]
     return codes
 
 
 def shown_codes(table: CodedTable, release: Release, owner: IntVector) -> IntMatrix:
-    """Codes of the sensitive values that the published rows show; not their owners' where values were shuffled."""
+    """Return the codes of the sensitive values that the published rows show; not their owners' if values were
+    shuffled."""
     if release.shown_from is None:
         return table.sensitive_codes[owner]
     sources = release.shown_from[owner, len(table.attributes) :]
@@ -82,8 +83,8 @@ def read_published(
 ) -> tuple[Published, list[str]]:
     """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
 
-    Rows belong to one class when they read the same, letter by letter. Cells are placed in their domain by
-    name; where a name is unknown there, the classes still stand, but no loss can be computed.
+    Rows belong to one class if their texts are identical, letter by letter. Cells are found in their domain by name; if
+    a name is unknown there, the classes remain valid, but no loss can be computed.
     """
     texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
     cells = []
@@ -115,7 +116,7 @@ def read_published(
 
 
 def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:
-    """Codes of each class's cells, looked up through one of its rows."""
+    """Return the codes of each class's cells, looked up through one of its rows."""
     placed = np.empty((len(first), len(ends)), np.int32)
     for j, end in enumerate(ends):
         placed[:, j] = end[texts[first, j]]

@@ -1,4 +1,4 @@
-"""The two papers that accompany a release: the private run record and the public release card."""
+"""The two documents of a release: the private run record and the public release card."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PUBLISHED_AS = {
 def make_record(
     summary: Mapping[str, Any], *, digest: str | None, policy: str, seed: int | None
 ) -> dict[str, Any]:
-    """Make the private record of a run: enough to say what was done to which file, and to defend it."""
+    """Make the private record of a run: enough to show and to defend what was done to which file."""
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": "Keep this record with the original data; it is not part of the release.",
@@ -71,7 +71,7 @@ def make_card(
     if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
     rows = summary["rows"]
-    # Methods that do not generalize say what they do instead.
+    # Methods that do not generalize report what they do instead.
     words = {**PUBLISHED_AS, **summary.get("published_as", {})}
     return {
         "made_with": f"Shoal {__version__}",
@@ -99,12 +99,12 @@ def make_card(
         ],
         "measures": {name: plain(value) for name, value in measures.items()},
         **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
-        **_untrue(summary),
+        **_false_cells(summary),
     }
 
 
-def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card says of cells that were changed outright: how many, never which."""
+def _false_cells(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a card says about false cells: how many, never which."""
     if not summary.get("changed_cells"):
         return {}
     return {
@@ -116,7 +116,7 @@ def _untrue(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def card_text(card: Mapping[str, Any], path: Path) -> str:
-    """Write a card as the ending of its file says: JSON, or else Markdown."""
+    """Write a card as JSON or Markdown, by the ending of its file."""
     return json.dumps(card, indent=2) + "\n" if path.suffix.lower() == ".json" else card_markdown(card)
 
 
@@ -167,8 +167,8 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         )
         lines += [
             "",
-            f"{card['cells_changed']:.2%} of the generalized cells were changed outright and do not hold the value of "
-            f"the person whose row it is ({columns}); which ones is secret.",
+            f"{card['cells_changed']:.2%} of the generalized cells are false: they do not cover the value of the "
+            f"person whose row it is ({columns}). Which ones is secret.",
         ]
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
@@ -176,7 +176,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
 
 
 def _edges(card: Mapping[str, Any]) -> list[str]:
-    """What a card says of a network beyond its people."""
+    """Return what a card says about the edges of a network."""
     if "edges_published" not in card:
         return []
     return [

@@ -38,19 +38,19 @@ class Release:
     levels: tuple[int, ...] | None = None
     """For full-domain releases, the level of each quasi-identifier; cells are named by it."""
     sets: ValueSets | None = None
-    """Only where a method publishes value sets; `low` and `high` are then their ends."""
+    """Only if a method publishes value sets; `low` and `high` are then their ends."""
     bucket_of: IntVector | None = None
     """Row -> published bucket, for permuting methods."""
     shown_from: IntMatrix | None = None
-    """``[rows, quasi-identifiers + sensitive columns]`` whose value each cell shows; None: everyone's own."""
+    """``[rows, quasi-identifiers + sensitive columns]`` whose value each cell shows; None if each row shows its own."""
     together: tuple[tuple[int, ...], ...] | None = None
-    """Which quasi-identifiers were shuffled as a unit; None: nothing was shuffled, or each by itself."""
+    """Which quasi-identifiers were shuffled as a unit; None if nothing was shuffled, or each by itself."""
     sensitive_in: tuple[int, ...] | None = None
-    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None: with none of them."""
+    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
     apart: bool = False
     """Sensitive values are published as a second table, joined to the first by bucket."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the method says of its own work, for the run record: mappings checked, bounds, .."""
+    """What the method reports about its work, for the run record: mappings checked, bounds, .."""
 
 
 def closures(table: CodedTable, group_of: IntVector, groups: int) -> tuple[IntMatrix, IntMatrix]:

@@ -26,15 +26,15 @@ class Rendered:
     owner: IntVector
     """Published row -> row of the table. Never leaves the process."""
     bucket: str | None
-    """Name of the bucket column, where the release shows buckets."""
+    """Name of the bucket column, if the release shows buckets."""
     second: pl.DataFrame | None = None
-    """The sensitive values by bucket, where they are published as a table of their own."""
+    """The sensitive values by bucket, if they are published as a separate table."""
 
 
 def render(table: CodedTable, release: Release) -> Rendered:
-    """Write out what each row shows: names of ranges, kept columns, no identifier, no suppressed row.
+    """Write what each row shows: names of ranges, kept columns, no identifiers, no suppressed rows.
 
-    A column of which only single values are shown keeps its type; otherwise it holds names.
+    A column that shows only single values keeps its type; otherwise it holds names.
     O(rows x columns) look-ups; names are made once per distinct range.
     """
     owner = np.flatnonzero(release.region_of >= 0).astype(np.int32)
@@ -61,7 +61,7 @@ def render(table: CodedTable, release: Release) -> Rendered:
 
 
 def bucket_name(taken: Collection[str]) -> str:
-    """Return what the column of buckets is called beside columns of these names."""
+    """Return a name for the column of buckets that no other column has."""
     name = BUCKET
     while name in taken:
         name += "_"
@@ -69,7 +69,7 @@ def bucket_name(taken: Collection[str]) -> str:
 
 
 def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:
-    """What each region shows in column j."""
+    """Return what each region shows in column j."""
     hierarchy = attribute.hierarchy
     low, high = release.low[:, j], release.high[:, j]
     level = release.levels[j] if release.levels is not None else None
@@ -84,5 +84,5 @@ def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:
 
 
 def shuffled(rows: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
-    """Return the rows in a random order: the order of the input tells who is who."""
+    """Return the rows in a random order: the order of the input reveals whose row is whose."""
     return rows[random.permutation(len(rows))]

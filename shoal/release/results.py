@@ -1,4 +1,4 @@
-"""`Result` and `Audit`: what the two verbs of the pipeline give back, and the summary that is shown of them."""
+"""`Result` and `Audit`: what `anonymize` and `audit` return, and their summaries."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Clock:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Audit:
-    """What a release withstands and what it has lost, read from its rows."""
+    """What a release guarantees and what it has lost, read from its rows."""
 
     rows: int
-    """Rows of the original where it is known, else of the release."""
+    """Rows of the original if it is known, else of the release."""
     suppressed: int
     classes: int
     buckets: int | None = None
-    """Where values were shuffled within buckets; rows do not read alike there, and classes say little."""
+    """Number of buckets, if values were shuffled within buckets; then classes say little."""
     verdicts: tuple[Verdict, ...]
     measures: Mapping[str, float]
     losses: Mapping[str, float]
-    """Share of information lost per quasi-identifier (LM)."""
+    """Information loss (LM) per quasi-identifier."""
     seconds: Mapping[str, float]
     notes: tuple[str, ...] = ()
     """What a reader should know: unreadable cells, measures that could not be computed, .."""
@@ -77,7 +77,7 @@ class Result(Audit):
     table: Any
     """The published rows, shuffled, in the kind of frame that was given."""
     second: Any = None
-    """The second table, for methods that publish sensitive values in a table of their own; else None."""
+    """The second table, for methods that publish sensitive values in a separate table; else None."""
     release: Release
     """The release as the method proposed it, in the order of the input: private."""
     method: str
@@ -87,7 +87,7 @@ class Result(Audit):
     """The public release card: what was done, which guarantees, which losses; nothing about individuals."""
 
     def summary(self) -> dict[str, Any]:
-        """Return plain data for ``--json``, with what the method says of its search."""
+        """Return plain data for ``--json``, with what the method reports about its search."""
         out = super().summary()
         out["method"] = self.method
         if self.release.levels is not None:
@@ -98,7 +98,7 @@ class Result(Audit):
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: no NaN and no infinity, and Python's numbers instead of numpy's."""
+    """Return a value that JSON can hold: no NaN and no infinity, and Python's numbers instead of numpy's."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):

@@ -17,7 +17,7 @@ COUNT = "count"
 
 
 def second_path(path: str | Path) -> Path:
-    """Return where the second table of a release goes: ``out.csv.gz`` has ``out-sensitive.csv.gz`` beside it."""
+    """Return where the second table of a release goes: ``out-sensitive.csv.gz`` next to ``out.csv.gz``."""
     place = Path(path)
     ending = suffix_of(place) or place.suffix
     stem = place.name[: len(place.name) - len(ending)] if ending else place.name
@@ -25,7 +25,8 @@ def second_path(path: str | Path) -> Path:
 
 
 def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str]) -> Path | None:
-    """Return the file beside a release that holds its sensitive columns, where it lacks them and there is one."""
+    """Return the file next to a release that holds its sensitive columns, if the release lacks them and the file
+    exists."""
     if not isinstance(source, str | os.PathLike) or any(name in columns for name in sensitive):
         return None
     place = second_path(Path(source))
@@ -33,7 +34,7 @@ def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str])
 
 
 def count_name(bucket: str, sensitive: Sequence[str]) -> str:
-    """Return the column of counts of a second table, which no other column may have the name of."""
+    """Return a name for the column of counts of a second table that no other column has."""
     name = COUNT
     while name in (bucket, *sensitive):
         name += "_"
@@ -41,17 +42,17 @@ def count_name(bucket: str, sensitive: Sequence[str]) -> str:
 
 
 def split(rows: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Part rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
+    """Split rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
     count = count_name(bucket, sensitive)
     second = rows.group_by([bucket, *sensitive]).len(name=count)
     return rows.drop(sensitive), second.with_columns(pl.col(count).cast(pl.Int64))
 
 
 def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> pl.DataFrame:
-    """Deal the sensitive values of each bucket out to its rows, in no particular order: any is as likely.
+    """Assign the sensitive values of each bucket to its rows, in any order: all are equally likely.
 
-    A second table without counts lists each value as often as it occurs. Raises DataError where the tables do not
-    fit each other. O(rows log rows).
+    A second table without counts lists each value as often as it occurs. Raises DataError if the tables do not belong
+    together. O(rows log rows).
     """
     for name in (bucket, *sensitive):
         if name not in second.columns:
@@ -62,7 +63,7 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
     further = [name for name in second.columns if name not in (bucket, count, *sensitive)]
     if further:
         raise DataError(
-            f"the second table has the column '{further[0]}', where only buckets, sensitive values and counts belong"
+            f"the second table has a column '{further[0]}', but only buckets, sensitive values and counts belong in it"
         )
     keys = pl.concat([first[bucket].cast(pl.String), second[bucket].cast(pl.String)]).rank("dense")
     number = keys.to_numpy()
@@ -75,8 +76,8 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
     odd = np.flatnonzero(wanted != there_are)
     if len(odd):
         raise DataError(
-            f"{len(odd):,} buckets have another number of rows than of sensitive values, {int(wanted[odd[0]]):,} and "
-            f"{int(there_are[odd[0]]):,} in one of them: do the two tables belong together?"
+            f"{len(odd):,} buckets have different numbers of rows and of sensitive values, {int(wanted[odd[0]]):,} and "
+            f"{int(there_are[odd[0]]):,} in one of them: check that the two tables belong together"
         )
     order = np.argsort(theirs, kind="stable")
     dealt = np.empty(len(first), np.int64)
@@ -87,12 +88,12 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
 def _counts(
     second: pl.DataFrame, bucket: str, sensitive: Sequence[str]
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """How often each line of the second table counts."""
+    """Return how often each line of the second table counts."""
     name = count_name(bucket, sensitive)
     if name not in second.columns:
         return np.ones(len(second), np.int64)
     column = second[name]
     whole = column.dtype.is_integer() and column.null_count() == 0
     if not whole or (column < 1).any():
-        raise DataError(f"'{name}' of the second table must hold whole numbers from 1 on")
+        raise DataError(f"'{name}' of the second table must hold whole numbers, 1 or more")
     return column.to_numpy().astype(np.int64)

@@ -32,7 +32,7 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
         "sets", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values))
     )
     if hierarchy.leaves.dtype == pl.String:
-        # There are few sets, but they are shown by many rows: numbers for words from here on.
+        # There are few sets, but many rows show them, so rows hold their numbers from here on.
         shown = hierarchy.leaves.gather(np.unique(codes)).drop_nulls()
         lists = lists.cast(pl.List(pl.Enum(shown)))
     return lists
@@ -40,17 +40,17 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The distinct cells of a column, placed in its domain."""
+    """The distinct cells of a column, located in its domain."""
 
     low: IntVector
     high: IntVector
     known: BoolVector
     sets: tuple[LongVector, IntVector] | None = None
-    """Where the set of each cell starts, and all codes, where the column shows sets."""
+    """The start of the set of each cell, and all codes, if the column shows sets."""
 
 
 def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cells]:
-    """Number the distinct cells of a published column, and place them: names, ranges, or sets of values."""
+    """Number the distinct cells of a published column, and locate them: names, ranges, or sets of values."""
     if isinstance(column.dtype, pl.List):
         return _read_lists(column, hierarchy)
     number, names = factorize(column)
@@ -77,7 +77,7 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cel
     from shoal.kernels.ring import number_lists
 
     if column.null_count() or (column.list.len() == 0).any():
-        # An empty cell says nothing, so it cannot be placed.
+        # An empty cell says nothing, so it has no place in the domain.
         column = column.fill_null(pl.Series([[]], dtype=column.dtype))
     lengths = column.list.len().to_numpy().astype(np.int64)
     elements = column.filter(column.list.len() > 0).explode(empty_as_null=True)
@@ -90,7 +90,7 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cel
     own = codes[np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(each))]
     known = lengths > 0
     known[each[own < 0]] = False
-    # Ascending, each code once; one that is unknown, or missing, as the first code.
+    # Ascending, each code once; unknown and missing ones become the first code.
     cells = np.unique(
         np.concatenate([each[known[each]], np.flatnonzero(~known)]) * hierarchy.size
         + np.concatenate([own[known[each]], np.zeros((~known).sum(), np.int32)])
@@ -100,7 +100,7 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cel
 
 
 def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
-    """Codes of single values, by value or by name; -1 where there is none."""
+    """Return the codes of single values, by value or by name; -1 if unknown."""
     codes = hierarchy.locate(values)
     if values.dtype == pl.String and (codes < 0).any():
         low, high, known = hierarchy.read(values)
@@ -116,7 +116,7 @@ def _placed(lengths: LongVector, codes: IntVector, known: BoolVector) -> Cells:
 def class_sets(cells: Sequence[Cells], shown: IntMatrix) -> ValueSets:
     """Write out the sets of all classes; `shown` is which cell each class shows in each column.
 
-    A cell that is no set stands for all values in its range.
+    A cell that is not a set stands for all values in its range.
     """
     starts, lengths, everything = [], [], []
     base = 0

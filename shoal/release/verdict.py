@@ -20,13 +20,13 @@ class Verdict:
     detail: str = ""
     """What decided it, in words, with nothing about individuals: ``smallest class has 3 rows``."""
     public: bool = False
-    """`reached` follows from what is published. Otherwise it may be an exact function of rows that are not: whoever
-    knows all but one of these would learn the last."""
+    """`reached` follows from what is published. Otherwise it may depend on suppressed rows: an adversary who knows
+    all of these but one would learn the last."""
     higher_is_safer: bool = True
 
     @property
     def told(self) -> Any:
-        """What the public may learn of `reached`: the value itself, or on which side of the threshold it lies."""
+        """What the public may learn about `reached`: the value itself, or on which side of the threshold it lies."""
         if self.public or self.reached is None:
             return self.reached
         sides = ("at least", "less than") if self.higher_is_safer else ("at most", "more than")
