@@ -214,7 +214,7 @@ def _level(losses, j, low, high):
     return first, next(level for level in range(levels) if first[level, low] == first[level, high])
 
 
-def _lifted(losses, j, low, high):
+def lift(losses, j, low, high):
     """The smallest publishable range over [low, high]."""
     size, ordered = int(losses.shape[j, 1]), int(losses.shape[j, 3])
     if ordered >= 0:
@@ -318,7 +318,7 @@ def cut_by_size(
             region_of[row_id] = region
         for j in range(len(losses.shape)):
             present = [row[j] for row, _ in members]
-            low[region, j], high[region, j] = _lifted(losses, j, min(present), max(present))
+            low[region, j], high[region, j] = lift(losses, j, min(present), max(present))
         desk.state[2] += 1
         desk.state[3] += len(members)
 
@@ -418,22 +418,7 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     return short <= most, len(made), sum(r * apart(s, t) for s, t, r in made), statistic()
 
 
-def _shown_loss(shape, node, loss, j, codes):
-    """What column j loses by showing the smallest permitted range over some codes."""
-    size, ordered, nodes, losses, levels, _ = (int(number) for number in shape[j])
-    low, high = min(codes), max(codes)
-    if ordered >= 0:
-        if low == high:
-            return 0
-        return int(loss[losses + size] if high >= ordered else loss[losses + high] - loss[losses + low])
-    for level in range(levels):
-        at = level * size
-        if node[nodes + at + low] == node[nodes + at + high]:
-            return int(loss[losses + at + low])
-    return int(loss[losses + (levels - 1) * size + low])
-
-
-def grow_classes(pool, shape, node, loss, rules, desk, patience):
+def grow_classes(pool, losses, rules, desk, patience):
     """One class after the other, everything counted anew at every step."""
     labels_of = [[int(label) for label in pool.labels[kind]] for kind in pool.kind]
     cells_of = [[int(code) for code in pool.codes[point]] for point in pool.point]
@@ -445,7 +430,7 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
 
     def lost(atoms):
         columns = zip(*(cells_of[atom] for atom in atoms), strict=True)
-        return sum(_shown_loss(shape, node, loss, j, codes) for j, codes in enumerate(columns))
+        return sum(range_loss(losses, j, min(codes), max(codes)) for j, codes in enumerate(columns))
 
     def counted():
         rows = dict.fromkeys(demand_of, 0)
@@ -532,15 +517,16 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
     desk.atom[: len(drawn)], desk.owner[: len(drawn)] = drawn, owner
 
 
-def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
+def deal_out(codes, labels, low, high, size, counts, share, losses):
     given = []
     for row in range(len(codes)):
         growth, strictly = [], []
         for c in range(len(size)):
             ends = list(zip(low[c], high[c], strict=True))
-            before = sum(_shown_loss(shape, node, loss, j, pair) for j, pair in enumerate(ends))
+            before = sum(range_loss(losses, j, *pair) for j, pair in enumerate(ends))
             after = sum(
-                _shown_loss(shape, node, loss, j, [*pair, codes[row, j]]) for j, pair in enumerate(ends)
+                range_loss(losses, j, min(*pair, codes[row, j]), max(*pair, codes[row, j]))
+                for j, pair in enumerate(ends)
             )
             growth.append((size[c] + 1) * after - size[c] * before)
             inside = [counts[c, label] + 1 if counts.shape[1] else 0 for label in labels[row]]
@@ -724,30 +710,16 @@ def share_out(start, links, supply, demand, order):
     return flow
 
 
-def _smallest_cell(prices, j, low, high):
-    """First code, last code and price of the smallest publishable cell over a range; None under a limit."""
-    size, ordered, levels, tree, free, whole, kind, unit = prices.shape[j].tolist()
-    if ordered < 0:
-        for level in range(levels):
-            at = tree + level * size + low
-            if prices.high[at] >= high:
-                return int(prices.low[at]), int(prices.high[at]), int(prices.price[at])
-        return None
-    if low == high:
-        return low, high, 0
-    if high >= ordered:
-        return 0, size - 1, whole
-    if kind == 0:
-        return low, high, int(prices.place[free + high] - prices.place[free + low])
-    counts = np.diff(prices.rows[free : free + size + 1])[low : high + 1]
-    shares = counts[counts > 0] / max(counts.sum(), 1)
-    return low, high, round(float(-(shares * np.log2(shares)).sum()) * unit)
+def _smallest_cell(losses, j, low, high):
+    """First code, last code and loss of the smallest publishable cell over a range; None under a limit."""
+    lost = range_loss(losses, j, low, high)
+    return None if lost == np.inf else (*map(int, lift(losses, j, low, high)), lost)
 
 
-def _closure(prices, rows):
-    """Lows, highs and price of the smallest cells over some rows; None where a limit keeps them apart."""
+def _closure(losses, rows):
+    """Lows, highs and loss of the smallest cells over some rows; None where a limit keeps them apart."""
     cells = [
-        _smallest_cell(prices, j, int(min(c)), int(max(c))) for j, c in enumerate(zip(*rows, strict=True))
+        _smallest_cell(losses, j, int(min(c)), int(max(c))) for j, c in enumerate(zip(*rows, strict=True))
     ]
     if None in cells:
         return None
@@ -755,17 +727,12 @@ def _closure(prices, rows):
     return low, high, sum(price)
 
 
-def _about(prices):
-    """Logarithms may be rounded differently: prices closer than this count as equal."""
-    return 64 if prices.shape[:, 6].any() else 0
-
-
-def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+def expand(codes, weight, first, last, skip, box, losses, k, begin, end, low, high):
     """All cells that each row may end with, since equally cheap steps are equally good."""
     rows = [tuple(int(code) for code in row) for row in codes]
     ends = []
     for row in rows[begin:end]:
-        found, seen, waiting = set(), set(), [_closure(prices, [row])]
+        found, seen, waiting = set(), set(), [_closure(losses, [row])]
         while waiting:
             cell = waiting.pop()
             if cell[:2] in seen:
@@ -775,15 +742,15 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
             if sum(w for w, other in zip(weight, rows, strict=True) if other not in outside) >= k:
                 found.add(cell[:2])
                 continue
-            grown = [_closure(prices, [cell[0], cell[1], other]) for other in outside]
+            grown = [_closure(losses, [cell[0], cell[1], other]) for other in outside]
             grown = [c for c in grown if c is not None]
             best = min(c[2] for c in grown)
-            waiting += [c for c in grown if c[2] <= best + _about(prices)]
+            waiting += [c for c in grown if c[2] <= best]
         ends.append(found)
     return ends
 
 
-def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+def join_nearest(codes, weight, first, last, skip, box, losses, k, begin, end, low, high):
     """All cells that each row may end with, since equally near rows are equally good."""
     rows = [tuple(int(code) for code in row) for row in codes]
     ends = []
@@ -791,57 +758,57 @@ def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, l
         if own >= k:
             ends.append({(row, row)})
             continue
-        pairs = [(_closure(prices, [row, other]), w, other) for other, w in zip(rows, weight, strict=True)]
+        pairs = [(_closure(losses, [row, other]), w, other) for other, w in zip(rows, weight, strict=True)]
         near = sorted((c[2], w, other) for c, w, other in pairs if c is not None and other != row)
         enough = next(i for i in range(len(near)) if own + sum(w for _, w, _ in near[: i + 1]) >= k)
         reach = near[enough][0]
-        sure = [(w, other) for price, w, other in near if price < reach - _about(prices)]
-        ties = [(w, other) for price, w, other in near if abs(price - reach) <= _about(prices)]
+        sure = [(w, other) for price, w, other in near if price < reach]
+        ties = [(w, other) for price, w, other in near if price == reach]
         found = set()
         for size in range(1, len(ties) + 1):
             for some in itertools.combinations(ties, size):
                 chosen = [*sure, *some]
                 total = own + sum(w for w, _ in chosen)
                 if total >= k > total - max(w for w, _ in some):
-                    found.add(_closure(prices, [row, *(other for _, other in chosen)])[:2])
+                    found.add(_closure(losses, [row, *(other for _, other in chosen)])[:2])
         ends.append(found)
     return ends
 
 
-def hulls(slots, low, high, first, last, skip, prices):
+def hulls(slots, low, high, first, last, skip, losses):
     hull, dear = [], []
     for a, b in zip(first, last, strict=True):
         own = slice(slots[a], slots[b])
         hull.append([*low[own].min(axis=0), *high[own].max(axis=0)])
         cells = zip(low[own].tolist(), high[own].tolist(), strict=True)
         prices_of = [
-            [_smallest_cell(prices, j, *ends)[2] for j, ends in enumerate(zip(a, b, strict=True))]
+            [_smallest_cell(losses, j, *ends)[2] for j, ends in enumerate(zip(a, b, strict=True))]
             for a, b in cells
         ]
         dear.append(np.max(prices_of, axis=0))
-    return np.array(hull, np.int32), np.array(dear, np.int64)
+    return np.array(hull, np.int32), np.array(dear)
 
 
-def _added(prices, low, high, row):
-    grown = _closure(prices, [low.tolist(), high.tolist(), [int(code) for code in row]])
-    return None if grown is None else grown[2] - _closure(prices, [low.tolist(), high.tolist()])[2]
+def _added(losses, low, high, row):
+    grown = _closure(losses, [low.tolist(), high.tolist(), [int(code) for code in row]])
+    return None if grown is None else grown[2] - _closure(losses, [low.tolist(), high.tolist()])[2]
 
 
-def _take_in(prices, low, high, row):
-    low[:], high[:], _ = _closure(prices, [low.tolist(), high.tolist(), [int(code) for code in row]])
+def _take_in(losses, low, high, row):
+    low[:], high[:], _ = _closure(losses, [low.tolist(), high.tolist(), [int(code) for code in row]])
 
 
 def cover_each(
-    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, prices, k, begin, end
+    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, losses, k, begin, end
 ):
     grown = 0
     for u in range(begin, end):
         open_cells = [s for s in range(len(low)) if not _covers(low[s], high[s], codes[u])]
-        costs = [(_added(prices, low[s], high[s], codes[u]), s) for s in open_cells]
+        costs = [(_added(losses, low[s], high[s], codes[u]), s) for s in open_cells]
         costs = sorted(cost for cost in costs if cost[0] is not None)
         for _, s in costs[: max(k - covered[u], 0)]:
             before = [_covers(low[s], high[s], row) for row in codes]
-            _take_in(prices, low[s], high[s], codes[u])
+            _take_in(losses, low[s], high[s], codes[u])
             covered += np.array([_covers(low[s], high[s], row) for row in codes]) & ~np.array(before)
             grown += 1
     return grown
@@ -849,7 +816,7 @@ def cover_each(
 
 def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
-    first, last, skip, box, prices, k, look, who,
+    first, last, skip, box, losses, k, look, who,
 ):  # fmt: skip
     grown = 0
     component = component.copy()
@@ -865,7 +832,7 @@ def join_components(
             others = {int(component[owner[s]]) for s in mine} - {int(component[u])}
             for v in [v for v in range(len(codes)) if component[v] in others]:
                 gain = sum(component[owner[s]] == component[v] for s in mine)
-                steps += [(_added(prices, low[s], high[s], codes[v]), gain, s, v, v) for s in own]
+                steps += [(_added(losses, low[s], high[s], codes[v]), gain, s, v, v) for s in own]
             for s in own:
                 inside = within[within_start[region_of[s]] : within_start[region_of[s] + 1]]
                 for v in inside.tolist():
@@ -874,16 +841,16 @@ def join_components(
                     )
                     for cell in range(slots[v], slots[v + 1]):
                         if not _covers(low[cell], high[cell], codes[u]):
-                            steps.append((_added(prices, low[cell], high[cell], codes[u]), gain, cell, u, v))
+                            steps.append((_added(losses, low[cell], high[cell], codes[u]), gain, cell, u, v))
             steps = [
-                (Fraction(cost, min(gain, k - matches)), *rest)
+                (Fraction(cost) / min(gain, k - matches), *rest)
                 for cost, gain, *rest in steps
                 if cost is not None
             ]
             if not steps:
                 break
             _, cell, taken, v = min(steps)
-            _take_in(prices, low[cell], high[cell], codes[taken])
+            _take_in(losses, low[cell], high[cell], codes[taken])
             gained[taken] += 1
             component[component == component[v]] = component[u]
             grown += 1
@@ -1021,6 +988,14 @@ def deal(codes, row_item, state, losses, kind, cluster_of):
             if choices:
                 members[min(choices)[1]].append(row)
                 cluster_of[row] = min(choices)[1]
+
+
+def widen(losses, j, low, high, grown, least):
+    start, size = int(losses.shape[j, 6]), int(losses.shape[j, 1])
+    for code in range(size):
+        grown[start + code] = range_loss(losses, j, min(low, code), max(high, code))
+        if len(least):
+            least[start + code] = least_loss(losses, j, min(low, code), max(high, code))
 
 
 def box_losses(box, losses):
@@ -1368,29 +1343,28 @@ def hilbert_keys(places, bits):
     return np.array(keys, np.uint64)
 
 
-def group_loss(codes, begin, end, sets, shape, node, loss):
+def group_loss(codes, begin, end, losses, sets):
     """What best_groups has to pay for one group: rows times the losses of its cells."""
     total = 0.0
-    for j, (size, ordered, start) in enumerate(shape.tolist()):
-        own = {int(code) for code in codes[j, begin:end]}
-        low, high = min(own), max(own)
-        if sets:
-            total += (len(own) - 1) * loss[start]
-        elif len(own) > 1 and ordered >= 0:
-            total += loss[start + size] if high >= ordered else loss[start + high] - loss[start + low]
+    for j in range(len(codes)):
+        own = sorted({int(code) for code in codes[j, begin:end]})
+        at = [int(losses.shape[j, 6]) + code for code in own]
+        if sets.how == 0:
+            total += range_loss(losses, j, own[0], own[-1])
+        elif sets.how == 1:
+            total += (len(own) - 1) * sets.unit[j]
         elif len(own) > 1:
-            while node[start + low] != node[start + high]:
-                start += size
-            total += loss[start + low]
+            rows = max(sets.mass[at].sum(), 1.0)
+            total += max(np.log2(rows) - sets.logs[at].sum() / rows, 0.0) * sets.unit[j]
     return total * (end - begin)
 
 
-def best_groups(codes, blocks, k, sets, shape, node, loss):
+def best_groups(codes, blocks, k, losses, sets):
     def cheapest(begin, end):
         """Cost and cuts of the best way, by trying all."""
         found = []
         for first in range(k, min(2 * k - 1, end - begin) + 1):
-            own = group_loss(codes, begin, begin + first, sets, shape, node, loss)
+            own = group_loss(codes, begin, begin + first, losses, sets)
             if begin + first == end:
                 found.append((own, (begin,)))
             elif end - begin - first >= k:
@@ -1767,22 +1741,8 @@ def _circles(start, neighbours):
     return [set(neighbours[a:b].tolist()) for a, b in pairwise(start.tolist())]
 
 
-def _shown_loss(shape, node, loss, j, codes):
-    """What the smallest publishable range over some codes of a column loses."""
-    low, high = min(codes), max(codes)
-    size, ordered, first, at, levels = shape[j, :5].tolist()
-    if low == high:
-        return 0
-    if ordered >= 0:
-        return int(loss[at + size]) if high >= ordered else int(loss[at + high] - loss[at + low])
-    for level in range(levels):
-        if node[first + level * size + low] == node[first + level * size + high]:
-            return int(loss[at + level * size + low])
-    raise AssertionError("no common node")
-
-
 def grow_network_clusters(
-    start, neighbours, order, rank, atoms, labels, p, shape, node, loss, by_loss, by_distance, k, progress, patience
+    start, neighbours, order, rank, atoms, labels, p, losses, by_loss, by_distance, k, progress, patience
 ):  # fmt: skip
     circles, cluster_of, clusters = _circles(start, neighbours), progress.cluster_of, 0
     codes = atoms.codes[atoms.of]
@@ -1801,7 +1761,9 @@ def grow_network_clusters(
 
     def cost(x, members):
         together = codes[[*members, x]]
-        lost = sum(_shown_loss(shape, node, loss, j, together[:, j].tolist()) for j in range(codes.shape[1]))
+        lost = sum(
+            range_loss(losses, j, together[:, j].min(), together[:, j].max()) for j in range(codes.shape[1])
+        )
         differing = sum(len((circles[x] ^ circles[y]) - {x, y}) for y in members)
         return by_loss * lost + by_distance * differing / len(members)
 
@@ -1905,13 +1867,13 @@ def nearest_order(codes, starts, units, look):
     return np.array(order, np.int32)
 
 
-def refine(codes, weight, slots, low, high, covered, first, last, skip, box, prices, k, hand, begin, end):
-    """The same steps as the kernel, on lists of all rows; prices must not depend on rounding, and rows be few."""
+def refine(codes, weight, slots, low, high, covered, first, last, skip, box, losses, k, hand, begin, end):
+    """The same steps as the kernel, on lists of all rows; rows must be few."""
     rows = [tuple(row) for row in codes.tolist()]
     saved = 0
 
     def price(*ranges):
-        closure = _closure(prices, ranges)
+        closure = _closure(losses, ranges)
         return float("inf") if closure is None else closure[2]
 
     def count(cell):
@@ -1922,10 +1884,10 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
     def moved(cell, base, j, side, wider):
         """The cell with the next smaller or wider range in one column, None where there is none."""
         a, b = cell[0][j], cell[1][j]
-        if prices.shape[j, 1] < 0:
-            size, start = int(prices.shape[j, 0]), int(prices.shape[j, 3])
-            at = [start + level * size + base[0][j] for level in range(prices.shape[j, 2])]
-            nodes = [(int(prices.low[x]), int(prices.high[x])) for x in at]
+        if losses.shape[j, 3] < 0:
+            _, size, _, _, levels, start, _ = losses.shape[j].tolist()
+            at = [start + level * size + base[0][j] for level in range(levels)]
+            nodes = [(int(losses.first[x]), int(losses.last[x])) for x in at]
             if wider:
                 options = [node for node in nodes if node[0] < a or node[1] > b][:1]
             else:
@@ -1947,7 +1909,7 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
                 ]
             options = [(ends[0], b) if side == 0 else (a, ends[1])]
         for option in options:
-            x, y, _ = _smallest_cell(prices, j, *option)
+            x, y, _ = _smallest_cell(losses, j, *option)
             if (x, y) != (a, b):
                 return (*cell[0][:j], x, *cell[0][j + 1 :]), (*cell[1][:j], y, *cell[1][j + 1 :])
         return None
@@ -1985,7 +1947,7 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
             if not others or min(others)[0] == float("inf"):
                 return None
             least = min(cost for cost, _ in others)
-            cell = _closure(prices, [*cell, next(row for cost, row in others if cost == least)])[:2]
+            cell = _closure(losses, [*cell, next(row for cost, row in others if cost == least)])[:2]
         return cell
 
     def put(slot, cell):
@@ -2001,7 +1963,7 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
             relying = [rows[row] for row in inside if covered[row] <= k and row != u]
             if turn == 1 and not relying:
                 continue
-            base = _closure(prices, [rows[u], *relying] if turn == 0 else [rows[u]])[:2]
+            base = _closure(losses, [rows[u], *relying] if turn == 0 else [rows[u]])[:2]
             near = [row for row in rows if price(*base, row) < price(*old)]
             near.sort(key=lambda row: price(*base, row))
             best = old
@@ -2027,7 +1989,7 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
                     break
                 budget -= least
                 heir = next(s for cost, s in heirs if cost == least)
-                put(heir, _closure(prices, [low[heir].tolist(), high[heir].tolist(), rows[v]])[:2])
+                put(heir, _closure(losses, [low[heir].tolist(), high[heir].tolist(), rows[v]])[:2])
             if budget > 0:
                 saved += budget
             else:
@@ -2043,7 +2005,7 @@ def class_totals(keys, people, rows):
     return [p for p, _ in totals.values()], [r for _, r in totals.values()]
 
 
-def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high, low, high):
+def cut_boxes(codes, people, rows, order, ends, losses, low, high):
     """The boxes themselves, as lists of tuples, in the order in which they are finished, and the number of cuts."""
 
     def within(part):
@@ -2055,27 +2017,25 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
         return [[t for t in box if name(int(codes[t, j])) == value] for value in values]
 
     def cuts_of(box, j):
-        """All ways to cut one column: parts, and what each of them shows."""
-        size, free, ordered, levels, at = shape[j].tolist()
+        """All ways to cut one column: parts, and the codes of each of them, or of the child that it is shown as."""
+        ordered = int(losses.shape[j, 3])
         present = sorted({int(codes[t, j]) for t in box})
         if len(present) < 2:
             return
-        span = present[-1] - present[0]
-        if free and present[-1] < ordered:
+        if 0 <= present[-1] < ordered:
             for value in present[1:]:
                 parts = split(box, j, lambda code, value=value: code >= value)
-                yield parts, [span - (max(own) - min(own)) for own in shown(parts, j)]
-        elif free:
+                yield parts, shown(parts, j)
+        elif ordered >= 0:
             parts = split(box, j, lambda code: 0 if code < ordered else code)
-            yield parts, [size - 1 - (max(own) - min(own)) for own in shown(parts, j)]
+            yield parts, shown(parts, j)
         else:
-            lows = node_low[at : at + levels * size].reshape(levels, size)
-            highs = node_high[at : at + levels * size].reshape(levels, size)
-            level = next(lv for lv in range(levels) if len({int(lows[lv, code]) for code in present}) == 1)
-            whole = int(highs[level, present[0]] - lows[level, present[0]])
-            parts = split(box, j, lambda code: int(lows[level - 1, code]))
-            widths = [int(highs[level - 1, own[0]] - lows[level - 1, own[0]]) for own in shown(parts, j)]
-            yield parts, [whole - width for width in widths]
+            nodes, level = _level(losses, j, present[0], present[-1])
+            parts = split(box, j, lambda code: int(nodes[level - 1, code]))
+            children = [
+                np.flatnonzero(nodes[level - 1] == nodes[level - 1, own[0]]) for own in shown(parts, j)
+            ]
+            yield parts, children
 
     def shown(parts, j):
         return [[int(codes[t, j]) for t in part] for part in parts]
@@ -2085,11 +2045,14 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
     done, cuts = [], 0
     while open_:
         box = open_.pop()
-        best, best_gain = None, -1.0
+        best, best_gain = None, -1e-9
         for j in range(codes.shape[1]) if any(rows[t] for t in box) else ():
-            for parts, saved in cuts_of(box, j):
+            for parts, covered in cuts_of(box, j):
+                present = [int(codes[t, j]) for t in box]
+                whole = range_loss(losses, j, min(present), max(present))
+                saved = [whole - range_loss(losses, j, min(own), max(own)) for own in covered]
                 owned = (sum(int(rows[t]) for t in part) for part in parts)
-                gain = sum(r * s for r, s in zip(owned, saved, strict=True)) * unit[j]
+                gain = sum(r * s for r, s in zip(owned, saved, strict=True))
                 if gain > best_gain and all(within(part) for part in parts):
                     best, best_gain = parts, gain
         if best is None:

@@ -14,6 +14,7 @@ from shoal.hierarchy.tree import tiled
 from shoal.kernels import agglomerative as kernels
 from shoal.kernels import founding
 from shoal.kernels import improve as improving
+from shoal.kernels.losses import box_losses
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods import losses as tabulating
@@ -106,7 +107,7 @@ def test_nearest_items_and_clusters(data, table):
         np.array(data.draw(st.lists(st.integers(0, 4), min_size=table.rows, max_size=table.rows)))
     )
     box, size = boxes(items, numbers, count), np.bincount(numbers)
-    own = improving.box_losses(box, losses)
+    own = box_losses(box, losses)
     np.testing.assert_array_equal(own, naive.box_losses(box, losses))
     args = (box, own, size, np.arange(count), losses, 3)
     np.testing.assert_array_equal(improving.nearest_clusters(*args), naive.nearest_clusters(*args))
@@ -165,7 +166,7 @@ def test_moves_are_those_of_their_twins(data, table):
         answers = []
         for module in (improving, naive):
             linked = _linked(items, numbers, count, row_item, len(codes))
-            linked.loss[:] = improving.box_losses(linked.box, losses)
+            linked.loss[:] = box_losses(linked.box, losses)
             move = getattr(module, step)
             gained = move(codes, row_item, near, linked, k, *options, losses, 0, count)
             after = np.full(table.rows, -1, np.int32)
@@ -199,7 +200,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
         most = max(table.rows // k, count)
         size, loss, after = np.zeros(most, np.int64), np.zeros(most), numbers.copy()
         size[:count] = np.bincount(numbers)
-        loss[:count] = improving.box_losses(boxes(items, numbers, count), losses)
+        loss[:count] = box_losses(boxes(items, numbers, count), losses)
         clusters = module.found(
             codes,
             row_item,

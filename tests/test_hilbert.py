@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.kernels.hilbert import best_groups, hilbert_keys
+from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.ordered import Hilbert
-from shoal.methods.partitioning.partition import _losses, hilbert_order, sorted_codes
+from shoal.methods.partitioning.partition import _sets, hilbert_order, sorted_codes
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
 from shoal.run import Run
@@ -34,18 +35,23 @@ def test_the_curve_visits_every_point_once_in_steps_of_one(columns, bits):
     assert keys.tolist() == naive.hilbert_keys(points, bits).tolist()
 
 
-@given(tables(rows=st.integers(1, 12)), st.integers(1, 4), st.booleans())
+@given(
+    tables(rows=st.integers(1, 12)),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from(["lm", "entropy", "precision"]),
+)
 @settings(max_examples=60)
-def test_no_grouping_of_the_order_loses_less(table, k, sets):
+def test_no_grouping_of_the_order_loses_less(table, k, sets, measure):
     k = min(k, table.rows)
     order = hilbert_order(table)
     assert sorted(order) == list(range(table.rows))
     codes, blocks = sorted_codes(table, order), np.array([0, table.rows])
-    losses = _losses(table, sets)
-    mine, twin = (f(codes, blocks, k, sets, *losses) for f in (best_groups, naive.best_groups))
+    losses = losses_of(table, measure), _sets(table, measure, sets)
+    mine, twin = (f(codes, blocks, k, *losses) for f in (best_groups, naive.best_groups))
 
     def cost(starts):
-        return sum(naive.group_loss(codes, a, b, sets, *losses) for a, b in pairwise(starts.tolist()))
+        return sum(naive.group_loss(codes, a, b, *losses) for a, b in pairwise(starts.tolist()))
 
     assert cost(mine) == pytest.approx(cost(twin))
     assert np.diff(mine).min() >= k

@@ -53,6 +53,9 @@ def test_a_range_loses_what_the_measure_says(measure, data, table):
             except HierarchyError:
                 assert found == np.inf
                 continue
+            if present is None:
+                assert kernels.lift(losses, j, low, high) == naive.lift(losses, j, low, high)
+                assert kernels.lift(losses, j, low, high) == (shown[0][0], shown[1][0])
             expected = rule.loss(attribute, table.value_counts[j], *shown)[0] * attribute.weight / weights
             # A line rounds both ends of a range.
             assert found == pytest.approx(expected, abs=1.01 * kernels.GRAIN, rel=0)
@@ -70,6 +73,21 @@ def test_no_wider_range_loses_less_than_the_bound(measure, data, table):
             least = naive.least_loss(losses, j, low, high)
             assert found <= least
             assert found == least or (wide and attribute.hierarchy.free and measure == "entropy")
+
+
+@given(st.data(), tables(), st.sampled_from(["lm", "entropy"]))
+def test_boxes_and_wider_ranges_are_those_of_their_twins(data, table, measure):
+    losses = losses_of(table, measure)
+    ends = np.sort(table.codes[data.draw(st.permutations(range(table.rows)))][:2], axis=0)
+    box = np.stack([ends[:1], ends[-1:]], axis=2).reshape(1, -1)
+    np.testing.assert_array_equal(kernels.box_losses(box, losses), naive.box_losses(box, losses))
+    codes = int(losses.shape[:, kernels.SIZE].sum())
+    found = [[np.zeros(codes), np.zeros(0 if losses.rising else codes)] for _ in range(2)]
+    for j in range(len(table.attributes)):
+        kernels.widen(losses, j, ends[0, j], ends[-1, j], *found[0])
+        naive.widen(losses, j, ends[0, j], ends[-1, j], *found[1])
+    for ours, twin in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, twin)
 
 
 @given(tables(), st.sampled_from(CELLS))

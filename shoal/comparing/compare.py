@@ -160,7 +160,9 @@ def _heeds_limits(policy: Policy, planned: Planned) -> bool:
 
 def _task(policy: Policy, planned: Planned, seed: int | None, keep: bool) -> Task:
     own = with_method(policy, planned.method, planned.options)
-    return Task(own, tuple(planned_attacks(own, planned.method, planned.options)), seed, keep)
+    return Task(
+        own, tuple(planned_attacks(own, planned.method, planned.options)), seed, policy.utility.measure, keep
+    )
 
 
 def _refused(table: CodedTable, policy: Policy, planned: Planned, impossible: str) -> Trial:

@@ -13,7 +13,8 @@ from shoal.methods.relocating.relocation import DRAWN, TESTED, VARIANTS
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.policy import Policy
 from shoal.policy.adversaries import implied
-from shoal.policy.checks import option_types
+from shoal.policy.checks import option_types, steering_problems
+from shoal.policy.parts import MethodChoice, Utility
 
 Options = Mapping[str, Any]
 
@@ -101,8 +102,14 @@ def _ruled_out(policy: Policy, method: str, options: Options) -> str:
 
 
 def with_method(policy: Policy, method: str, options: Options) -> Policy:
-    """Return the policy with exactly this method and these options."""
-    return Policy.from_dict({**policy.to_dict(), "method": {"name": method, **options}}, policy.base)
+    """Return the policy with exactly this method and these options. If the policy's measure cannot steer the method,
+    the default measure does; releases are still ranked by the policy's.
+    """
+    raw = {**policy.to_dict(), "method": {"name": method, **options}}
+    choice = MethodChoice.model_validate(raw["method"])
+    if steering_problems(choice, policy.utility.measure):
+        raw["utility"] = {**raw["utility"], "measure": Utility().measure}
+    return Policy.from_dict(raw, policy.base)
 
 
 def with_k(policy: Policy, k: int | None) -> Policy:

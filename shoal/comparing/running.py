@@ -28,6 +28,8 @@ class Task:
     """With the method, the options and the k of the trial."""
     attacks: tuple[PlannedAttack, ...]
     seed: int | None = None
+    measure: str = "lm"
+    """By which releases are ranked; it steers the method only if it can."""
     keep: bool = False
     """Give the release back, too."""
 
@@ -81,7 +83,7 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     trial = replace(
         trial,
         attacks=outcomes,
-        measures={name: float(value) for name, value in case.measured([policy.utility.measure]).items()},
+        measures={name: float(value) for name, value in case.measured([task.measure]).items()},
         losses={name: float(value) for name, value in case.losses.items()},
     )
     if reason:

@@ -194,7 +194,11 @@ def _in_order(frame: pl.DataFrame, leaves: pl.Series) -> Hierarchy:
     sorted_leaves = leaves.gather(order)
     domain = Domain(sorted_leaves, regular, numbers_of(sorted_leaves.head(regular)) if lined else None)
     return Hierarchy(
-        sorted_leaves, tuple(levels), ordered=regular if lined else 0, positions=domain.positions()
+        sorted_leaves,
+        tuple(levels),
+        ordered=regular if lined else 0,
+        positions=domain.positions(),
+        category=True,
     )
 
 

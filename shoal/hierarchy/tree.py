@@ -45,7 +45,15 @@ class Hierarchy:
     """How many leading codes have a meaningful order (numbers, dates); 0 for categories.
     NaN and null come after them: only the root covers both them and ordered values."""
     positions: FloatVector | None = None
-    """Where each code lies on the number line, for losses by width; None for categories."""
+    """Where each code lies on the number line; None if the values are no numbers or dates."""
+    category: bool = False
+    """The levels come from a tree that somebody wrote. Then the values are categories for every loss, even if they look
+    like numbers: zip codes have no width."""
+
+    @property
+    def by_width(self) -> bool:
+        """Ranges lose by their width: the values are numbers or dates, and no tree makes them categories."""
+        return not self.category and self.positions is not None and self.ordered > 0
 
     @property
     def size(self) -> int:

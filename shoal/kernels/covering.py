@@ -2,8 +2,7 @@
 
 Rows are distinct and stand in the order of their tree (see consistency.py); row u owns the cells
 ``slots[u]:slots[u + 1]``, one for each of the equal rows it stands for. The first ``changed[u]`` of them have
-ranges of their own, the others are still alike. `prices` is a tuple of arrays, described at
-`shoal.methods.cells.prices.Prices`.
+ranges of their own, the others are still alike.
 """
 
 from __future__ import annotations
@@ -11,78 +10,40 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
-
-NEVER = 1 << 60
-
-
-@njit(cache=True, nogil=True)
-def _price(j, low, high, bound, prices):
-    """Price of the smallest cell over ``[low, high]``, NEVER if there is none; or a bound for all cells over it."""
-    if prices.shape[j, 1] < 0:
-        size = prices.shape[j, 0]
-        at = prices.shape[j, 3] + low
-        end = prices.shape[j, 3] + size * prices.shape[j, 2]
-        while at < end:
-            if prices.high[at] >= high:
-                return prices.floor[at] if bound else prices.price[at]
-            at += size
-        return NEVER
-    if low == high:
-        return np.int64(0)
-    if high >= prices.shape[j, 1]:
-        return prices.shape[j, 5]
-    free = prices.shape[j, 4]
-    if prices.shape[j, 6] == 0:
-        return prices.place[free + high] - prices.place[free + low]
-    f = prices.rows[free + high + 1] - prices.rows[free + low]
-    if f == 0:
-        return np.int64(0)
-    bits = max(np.log2(f) - (prices.logs[free + high + 1] - prices.logs[free + low]) / f, 0.0)
-    if bound:
-        # Whatever is added, a share f / n of the rows is as uncertain as before.
-        return np.int64(bits * f / prices.rows[free + prices.shape[j, 0]] * prices.shape[j, 7])
-    return np.int64(np.rint(bits * prices.shape[j, 7]))
+from shoal.kernels.losses import least_loss, lift, range_loss
 
 
 @njit(cache=True, nogil=True)
-def _growth(code, low, high, prices):
-    """Return what a row adds to the price of a cell, and whether it lies outside."""
-    total = np.int64(0)
+def _growth(code, low, high, losses):
+    """Return what a row adds to the loss of a cell, and whether it lies outside."""
+    total = 0.0
     outside = False
     for j in range(len(low)):
         if code[j] < low[j] or code[j] > high[j]:
             outside = True
-            total += _price(j, min(low[j], code[j]), max(high[j], code[j]), False, prices)
-            total -= _price(j, low[j], high[j], False, prices)
-            if total >= NEVER // 2:
+            total += range_loss(losses, j, min(low[j], code[j]), max(high[j], code[j]))
+            total -= range_loss(losses, j, low[j], high[j])
+            if total == np.inf:
                 break
     return total, outside
 
 
 @njit(cache=True, nogil=True)
-def _grow(code, low, high, prices):
+def _grow(code, low, high, losses):
     """Let a cell take in a row, in place."""
     for j in range(len(low)):
-        first, last = min(low[j], code[j]), max(high[j], code[j])
-        if prices.shape[j, 1] < 0:
-            at = prices.shape[j, 3] + first
-            while prices.high[at] < last:
-                at += prices.shape[j, 0]
-            first, last = prices.low[at], prices.high[at]
-        elif first != last and last >= prices.shape[j, 1]:
-            first, last = 0, prices.shape[j, 0] - 1
-        low[j], high[j] = first, last
+        low[j], high[j] = lift(losses, j, min(low[j], code[j]), max(high[j], code[j]))
 
 
 @njit(cache=True, nogil=True)
-def hulls(slots, low, high, first, last, skip, prices):
-    """Return, per node of the tree, the hull of the cells of its rows, and the highest price among them per column.
+def hulls(slots, low, high, first, last, skip, losses):
+    """Return, per node of the tree, the hull of the cells of its rows, and the highest loss among them per column.
 
     O(cells x columns).
     """
     nodes, columns = len(skip), low.shape[1]
     hull = np.empty((nodes, 2 * columns), np.int32)
-    dear = np.zeros((nodes, columns), np.int64)
+    dear = np.zeros((nodes, columns))
     for node in range(nodes - 1, -1, -1):
         if skip[node] == node + 1:
             begin, end = slots[first[node]], slots[last[node]]
@@ -92,7 +53,7 @@ def hulls(slots, low, high, first, last, skip, prices):
                 for j in range(columns):
                     hull[node, j] = min(hull[node, j], low[slot, j])
                     hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
-                    dear[node, j] = max(dear[node, j], _price(j, low[slot, j], high[slot, j], False, prices))
+                    dear[node, j] = max(dear[node, j], range_loss(losses, j, low[slot, j], high[slot, j]))
         else:
             a = node + 1
             b = skip[a]
@@ -104,25 +65,25 @@ def hulls(slots, low, high, first, last, skip, prices):
 
 
 @njit(cache=True, nogil=True)
-def _least(node, code, hull, dear, worst, prices):
-    """Return at most what a row adds to the price of any cell of a node that does not cover it.
+def _least(node, code, hull, dear, worst, losses):
+    """Return at most what a row adds to the loss of any cell of a node that does not cover it.
 
-    Where no price falls when a cell grows, it stops once that reaches `worst`.
+    Where no loss falls when a cell grows, it stops once that reaches `worst`.
     """
     columns = len(code)
-    total = np.int64(0)
+    total = 0.0
     for j in range(columns):
         c = code[j]
-        rising = prices.shape[j, 6] == 0
+        rising = losses.rising
         if c < hull[node, j]:
-            added = _price(j, c, hull[node, j], True, prices) - dear[node, j]
+            added = least_loss(losses, j, c, hull[node, j]) - dear[node, j]
         elif c > hull[node, columns + j]:
-            added = _price(j, hull[node, columns + j], c, True, prices) - dear[node, j]
+            added = least_loss(losses, j, hull[node, columns + j], c) - dear[node, j]
         elif rising:
             continue
         else:
             added = -dear[node, j]
-        total += max(added, 0) if rising else added
+        total += max(added, 0.0) if rising else added
         if rising and total >= worst:
             break
     return total
@@ -130,7 +91,7 @@ def _least(node, code, hull, dear, worst, prices):
 
 @njit(cache=True, nogil=True)
 def cover_each(
-    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, prices, k, begin, end
+    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, losses, k, begin, end
 ):
     """Let every row from `begin` to `end` be covered by at least k cells, growing those cells that grow least for it.
 
@@ -138,8 +99,8 @@ def cover_each(
     """
     columns = codes.shape[1]
     stack = np.empty(len(skip) + 1, np.int32)
-    bounds = np.empty(len(skip) + 1, np.int64)
-    costs = np.empty(k + 1, np.int64)
+    bounds = np.empty(len(skip) + 1, np.float64)
+    costs = np.empty(k + 1, np.float64)
     chosen = np.empty(k + 1, np.int64)
     owners = np.empty(k + 1, np.int32)
     old_low = np.empty(columns, np.int32)
@@ -151,8 +112,8 @@ def cover_each(
             continue
         code = codes[u]
         found = 0
-        worst = np.int64(NEVER) // 2
-        stack[0], bounds[0], depth = 0, -NEVER, 1
+        worst = np.inf
+        stack[0], bounds[0], depth = 0, -np.inf, 1
         while depth:
             depth -= 1
             node = stack[depth]
@@ -161,8 +122,8 @@ def cover_each(
             if skip[node] != node + 1:
                 left = node + 1
                 right = skip[left]
-                a = _least(left, code, hull, dear, worst, prices)
-                b = _least(right, code, hull, dear, worst, prices)
+                a = _least(left, code, hull, dear, worst, losses)
+                b = _least(right, code, hull, dear, worst, losses)
                 if a > b or (a == b and not first[left] <= u < last[left]):
                     left, right, a, b = right, left, b, a
                 if b < worst:
@@ -175,7 +136,7 @@ def cover_each(
             for v in range(first[node], last[node]):
                 # All cells that are still alike come after the changed ones, and are looked at once.
                 for slot in range(slots[v], min(slots[v] + changed[v] + 1, slots[v + 1])):
-                    cost, outside = _growth(code, low[slot], high[slot], prices)
+                    cost, outside = _growth(code, low[slot], high[slot], losses)
                     if not outside or cost >= worst:
                         continue
                     alike = slots[v + 1] - slot if slot == slots[v] + changed[v] else 1
@@ -201,14 +162,14 @@ def cover_each(
             changed[v] = max(changed[v], slot - slots[v] + 1)
             for j in range(columns):
                 old_low[j], old_high[j] = low[slot, j], high[slot, j]
-            _grow(code, low[slot], high[slot], prices)
+            _grow(code, low[slot], high[slot], losses)
             _cover_more(old_low, old_high, low[slot], high[slot], codes, covered, first, last, skip, box)
             node = 0
             while True:
                 for j in range(columns):
                     hull[node, j] = min(hull[node, j], low[slot, j])
                     hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
-                    dear[node, j] = max(dear[node, j], _price(j, low[slot, j], high[slot, j], False, prices))
+                    dear[node, j] = max(dear[node, j], range_loss(losses, j, low[slot, j], high[slot, j]))
                 if skip[node] == node + 1:
                     break
                 node += 1
@@ -248,7 +209,7 @@ def _cover_more(old_low, old_high, low, high, codes, covered, first, last, skip,
 @njit(cache=True, nogil=True)
 def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
-    first, last, skip, box, prices, k, look, who,
+    first, last, skip, box, losses, k, look, who,
 ):  # fmt: skip
     """Let the rows `who` have at least k matches each, by cells that grow, the cheapest step per match first.
 
@@ -264,7 +225,7 @@ def join_components(
     met = np.zeros(len(parent), np.int64)
     gained = np.zeros(rows, np.int64)
     stack = np.empty(len(skip) + 1, np.int32)
-    bounds = np.empty(len(skip) + 1, np.int64)
+    bounds = np.empty(len(skip) + 1, np.float64)
     grown = 0
     for u in who:
         while True:
@@ -273,7 +234,7 @@ def join_components(
                 met[_root(parent, component[owner[over[link]]])] += 1
             need = k - gained[u] - met[mine]
             met[mine] = 0
-            best, gain, cell, taken = np.int64(NEVER) // (4 * k), np.int64(1), np.int64(-1), np.int64(-1)
+            best, gain, cell, taken = np.inf, np.int64(1), np.int64(-1), np.int64(-1)
             if need > 0:
                 final = min(slots[u] + changed[u] + 1, slots[u + 1])
                 most = np.int64(0)
@@ -283,7 +244,7 @@ def join_components(
                     for slot in range(slots[u], final):
                         best, gain, cell, taken = _partner(
                             low[slot], high[slot], slot, best, gain, cell, taken, min(most, need), need,
-                            codes, component, parent, met, first, last, skip, box, prices, stack, bounds,
+                            codes, component, parent, met, first, last, skip, box, losses, stack, bounds,
                         )  # fmt: skip
                 for slot in range(slots[u], final):
                     begin = within_start[region_of[slot]]
@@ -291,7 +252,7 @@ def join_components(
                         v = within[link]
                         more = min(met[_root(parent, component[v])] + 1, need)
                         for other in range(slots[v], min(slots[v] + changed[v] + 1, slots[v + 1])):
-                            cost, outside = _growth(codes[u], low[other], high[other], prices)
+                            cost, outside = _growth(codes[u], low[other], high[other], losses)
                             if outside and cost * gain < best * more:
                                 best, gain, cell, taken = cost, more, other, u
             for link in range(over_start[u], over_start[u + 1]):
@@ -300,7 +261,7 @@ def join_components(
                 break
             v = owner[cell]
             changed[v] = max(changed[v], cell - slots[v] + 1)
-            _grow(codes[taken], low[cell], high[cell], prices)
+            _grow(codes[taken], low[cell], high[cell], losses)
             gained[taken] += 1
             parent[_root(parent, component[taken if v == u else v])] = mine
             grown += 1
@@ -310,39 +271,39 @@ def join_components(
 @njit(cache=True, nogil=True)
 def _partner(
     low, high, slot, best, gain, cell, taken, most, need, codes, component, parent, met, first, last, skip, box,
-    prices, stack, bounds,
+    losses, stack, bounds,
 ):  # fmt: skip
-    """Look for a row that a cell can take in at a lower price per match than known so far; see `join_components`."""
+    """Look for a row that a cell can take in at a lower loss per match than known so far; see `join_components`."""
     columns = len(low)
-    stack[0], bounds[0], depth = 0, -NEVER, 1
+    stack[0], bounds[0], depth = 0, -np.inf, 1
     while depth:
         depth -= 1
         node = stack[depth]
-        if bounds[depth] >= best * most // gain + 1:
+        if bounds[depth] * gain > best * most:
             continue
         if skip[node] == node + 1:
             for row in range(first[node], last[node]):
                 more = min(met[_root(parent, component[row])], need)
                 if more > 0:
-                    cost, _ = _growth(codes[row], low, high, prices)
+                    cost, _ = _growth(codes[row], low, high, losses)
                     if cost * gain < best * more:
                         best, gain, cell, taken = cost, more, slot, row
             continue
         left = node + 1
         for side in range(2):
             child = left if side else skip[left]
-            total = np.int64(0)
+            total = 0.0
             for j in range(columns):
                 if box[child, j] > high[j]:
-                    total += _price(j, low[j], box[child, j], True, prices)
+                    total += least_loss(losses, j, low[j], box[child, j])
                 elif box[child, columns + j] < low[j]:
-                    total += _price(j, box[child, columns + j], high[j], True, prices)
-                elif prices.shape[j, 6] == 0:
+                    total += least_loss(losses, j, box[child, columns + j], high[j])
+                elif losses.rising:
                     continue
                 else:
-                    total += _price(j, low[j], high[j], True, prices)
-                total -= _price(j, low[j], high[j], False, prices)
-            if total < best * most // gain + 1:
+                    total += least_loss(losses, j, low[j], high[j])
+                total -= range_loss(losses, j, low[j], high[j])
+            if total < np.inf and total * gain <= best * most:
                 stack[depth], bounds[depth] = child, total
                 depth += 1
         if depth > 1 and stack[depth - 2] == skip[left] and bounds[depth - 2] < bounds[depth - 1]:

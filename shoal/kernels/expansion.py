@@ -1,7 +1,6 @@
 """Closures of each row with others that cost least: grown one row at a time, or with the nearest rows.
 
-Rows are distinct, weighted, and stand in the order of their tree (see consistency.py). `prices` is a tuple of
-arrays, described at `shoal.methods.cells.prices.Prices`.
+Rows are distinct, weighted, and stand in the order of their tree (see consistency.py).
 """
 
 from __future__ import annotations
@@ -9,55 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
-
-NEVER = 1 << 60
-
-
-@njit(cache=True, nogil=True)
-def _join(j, at, low, high, code, bound, prices):
-    """Price of the smallest cell over ``[low, high]`` and a code outside it, NEVER if there is none.
-
-    `at` is the node ``[low, high]`` in a tree. With `bound`, a lower bound for the prices of all cells over both.
-    """
-    if prices.shape[j, 1] < 0:
-        size = prices.shape[j, 0]
-        end = prices.shape[j, 3] + size * prices.shape[j, 2]
-        while at < end:
-            if prices.low[at] <= code <= prices.high[at]:
-                return prices.floor[at] if bound else prices.price[at]
-            at += size
-        return NEVER
-    first, last = min(low, code), max(high, code)
-    free = prices.shape[j, 4]
-    if first == last and not bound:
-        return np.int64(0)
-    if first < last and last >= prices.shape[j, 1]:
-        return prices.shape[j, 5]
-    if prices.shape[j, 6] == 0:
-        return prices.place[free + last] - prices.place[free + first]
-    f = prices.rows[free + last + 1] - prices.rows[free + first]
-    if f == 0:
-        return np.int64(0)
-    bits = max(np.log2(f) - (prices.logs[free + last + 1] - prices.logs[free + first]) / f, 0.0)
-    if bound:
-        # Whatever is added, a share f / n of the rows is as uncertain as before.
-        return np.int64(bits * f / prices.rows[free + prices.shape[j, 0]] * prices.shape[j, 7])
-    return np.int64(np.rint(bits * prices.shape[j, 7]))
+from shoal.kernels.losses import least_loss, lift, range_loss
 
 
 @njit(cache=True, nogil=True)
-def _settle(low, high, at, own, inner, prices):
-    """Lift a range to the smallest cells over it; note their nodes, prices, and what any larger cell costs less."""
+def _settle(low, high, own, inner, losses):
+    """Lift a range to the smallest cells over it; note their losses, and by how much a larger cell may lose less."""
     for j in range(len(low)):
-        if prices.shape[j, 1] < 0:
-            node = prices.shape[j, 3] + low[j]
-            while prices.high[node] < high[j]:
-                node += prices.shape[j, 0]
-            low[j], high[j], at[j] = prices.low[node], prices.high[node], node
-        elif low[j] != high[j] and high[j] >= prices.shape[j, 1]:
-            low[j], high[j] = 0, prices.shape[j, 0] - 1
-        own[j] = _join(j, at[j], low[j], high[j], low[j], False, prices)
-        inner[j] = min(_join(j, at[j], low[j], high[j], low[j], True, prices) - own[j], 0)
+        low[j], high[j] = lift(losses, j, low[j], high[j])
+        own[j] = range_loss(losses, j, low[j], high[j])
+        inner[j] = min(least_loss(losses, j, low[j], high[j]) - own[j], 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -93,10 +53,10 @@ def _count(low, high, enough, codes, weight, first, last, skip, box):
 
 
 @njit(cache=True, nogil=True)
-def _bound(node, low, high, at, own, inner, best, box, prices):
-    """Return at most what any row of a node adds to the price of a cell; stops once that reaches `best`."""
+def _bound(node, low, high, own, inner, best, box, losses):
+    """Return at most what any row of a node adds to the loss of a cell; stops once that reaches `best`."""
     columns = len(low)
-    total = np.int64(0)
+    total = 0.0
     for j in range(columns):
         total += inner[j]
     for j in range(columns):
@@ -107,30 +67,30 @@ def _bound(node, low, high, at, own, inner, best, box, prices):
             near = box[node, columns + j]
         else:
             continue
-        total += _join(j, at[j], low[j], high[j], near, True, prices) - own[j] - inner[j]
+        total += least_loss(losses, j, min(low[j], near), max(high[j], near)) - own[j] - inner[j]
         if total >= best:
             break
     return total
 
 
 @njit(cache=True, nogil=True)
-def _added(row, low, high, at, own, codes, prices):
-    """Return what a row adds to the price of a cell, and whether it lies outside."""
-    total = np.int64(0)
+def _added(row, low, high, own, codes, losses):
+    """Return what a row adds to the loss of a cell, and whether it lies outside."""
+    total = 0.0
     outside = False
     for j in range(len(low)):
         code = codes[row, j]
         if code < low[j] or code > high[j]:
             outside = True
-            total += _join(j, at[j], low[j], high[j], code, False, prices) - own[j]
+            total += range_loss(losses, j, min(low[j], code), max(high[j], code)) - own[j]
     return total, outside
 
 
 @njit(cache=True, nogil=True)
-def _cheapest(low, high, at, own, inner, codes, first, last, skip, box, prices, stack, bounds):
-    """Return the row outside a cell that adds least to its price; -1 where none can be added."""
-    best, chosen = np.int64(NEVER) // 2, -1
-    stack[0], bounds[0], depth = 0, -NEVER, 1
+def _cheapest(low, high, own, inner, codes, first, last, skip, box, losses, stack, bounds):
+    """Return the row outside a cell that adds least to its loss; -1 where none can be added."""
+    best, chosen = np.inf, -1
+    stack[0], bounds[0], depth = 0, -np.inf, 1
     while depth:
         depth -= 1
         node = stack[depth]
@@ -138,14 +98,14 @@ def _cheapest(low, high, at, own, inner, codes, first, last, skip, box, prices, 
             continue
         if skip[node] == node + 1:
             for row in range(first[node], last[node]):
-                added, outside = _added(row, low, high, at, own, codes, prices)
+                added, outside = _added(row, low, high, own, codes, losses)
                 if outside and added < best:
                     best, chosen = added, row
             continue
         left = node + 1
         right = skip[left]
-        a = _bound(left, low, high, at, own, inner, best, box, prices)
-        b = _bound(right, low, high, at, own, inner, best, box, prices)
+        a = _bound(left, low, high, own, inner, best, box, losses)
+        b = _bound(right, low, high, own, inner, best, box, losses)
         if a > b:
             left, right, a, b = right, left, b, a
         if b < best:
@@ -158,7 +118,7 @@ def _cheapest(low, high, at, own, inner, codes, first, last, skip, box, prices, 
 
 
 @njit(cache=True, nogil=True)
-def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+def expand(codes, weight, first, last, skip, box, losses, k, begin, end, low, high):
     """Grow each row from `begin` to `end` into a cell with at least k rows: always take in the row that adds least.
 
     `low` and `high` hold the rows themselves at first, and the cells in the end. Rows inside a cell add nothing,
@@ -166,11 +126,10 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
     have k rows within its limits.
     """
     columns = codes.shape[1]
-    own = np.empty(columns, np.int64)
-    inner = np.empty(columns, np.int64)
-    at = np.zeros(columns, np.int64)
+    own = np.empty(columns, np.float64)
+    inner = np.empty(columns, np.float64)
     stack = np.empty(len(skip) + 1, np.int32)
-    bounds = np.empty(len(skip) + 1, np.int64)
+    bounds = np.empty(len(skip) + 1, np.float64)
     known = 0
     cells = np.empty((1024, 2 * columns), np.int32)
     after = np.empty(1024, np.int32)
@@ -198,7 +157,7 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
                     while slots[place] >= 0:
                         place = (place + np.uint64(1)) & np.uint64(len(slots) - 1)
                     slots[place] = number
-            _settle(mine_low, mine_high, at, own, inner, prices)
+            _settle(mine_low, mine_high, own, inner, losses)
             mixed = np.uint64(0)
             for j in range(columns):
                 mixed = (mixed ^ np.uint64(mine_low[j])) * np.uint64(0x9E3779B97F4A7C15)
@@ -239,7 +198,7 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
             if _count(mine_low, mine_high, k, codes, weight, first, last, skip, box) >= k:
                 break
             taken = _cheapest(
-                mine_low, mine_high, at, own, inner, codes, first, last, skip, box, prices, stack, bounds
+                mine_low, mine_high, own, inner, codes, first, last, skip, box, losses, stack, bounds
             )
             for j in range(columns):
                 mine_low[j] = min(mine_low[j], codes[taken, j])
@@ -248,27 +207,26 @@ def expand(codes, weight, first, last, skip, box, prices, k, begin, end, low, hi
 
 
 @njit(cache=True, nogil=True)
-def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, low, high):
+def join_nearest(codes, weight, first, last, skip, box, losses, k, begin, end, low, high):
     """Join each row from `begin` to `end` with the nearest others until they are k, and return the cells over them.
 
     `low` and `high` hold the rows themselves at first, and the cells in the end. Near is whatever costs little
     when joined with the row alone. Every row must have k rows within its limits.
     """
     columns = codes.shape[1]
-    own = np.empty(columns, np.int64)
-    inner = np.empty(columns, np.int64)
-    at = np.zeros(columns, np.int64)
+    own = np.empty(columns, np.float64)
+    inner = np.empty(columns, np.float64)
     stack = np.empty(len(skip) + 1, np.int32)
-    bounds = np.empty(len(skip) + 1, np.int64)
-    costs = np.empty(k + 1, np.int64)
+    bounds = np.empty(len(skip) + 1, np.float64)
+    costs = np.empty(k + 1, np.float64)
     chosen = np.empty(k + 1, np.int32)
     for row in range(begin, end):
         mine_low, mine_high = low[row], high[row]
         if weight[row] >= k:
             continue
-        _settle(mine_low, mine_high, at, own, inner, prices)
-        found, together, worst = 0, weight[row], np.int64(NEVER) // 2
-        stack[0], bounds[0], depth = 0, -NEVER, 1
+        _settle(mine_low, mine_high, own, inner, losses)
+        found, together, worst = 0, weight[row], np.inf
+        stack[0], bounds[0], depth = 0, -np.inf, 1
         while depth:
             depth -= 1
             node = stack[depth]
@@ -277,8 +235,8 @@ def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, l
             if skip[node] != node + 1:
                 left = node + 1
                 right = skip[left]
-                a = _bound(left, mine_low, mine_high, at, own, inner, worst, box, prices)
-                b = _bound(right, mine_low, mine_high, at, own, inner, worst, box, prices)
+                a = _bound(left, mine_low, mine_high, own, inner, worst, box, losses)
+                b = _bound(right, mine_low, mine_high, own, inner, worst, box, losses)
                 if a > b:
                     left, right, a, b = right, left, b, a
                 if b < worst:
@@ -289,7 +247,7 @@ def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, l
                     depth += 1
                 continue
             for other in range(first[node], last[node]):
-                cost, outside = _added(other, mine_low, mine_high, at, own, codes, prices)
+                cost, outside = _added(other, mine_low, mine_high, own, codes, losses)
                 if not outside or cost >= worst:
                     continue
                 place = found
@@ -308,4 +266,4 @@ def join_nearest(codes, weight, first, last, skip, box, prices, k, begin, end, l
             for j in range(columns):
                 mine_low[j] = min(mine_low[j], codes[chosen[place], j])
                 mine_high[j] = max(mine_high[j], codes[chosen[place], j])
-        _settle(mine_low, mine_high, at, own, inner, prices)
+        _settle(mine_low, mine_high, own, inner, losses)

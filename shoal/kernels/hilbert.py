@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from shoal.arrays import FloatVector
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import SIZE, START, range_loss
+
+RANGES, VALUES, BITS = range(3)
+"""How a group loses: by its ranges, by the values that it lists, or by their entropy."""
+
+
+class Sets(NamedTuple):
+    """What groups lose that list their values."""
+
+    how: int
+    """RANGES, VALUES or BITS."""
+    unit: FloatVector
+    """Column -> what one more value loses, or one bit."""
+    mass: FloatVector
+    """Code of any column -> how often it occurs."""
+    logs: FloatVector
+    """Code of any column -> count x log2 of the count."""
 
 
 @njit(cache=True, nogil=True)
@@ -47,20 +67,17 @@ def hilbert_keys(places, bits):
 
 
 @njit(cache=True, nogil=True)
-def best_groups(codes, blocks, k, sets, shape, node, loss):
+def best_groups(codes, blocks, k, losses, sets):
     """Cut the rows of each block, in their order, into groups of k to 2k-1 that lose least; return the starts.
 
-    `codes` is [columns, rows]. A column loses, per row of a group, what shape, node and loss say: with `sets`,
-    (distinct values - 1) x loss[start]; else what the smallest node or free range over the group loses.
-    shape[j] = size, ordered (-1: a tree), where the column starts in `node` and `loss`. Of a tree, node and loss
-    hold per level and code the first code of the node and its loss; of free ranges, the place of each code, and
-    one more, the loss of the whole domain. Dynamic programming, O(rows x k x columns).
+    `codes` is [columns, rows]. Dynamic programming, O(rows x k x columns).
     """
     columns, rows = codes.shape
-    following = np.empty((columns, rows if sets else 1), np.int32)
-    if sets:
+    listed = sets.how != RANGES
+    following = np.empty((columns, rows if listed else 1), np.int32)
+    if listed:
         for j in range(columns):
-            seen = np.full(shape[j, 0], rows, np.int32)
+            seen = np.full(losses.shape[j, SIZE], rows, np.int32)
             for row in range(rows - 1, -1, -1):
                 following[j, row] = seen[codes[j, row]]
                 seen[codes[j, row]] = row
@@ -68,7 +85,8 @@ def best_groups(codes, blocks, k, sets, shape, node, loss):
     choice = np.empty(rows + 1, np.int64)
     low = np.empty(columns, np.int64)
     high = np.empty(columns, np.int64)
-    level = np.empty(columns, np.int64)
+    mass = np.empty(columns, np.float64)
+    logs = np.empty(columns, np.float64)
     group_loss = np.empty(columns, np.float64)
     starts = np.empty(rows // k + 2, np.int64)
     parts = 0
@@ -84,25 +102,24 @@ def best_groups(codes, blocks, k, sets, shape, node, loss):
             for row in range(end - 1, max(least, begin) - 1, -1):
                 for j in range(columns):
                     code = np.int64(codes[j, row])
-                    at = shape[j, 2]
+                    at = losses.shape[j, START] + code
                     if row == end - 1:
                         low[j] = high[j] = code
                         group_loss[j] = 0.0
-                        level[j] = at
-                    elif sets:
+                        mass[j], logs[j] = sets.mass[at], sets.logs[at]
+                    elif listed:
                         if following[j, row] >= end:
-                            total += loss[at]
+                            mass[j] += sets.mass[at]
+                            logs[j] += sets.logs[at]
+                            wide = sets.unit[j]
+                            if sets.how == BITS:
+                                bits = np.log2(max(mass[j], 1.0)) - logs[j] / max(mass[j], 1.0)
+                                wide = max(bits, 0.0) * sets.unit[j] - group_loss[j]
+                            total += wide
+                            group_loss[j] += wide
                     elif code < low[j] or code > high[j]:
                         low[j], high[j] = min(low[j], code), max(high[j], code)
-                        if shape[j, 1] >= 0:
-                            if high[j] >= shape[j, 1]:
-                                wide = loss[at + shape[j, 0]]
-                            else:
-                                wide = loss[at + high[j]] - loss[at + low[j]]
-                        else:
-                            while node[level[j] + low[j]] != node[level[j] + high[j]]:
-                                level[j] += shape[j, 0]
-                            wide = loss[level[j] + low[j]]
+                        wide = range_loss(losses, j, low[j], high[j])
                         total += wide - group_loss[j]
                         group_loss[j] = wide
                 if end - row >= k:

@@ -92,16 +92,6 @@ def nearest_items(codes, tree, losses, many):
 
 
 @njit(cache=True, nogil=True)
-def box_losses(box, losses):
-    """Return the loss of each cluster from its bounds. O(clusters x columns)."""
-    total = np.zeros(len(box))
-    for c in range(len(box)):
-        for j in range(box.shape[1] // 2):
-            total[c] += range_loss(losses, j, box[c, 2 * j], box[c, 2 * j + 1])
-    return total
-
-
-@njit(cache=True, nogil=True)
 def unlink(head, next_row, cluster_of):
     """Write the cluster of each row that is in a list. O(rows)."""
     for c in range(len(head)):

@@ -45,6 +45,8 @@ class Losses(NamedTuple):
     """Of columns with a tree, level after level: the first code of the node over each code."""
     last: IntVector
     """The same for its last code."""
+    rising: bool
+    """A wider range never loses less."""
 
 
 @LOOK_UP
@@ -104,3 +106,41 @@ def _entropy_bound(shape, cells, last, j, low, high):
     share = (cells[place + high + 1] - cells[place + low]) / max(cells[place + shape[j, SIZE]], 1.0)
     # Less one grain: the losses themselves are rounded.
     return max(np.floor(own * share / GRAIN) - 1.0, 0.0) * GRAIN
+
+
+@LOOK_UP
+def lift(losses, j, low, high):
+    """Return the smallest publishable range over the codes `low` to `high` of column j, which lie under one node."""
+    if losses.shape[j, ORDERED] < 0:
+        at = losses.shape[j, NODES] + np.int64(low)
+        while losses.last[at] < high:
+            at += losses.shape[j, SIZE]
+        return np.int64(losses.first[at]), np.int64(losses.last[at])
+    if low != high and high >= losses.shape[j, ORDERED]:
+        return np.int64(0), losses.shape[j, SIZE] - 1
+    return np.int64(low), np.int64(high)
+
+
+@njit(cache=True, nogil=True)
+def box_losses(box, losses):
+    """Return what a row of each box loses; ``box[c, 2j]`` and ``box[c, 2j + 1]`` are its ends in column j.
+
+    O(boxes x columns).
+    """
+    total = np.zeros(len(box))
+    for c in range(len(box)):
+        for j in range(box.shape[1] // 2):
+            total[c] += range_loss(losses, j, box[c, 2 * j], box[c, 2 * j + 1])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def widen(losses, j, low, high, grown, least):
+    """Note for each code of column j what the range ``low..high`` loses once it has joined; and, unless `least` is
+    empty, what all ranges over both lose at least. Codes of all columns are numbered through. O(codes).
+    """
+    start = losses.shape[j, START]
+    for code in range(losses.shape[j, SIZE]):
+        grown[start + code] = range_loss(losses, j, min(low, code), max(high, code))
+        if len(least) > 0:
+            least[start + code] = least_loss(losses, j, min(low, code), max(high, code))

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import NODES, ORDERED, SIZE, START, range_loss
+from shoal.kernels.losses import NODES, ORDERED, SIZE, START, lift, range_loss
 
 SHOWN = 64
 """A side that is filled up takes the best of so many rows of the other side."""
@@ -258,13 +258,7 @@ def cut_by_size(
                 a = z = np.int64(codes[begin, j])
                 for row in range(begin + 1, end):
                     a, z = min(a, np.int64(codes[row, j])), max(z, np.int64(codes[row, j]))
-                if shape[j, ORDERED] < 0:
-                    level = _level(losses, j, a, z)
-                    low[region, j], high[region, j] = losses.first[level + a], losses.last[level + a]
-                elif a < z and z >= shape[j, ORDERED]:
-                    low[region, j], high[region, j] = 0, shape[j, SIZE] - 1
-                else:
-                    low[region, j], high[region, j] = a, z
+                low[region, j], high[region, j] = lift(losses, j, a, z)
             for row in range(begin, end):
                 region_of[ids[row, id_at]] = region
             state[0] -= 1

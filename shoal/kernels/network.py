@@ -2,10 +2,6 @@
 
 A graph is two arrays: the neighbours of node `x` are ``neighbours[start[x]:start[x + 1]]``, ascending, without `x`
 itself and without duplicates. Every edge is there twice, once from each end.
-
-What columns lose is in `shape`, `node` and `loss`, as `shoal.methods.range_losses` makes them: ``shape[j]`` is the size
-of column `j`, the number of its ordered codes (-1 for a column with a tree), where it starts in `node` and in `loss`,
-its number of levels, and where it starts when the codes of all columns are numbered through.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import SIZE, START, widen
 
 
 class Atoms(NamedTuple):
@@ -51,32 +48,6 @@ class Progress(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _widen(shape, node, loss, j, low, high, grown):
-    """Note for each code of a column the loss of the smallest publishable range over it and over `low` to `high`.
-
-    O(codes of the column). Codes under no common node with these are left as they are: they are in other blocks.
-    """
-    size, ordered, at, out = shape[j, 0], shape[j, 1], shape[j, 3], shape[j, 5]
-    if ordered >= 0:
-        for code in range(size):
-            first, last = min(low, code), max(high, code)
-            if last >= ordered and first != last:
-                grown[out + code] = loss[at + size]
-            else:
-                grown[out + code] = loss[at + last] - loss[at + first]
-        return
-    for level in range(shape[j, 4] - 1, -1, -1):
-        place = shape[j, 2] + level * size
-        own = node[place + low]
-        if node[place + high] != own:
-            break
-        code = own
-        while code < size and node[place + code] == own:
-            grown[out + code] = loss[at + level * size + low]
-            code += 1
-
-
-@njit(cache=True, nogil=True)
 def grow_network_clusters(
     start,
     neighbours,
@@ -85,9 +56,7 @@ def grow_network_clusters(
     atoms,
     labels,
     p,
-    shape,
-    node,
-    loss,
+    losses,
     by_loss,
     by_distance,
     k,
@@ -103,8 +72,8 @@ def grow_network_clusters(
     calling again.
 
     Only nodes within two steps of the cluster need a look of their own. For all others the distance depends on the
-    degree alone, so of each atom the node of least degree is enough. Losses never shrink while a cluster grows, so old
-    ones serve as bounds. O(sum of squared degrees) for neighbourhoods, and O(nodes x atoms) looks at most.
+    degree alone, so of each atom the node of least degree is enough. Losses by IL never fall while a cluster grows, so
+    old ones serve as bounds. O(sum of squared degrees) for neighbourhoods, and O(nodes x atoms) looks at most.
     """
     nodes = len(start) - 1
     width = atoms.codes.shape[1]
@@ -126,7 +95,7 @@ def grow_network_clusters(
     contact = np.zeros(nodes, np.int32)
     touched = np.empty(nodes, np.int32)
     members = np.empty(nodes, np.int32)
-    bound = np.zeros(len(kind_of), np.int64)
+    bound = np.zeros(len(kind_of))
     fresh = np.full(len(kind_of), -1, np.int64)
     score = np.zeros(len(labels), np.int64)
     holds = np.full(labels.max() + 1, -1, np.int64)
@@ -134,11 +103,11 @@ def grow_network_clusters(
     low = np.zeros(width, np.int32)
     high = np.zeros(width, np.int32)
     # What a cluster that takes in a code loses in its column; codes of all columns numbered through.
-    grown = np.zeros(shape[:, 0].sum(), np.int64)
+    grown = np.zeros(losses.shape[:, SIZE].sum())
     places = np.empty(codes.shape, np.int32)
     for atom in range(len(codes)):
         for j in range(width):
-            places[atom, j] = shape[j, 5] + codes[atom, j]
+            places[atom, j] = losses.shape[j, START] + codes[atom, j]
     standing = np.empty(len(kind_of), np.int32)
     block = -1
     count = 0
@@ -216,7 +185,7 @@ def grow_network_clusters(
                 elif low[j] <= code <= high[j]:
                     continue
                 low[j], high[j] = min(low[j], code), max(high[j], code)
-                _widen(shape, node, loss, j, low[j], high[j], grown)
+                widen(losses, j, low[j], high[j], grown, grown[:0])
             if short > 0:
                 for kind in range(len(labels)):
                     score[kind] = 0
@@ -247,7 +216,7 @@ def grow_network_clusters(
                     continue
                 if fresh[atom] != version:
                     fresh[atom] = version
-                    total = np.int64(0)
+                    total = 0.0
                     for j in range(width):
                         total += grown[places[atom, j]]
                     bound[atom] = total
@@ -269,7 +238,7 @@ def grow_network_clusters(
                         continue
                 if fresh[atom] != version:
                     fresh[atom] = version
-                    total = np.int64(0)
+                    total = 0.0
                     for j in range(width):
                         total += grown[places[atom, j]]
                     bound[atom] = total

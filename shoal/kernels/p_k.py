@@ -3,12 +3,6 @@
 Rows with equal quasi-identifiers lie at one *point*; rows with equal labels are of one *kind*; rows with both equal
 are one *atom*. Labels are what diversity counts: sensitive values, or what they are taken for. Those of all demands
 are numbered through, so that a label also tells its demand.
-
-What columns lose is in three arrays, in whole units so that ties are exact. ``shape[j]`` is the size of column
-`j`, the number of its ordered codes (-1 for a column with a tree), and where it starts in `node`, in `loss` and
-in a table over all codes of all columns. In a tree, level after level, ``node`` is the first code of the node of
-each code and ``loss`` the loss of showing it. In a free column ``loss`` is where each code lies, so that differences
-are losses, followed by the loss of the whole.
 """
 
 from __future__ import annotations
@@ -19,6 +13,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import START, range_loss, widen
 
 MUST = 1 << 40
 """Score of a label that must be taken now, or its share in what remains becomes too large."""
@@ -77,16 +72,18 @@ class Desk(NamedTuple):
 
     state: LongVector
     """Rows drawn, classes made, classes still wanted, rows left, 1 when done."""
-    far: LongVector
+    far: FloatVector
     """Point -> loss together with the latest seed."""
     atom: IntVector
     """The atoms that were drawn, in order."""
     owner: IntVector
     """The class of each."""
-    bound: LongVector
-    """Point -> what the class loses with it, or lost when it was smaller."""
+    cost: FloatVector
+    """Point -> what the class loses with it."""
+    bound: FloatVector
+    """Point -> at most what the class loses with it, now and when it is larger."""
     seen: LongVector
-    """Point -> when its bound was computed."""
+    """Point -> when its cost and bound were computed."""
     standing: IntVector
     """The points with rows left."""
     worth: LongVector
@@ -97,8 +94,10 @@ class Desk(NamedTuple):
     """Label -> demand."""
     kinds_left: IntVector
     chosen_kinds: IntVector
-    grown: LongVector
+    grown: FloatVector
     """Code of any column -> what that column loses with it."""
+    least: FloatVector
+    """The same at least, also when the class is larger; empty where losses never fall when a class grows."""
     low: LongVector
     """Ends of the class, per column."""
     high: LongVector
@@ -106,28 +105,6 @@ class Desk(NamedTuple):
     """Demand -> labels in the class."""
     spare: LongVector
     """Demand -> labels that the classes to come can do without."""
-
-
-@njit(cache=True, nogil=True)
-def _range_loss(shape, node, loss, j, low, high):
-    """What column j loses by showing the smallest permitted range over both codes."""
-    size, ordered = shape[j, 0], shape[j, 1]
-    at = shape[j, 3]
-    if ordered >= 0:
-        if low == high:
-            return np.int64(0)
-        return loss[at + size] if high >= ordered else loss[at + high] - loss[at + low]
-    up, end = shape[j, 2], shape[j, 2] + (shape[j, 4] - 1) * size
-    while up < end and node[up + low] != node[up + high]:
-        up += size
-    return loss[at + up - shape[j, 2] + low]
-
-
-@njit(cache=True, nogil=True)
-def _widen(shape, node, loss, j, low, high, grown):
-    """Tabulate what column j loses once each of its codes has joined ``low..high``."""
-    for code in range(shape[j, 0]):
-        grown[shape[j, 5] + code] = _range_loss(shape, node, loss, j, min(low, code), max(high, code))
 
 
 @njit(cache=True, nogil=True)
@@ -152,14 +129,27 @@ def _draw(pool, atom, change):
 
 
 @njit(cache=True, nogil=True)
-def grow_classes(pool, shape, node, loss, rules, desk, patience):
+def _value(shape, codes, point, grown, least, cost, bound):
+    """Note what the class loses with the rows of a point, and at least when it is larger."""
+    total = 0.0
+    for j in range(codes.shape[1]):
+        total += grown[shape[j, START] + codes[point, j]]
+    cost[point] = bound[point] = total
+    if len(least) > 0:
+        total = 0.0
+        for j in range(codes.shape[1]):
+            total += least[shape[j, START] + codes[point, j]]
+        bound[point] = total
+
+
+@njit(cache=True, nogil=True)
+def grow_classes(pool, losses, rules, desk, patience):
     """Grow classes until no further one can be completed; return after about `patience` visits of points.
 
     While a class is short of labels it takes the row that brings most of those missing, later the one that brings
     least (any, where it is guarded); among those the row that makes the class lose least. The next seed is the row
     that loses most together with the last one (`Rules.farthest`). Equals are decided by the number of their atom.
-    What a row loses with a class only grows with the class, so former losses are bounds: all points are looked at
-    once per class, later only those whose bound does not rule them out.
+    All points are looked at once per class, later only those whose bound does not rule them out.
     O(classes x points x columns + rows x (kinds + atoms)).
 
     A guarded class leaves, for the v classes that are wanted after it, labels enough: v classes with p labels each
@@ -173,10 +163,11 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
     k, p, most, share, guarded = rules.k, rules.p, rules.most, rules.share, rules.guarded
     points, width = codes.shape
     kinds, demands = labels.shape
-    bound, seen, standing = desk.bound, desk.seen, desk.standing
+    cost, bound, seen, standing = desk.cost, desk.bound, desk.seen, desk.standing
     worth, inside, demand_of = desk.worth, desk.inside, desk.demand_of
     kinds_left, chosen_kinds = desk.kinds_left, desk.chosen_kinds
-    grown, low, high, different, spare = desk.grown, desk.low, desk.high, desk.different, desk.spare
+    grown, minimum, low, high = desk.grown, desk.least, desk.low, desk.high
+    different, spare, shape = desk.different, desk.spare, losses.shape
     for point in range(points):
         seen[point] = 0
     standing_points = -1
@@ -256,7 +247,7 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
             if equals == 0:
                 break
             chosen = -1
-            least = np.int64(-1)
+            least = -1.0
             for turn in range(equals):
                 kind = chosen_kinds[turn]
                 for at in range(start[kind], start[kind] + live[kind]):
@@ -269,14 +260,11 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                     if chosen >= 0 and (bound[point] > least or (bound[point] == least and atom > chosen)):
                         continue
                     if seen[point] != now:
-                        total = np.int64(0)
-                        for j in range(width):
-                            total += grown[shape[j, 5] + codes[point, j]]
-                        bound[point] = total
+                        _value(shape, codes, point, grown, minimum, cost, bound)
                         seen[point] = now
-                        if chosen >= 0 and (total > least or (total == least and atom > chosen)):
-                            continue
-                    least, chosen = bound[point], atom
+                    total = cost[point]
+                    if chosen < 0 or total < least or (total == least and atom < chosen):
+                        least, chosen = total, atom
             kind = pool.kind[chosen]
             for d in range(demands):
                 label = labels[kind, d]
@@ -300,7 +288,7 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                 elif low[j] <= code <= high[j]:
                     continue
                 low[j], high[j] = min(low[j], code), max(high[j], code)
-                _widen(shape, node, loss, j, low[j], high[j], grown)
+                widen(losses, j, low[j], high[j], grown, minimum)
             if size == 0:
                 kept = 0
                 for at in range(standing_points):
@@ -309,11 +297,8 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
                         continue
                     standing[kept] = point
                     kept += 1
-                    total = np.int64(0)
-                    for j in range(width):
-                        total += grown[shape[j, 5] + codes[point, j]]
-                    bound[point] = total
-                    far[point] = total if rules.farthest else 0
+                    _value(shape, codes, point, grown, minimum, cost, bound)
+                    far[point] = cost[point] if rules.farthest else 0.0
                     seen[point] = now
                 standing_points = kept
                 visits += kept
@@ -333,7 +318,7 @@ def grow_classes(pool, shape, node, loss, rules, desk, patience):
 
 
 @njit(cache=True, nogil=True)
-def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
+def deal_out(codes, labels, low, high, size, counts, share, losses):
     """Give each row to the class whose total loss grows least by it, the first of equals; return the classes.
 
     The ends `low` and `high`, the sizes and the counts of labels of each class are changed as it grows. Classes in
@@ -342,18 +327,18 @@ def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
     """
     rows, width = codes.shape
     classes = len(size)
-    own = np.zeros((classes, width), np.int64)
-    whole = np.zeros(classes, np.int64)
+    own = np.zeros((classes, width))
+    whole = np.zeros(classes)
     for c in range(classes):
         for j in range(width):
-            own[c, j] = _range_loss(shape, node, loss, j, low[c, j], high[c, j])
+            own[c, j] = range_loss(losses, j, low[c, j], high[c, j])
             whole[c] += own[c, j]
     given = np.zeros(rows, np.int32)
     for row in range(rows):
-        best, least, strict = -1, np.int64(0), counts.shape[1] > 0
+        best, least, strict = -1, 0.0, counts.shape[1] > 0
         while best < 0:
             for c in range(classes):
-                if best >= 0 and whole[c] >= least:
+                if losses.rising and best >= 0 and whole[c] >= least:
                     continue
                 allowed = True
                 if strict:
@@ -368,9 +353,9 @@ def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
                 for j in range(width):
                     code = codes[row, j]
                     if code < low[c, j] or code > high[c, j]:
-                        wide = _range_loss(shape, node, loss, j, min(low[c, j], code), max(high[c, j], code))
+                        wide = range_loss(losses, j, min(low[c, j], code), max(high[c, j], code))
                         growth += (size[c] + 1) * (wide - own[c, j])
-                        if best >= 0 and growth >= least:
+                        if losses.rising and best >= 0 and growth >= least:
                             break
                 if best < 0 or growth < least:
                     best, least = c, growth
@@ -381,7 +366,7 @@ def deal_out(codes, labels, low, high, size, counts, share, shape, node, loss):
             code = codes[row, j]
             if code < low[best, j] or code > high[best, j]:
                 low[best, j], high[best, j] = min(low[best, j], code), max(high[best, j], code)
-                wide = _range_loss(shape, node, loss, j, low[best, j], high[best, j])
+                wide = range_loss(losses, j, low[best, j], high[best, j])
                 whole[best] += wide - own[best, j]
                 own[best, j] = wide
         if counts.shape[1] > 0:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import NODES, ORDERED, SIZE, range_loss
+
+NOTHING = -1e-9
+"""A cut may gain nothing, but not lose by it."""
 
 
 @njit(cache=True, nogil=True)
@@ -63,20 +67,19 @@ def class_totals(keys, people, rows):
 
 
 @njit(cache=True, nogil=True)
-def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high, low, high):
+def cut_boxes(codes, people, rows, order, ends, losses, low, high):
     """Cut boxes of tuples while a cut leaves rows over people within ``[low, high]`` in every part; take the cut of the
     highest gain.
 
-    ``order[ends[b - 1]:ends[b]]`` are the tuples of box b; `order` is changed. Column j has ``size, free, ordered,
-    levels, at = shape[j]``: its nodes begin at ``node_low[at + level * size + code]``; a loss of one code costs
-    ``unit[j]``. A tree is cut into the children of the lowest node over the box, a free range in two. Return where
-    boxes begin in `order`, where they end, in the order in which they were finished, and the number of cuts.
+    ``order[ends[b - 1]:ends[b]]`` are the tuples of box b; `order` is changed. A tree is cut into the children of the
+    lowest node over the box, a free range in two. Return where boxes begin in `order`, where they end, in the order in
+    which they were finished, and the number of cuts.
     O(tuples x columns) for each level of boxes.
     """
     columns = codes.shape[1]
     largest = 1
     for j in range(columns):
-        largest = max(largest, shape[j, 0])
+        largest = max(largest, losses.shape[j, SIZE])
     inside = np.zeros(largest, np.int64)
     fitting = np.zeros(largest, np.int64)
     part_of = np.zeros(largest, np.int64)
@@ -106,11 +109,12 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
         for i in range(start, stop):
             total_in += rows[order[i]]
             total += people[order[i]]
-        best_gain = -1.0
+        best_gain = NOTHING
         best_column = -1
         best_parts = 0
         for j in range(columns if total_in > 0 else 0):
-            size, free, ordered, _, at = shape[j]
+            size, ordered = losses.shape[j, SIZE], losses.shape[j, ORDERED]
+            free = ordered >= 0
             first = codes[order[start], j]
             last = first
             for i in range(start + 1, stop):
@@ -119,6 +123,7 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
                 last = max(last, code)
             if first == last:
                 continue
+            whole = range_loss(losses, j, first, last)
             for code in range(first, last + 1):
                 inside[code] = 0
                 fitting[code] = 0
@@ -131,7 +136,7 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
                 left_in = 0
                 left = 0
                 chosen = -1
-                chosen_gain = -1.0
+                chosen_gain = NOTHING
                 previous = first
                 for code in range(first, last + 1):
                     if fitting[code] == 0:
@@ -143,40 +148,37 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
                             low * left - 1e-9 * left <= left_in <= high * left + 1e-9 * left
                             and low * right - 1e-9 * right <= right_in <= high * right + 1e-9 * right
                         ):
-                            gain = float(left_in * (last - previous) + right_in * (code - first))
+                            gain = left_in * (whole - range_loss(losses, j, first, previous))
+                            gain += right_in * (whole - range_loss(losses, j, code, last))
                             if gain > chosen_gain:
                                 chosen_gain = gain
                                 chosen = code
                     left_in += inside[code]
                     left += fitting[code]
                     previous = code
-                if chosen >= 0 and chosen_gain * unit[j] > best_gain:
-                    best_gain = chosen_gain * unit[j]
+                if chosen >= 0 and chosen_gain > best_gain:
+                    best_gain = chosen_gain
                     best_column = j
                     best_parts = 2
                     for code in range(first, last + 1):
                         best_part_of[code] = 1 if code >= chosen else 0
                 continue
-            level = 0
-            if free:
-                whole = size - 1
-            else:
-                while node_high[at + level * size + first] < last:
-                    level += 1
-                whole = node_high[at + level * size + first] - node_low[at + level * size + first]
-                level -= 1
+            # The level below the lowest node over the box.
+            at = losses.shape[j, NODES]
+            if not free:
+                while losses.last[at + first] < last:
+                    at += size
+                at -= size
             parts = 0
-            gain_in = 0
+            gain_in = 0.0
             allowed = True
             code = first
             while code <= last and allowed:
                 # One part: a child, or all ordered values, or a value beyond them.
                 if free:
-                    to = min(ordered - 1, last) if code < ordered else code
-                    width = 0
+                    to = min(ordered - 1, last) if code < ordered else np.int64(code)
                 else:
-                    to = min(node_high[at + level * size + code], last)
-                    width = node_high[at + level * size + code] - node_low[at + level * size + code]
+                    to = min(np.int64(losses.last[at + code]), np.int64(last))
                 part_in = 0
                 part = 0
                 lowest = -1
@@ -190,15 +192,17 @@ def cut_boxes(codes, people, rows, order, ends, shape, unit, node_low, node_high
                         if lowest < 0:
                             lowest = c
                 if part > 0:
-                    if free:
-                        width = highest - lowest
+                    # A child is shown as a whole.
+                    lost = range_loss(losses, j, lowest, highest)
+                    if not free:
+                        lost = range_loss(losses, j, losses.first[at + code], losses.last[at + code])
                     if part_in < low * part - 1e-9 * part or part_in > high * part + 1e-9 * part:
                         allowed = False
-                    gain_in += part_in * (whole - width)
+                    gain_in += part_in * (whole - lost)
                     parts += 1
                 code = to + 1
-            if allowed and parts > 1 and gain_in * unit[j] > best_gain:
-                best_gain = gain_in * unit[j]
+            if allowed and parts > 1 and gain_in > best_gain:
+                best_gain = gain_in
                 best_column = j
                 best_parts = parts
                 for c in range(first, last + 1):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
+from shoal.kernels.losses import LEVELS, NODES, ORDERED, SIZE, least_loss, lift, range_loss
 
-NEVER = 1 << 60
 NEAR = 256
 """Rows around a cell of which a better one is made."""
 HEIRS = 16
@@ -18,66 +18,25 @@ HEIRS = 16
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _price(j, low, high, bound, prices):
-    """Price of the smallest cell over ``[low, high]``, NEVER if there is none; or a bound for all cells over it."""
-    if prices.shape[j, 1] < 0:
-        size = prices.shape[j, 0]
-        at = prices.shape[j, 3] + low
-        end = prices.shape[j, 3] + size * prices.shape[j, 2]
-        while at < end:
-            if prices.high[at] >= high:
-                return prices.floor[at] if bound else prices.price[at]
-            at += size
-        return NEVER
-    if low == high:
-        return np.int64(0)
-    if high >= prices.shape[j, 1]:
-        return prices.shape[j, 5]
-    free = prices.shape[j, 4]
-    if prices.shape[j, 6] == 0:
-        return prices.place[free + high] - prices.place[free + low]
-    f = prices.rows[free + high + 1] - prices.rows[free + low]
-    if f == 0:
-        return np.int64(0)
-    bits = max(np.log2(f) - (prices.logs[free + high + 1] - prices.logs[free + low]) / f, 0.0)
-    if bound:
-        # Whatever is added, a share f / n of the rows is as uncertain as before.
-        return np.int64(bits * f / prices.rows[free + prices.shape[j, 0]] * prices.shape[j, 7])
-    return np.int64(np.rint(bits * prices.shape[j, 7]))
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _joined(low, high, other_low, other_high, bound, worst, prices):
+def _joined(low, high, other_low, other_high, bound, worst, losses):
     """Price of a cell that takes in a range, or a bound for all cells over both; `worst` stands for all that cost more.
 
     Given the ends of a box in turn, high before low, it takes in whatever is nearest in the box.
     """
-    total = np.int64(0)
+    total = 0.0
     for j in range(len(low)):
-        total += _price(j, min(low[j], other_low[j]), max(high[j], other_high[j]), bound, prices)
+        first, last = min(low[j], other_low[j]), max(high[j], other_high[j])
+        total += least_loss(losses, j, first, last) if bound else range_loss(losses, j, first, last)
         if total >= worst:
             return worst
     return total
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _lift(j, first, last, prices):
-    """Return the smallest cell over a range in one column."""
-    if prices.shape[j, 1] < 0:
-        at = prices.shape[j, 3] + first
-        while prices.high[at] < last:
-            at += prices.shape[j, 0]
-        return prices.low[at], prices.high[at]
-    if first != last and last >= prices.shape[j, 1]:
-        return np.int32(0), np.int32(prices.shape[j, 0] - 1)
-    return np.int32(first), np.int32(last)
-
-
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _take(code, low, high, prices):
+def _take(code, low, high, losses):
     """Let a cell take in a row, in place."""
     for j in range(len(low)):
-        low[j], high[j] = _lift(j, min(low[j], code[j]), max(high[j], code[j]), prices)
+        low[j], high[j] = lift(losses, j, min(low[j], code[j]), max(high[j], code[j]))
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
@@ -127,7 +86,7 @@ def _counted(low, high, change, covered, people, found):
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _around(low, high, limit, people, prices, found, away):
+def _around(low, high, limit, people, losses, found, away):
     """List the rows with which a cell can cost less than `limit`, nearest first, and `NEAR` at most; return how many.
 
     Near is what costs little together with the cell, by the bound for all cells over both.
@@ -137,14 +96,14 @@ def _around(low, high, limit, people, prices, found, away):
     used, worst = 0, limit
     node = 0
     while node < len(skip):
-        if _joined(low, high, box[node, columns:], box[node, :columns], True, worst, prices) >= worst:
+        if _joined(low, high, box[node, columns:], box[node, :columns], True, worst, losses) >= worst:
             node = skip[node]
             continue
         if skip[node] != node + 1:
             node += 1
             continue
         for row in range(first[node], last[node]):
-            total = _joined(low, high, codes[row], codes[row], True, worst, prices)
+            total = _joined(low, high, codes[row], codes[row], True, worst, losses)
             if total >= worst:
                 continue
             at = min(used, NEAR - 1)
@@ -177,20 +136,20 @@ def _enough(low, high, k, near, codes, weight):
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _next(j, side, wider, low, high, base_low, base_high, near, codes, prices):
+def _next(j, side, wider, low, high, base_low, base_high, near, codes, losses):
     """Return the next smaller range of a column that still covers the base, or the next wider one; the same: none.
 
     Nodes of a tree have one side. A free range moves its low end (side 0) or its high end to a value of a listed row.
     """
-    first, last = low[j], high[j]
-    if prices.shape[j, 1] < 0:
+    first, last = np.int64(low[j]), np.int64(high[j])
+    if losses.shape[j, ORDERED] < 0:
         if side == 1:
             return first, last
-        size = prices.shape[j, 0]
-        at = prices.shape[j, 3] + base_low[j]
-        end = prices.shape[j, 3] + size * prices.shape[j, 2]
+        size = losses.shape[j, SIZE]
+        at = losses.shape[j, NODES] + base_low[j]
+        end = losses.shape[j, NODES] + size * losses.shape[j, LEVELS]
         while at < end:
-            node_low, node_high = prices.low[at], prices.high[at]
+            node_low, node_high = np.int64(losses.first[at]), np.int64(losses.last[at])
             if node_low < low[j] or node_high > high[j]:
                 return (node_low, node_high) if wider else (first, last)
             if not wider and node_high >= base_high[j] and (node_low > low[j] or node_high < high[j]):
@@ -211,23 +170,23 @@ def _next(j, side, wider, low, high, base_low, base_high, near, codes, prices):
             last = code
         elif side == 1 and code < high[j] and not wider:
             last = max(last, code)
-    return _lift(j, first, last, prices)
+    return lift(losses, j, first, last)
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, prices):
+def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, losses):
     """Shrink a cell by the steps that save most, as long as k rows stay inside; not in the column `fixed`."""
     while True:
-        best, column = np.int64(0), -1
+        best, column = 0.0, -1
         best_low, best_high = low[0], high[0]
         for j in range(len(low)):
             if j == fixed or (low[j] == base_low[j] and high[j] == base_high[j]):
                 continue
             old_low, old_high = low[j], high[j]
-            price = _price(j, old_low, old_high, False, prices)
+            price = range_loss(losses, j, old_low, old_high)
             for side in range(2):
-                first, last = _next(j, side, False, low, high, base_low, base_high, near, codes, prices)
-                saved = price - _price(j, first, last, False, prices)
+                first, last = _next(j, side, False, low, high, base_low, base_high, near, codes, losses)
+                saved = price - range_loss(losses, j, first, last)
                 if saved <= best:
                     continue
                 low[j], high[j] = first, last
@@ -240,14 +199,14 @@ def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, pric
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _traded(low, high, base_low, base_high, k, near, codes, weight, prices, try_low, try_high):
+def _traded(low, high, base_low, base_high, k, near, codes, weight, losses, try_low, try_high):
     """Make a cell cheaper: tighten it, then widen a column and tighten the others, wherever that helps.
 
     Returns the price of what it has become.
     """
     columns = len(low)
-    _tighten(low, high, base_low, base_high, -1, k, near, codes, weight, prices)
-    cost = _joined(low, high, low, high, False, NEVER, prices)
+    _tighten(low, high, base_low, base_high, -1, k, near, codes, weight, losses)
+    cost = _joined(low, high, low, high, False, np.inf, losses)
     column, turns = 0, 0
     while turns < columns:
         turns += 1
@@ -257,14 +216,14 @@ def _traded(low, high, base_low, base_high, k, near, codes, weight, prices, try_
                 _copy(low, high, try_low, try_high)
                 try_low[column], try_high[column] = wide_low, wide_high
                 first, last = _next(
-                    column, side, True, try_low, try_high, base_low, base_high, near, codes, prices
+                    column, side, True, try_low, try_high, base_low, base_high, near, codes, losses
                 )
                 if first == wide_low and last == wide_high:
                     break
                 wide_low, wide_high = first, last
                 try_low[column], try_high[column] = first, last
-                _tighten(try_low, try_high, base_low, base_high, column, k, near, codes, weight, prices)
-                now = _joined(try_low, try_high, try_low, try_high, False, cost, prices)
+                _tighten(try_low, try_high, base_low, base_high, column, k, near, codes, weight, losses)
+                now = _joined(try_low, try_high, try_low, try_high, False, cost, losses)
                 if now < cost:
                     cost, turns = now, 0
                     _copy(try_low, try_high, low, high)
@@ -273,22 +232,22 @@ def _traded(low, high, base_low, base_high, k, near, codes, weight, prices, try_
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _replaced(low, high, cost, base_low, base_high, k, people, prices, desk, near, away):
+def _replaced(low, high, cost, base_low, base_high, k, people, losses, desk, near, away):
     """Replace a cell by one over the base with k rows that costs less than `cost`, if one is found; return the price.
 
     Two are tried: what becomes of the cell itself, and the base, grown by the rows that add least.
     """
-    if _joined(base_low, base_high, base_low, base_high, False, cost, prices) >= cost:
+    if _joined(base_low, base_high, base_low, base_high, False, cost, losses) >= cost:
         return cost
     codes, weight = people[0], people[1]
-    near = near[: _around(base_low, base_high, cost, people, prices, near, away)]
+    near = near[: _around(base_low, base_high, cost, people, losses, near, away)]
     least = cost
     _copy(low, high, desk[0], desk[1])
     for turn in range(2):
         while not _enough(desk[0], desk[1], k, near, codes, weight):
-            best, chosen = np.int64(NEVER), -1
+            best, chosen = np.inf, -1
             for row in near:
-                total = _joined(desk[0], desk[1], codes[row], codes[row], False, best, prices)
+                total = _joined(desk[0], desk[1], codes[row], codes[row], False, best, losses)
                 if total >= best:
                     continue
                 for j in range(len(low)):
@@ -296,10 +255,10 @@ def _replaced(low, high, cost, base_low, base_high, k, people, prices, desk, nea
                         best, chosen = total, row
             if chosen < 0:
                 break
-            _take(codes[chosen], desk[0], desk[1], prices)
+            _take(codes[chosen], desk[0], desk[1], losses)
         if _enough(desk[0], desk[1], k, near, codes, weight):
             found = _traded(
-                desk[0], desk[1], base_low, base_high, k, near, codes, weight, prices, desk[2], desk[3]
+                desk[0], desk[1], base_low, base_high, k, near, codes, weight, losses, desk[2], desk[3]
             )
             if found < least:
                 least = found
@@ -310,15 +269,15 @@ def _replaced(low, high, cost, base_low, base_high, k, people, prices, desk, nea
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _heir(v, slot, budget, slots, low, high, people, prices, near, away):
+def _heir(v, slot, budget, slots, low, high, people, losses, near, away):
     """Return the cell of a row near to row v, other than `slot`, that takes v in for the least, and what that costs."""
     codes = people[0]
-    used = _around(codes[v], codes[v], np.int64(NEVER), people, prices, near, away)
+    used = _around(codes[v], codes[v], np.inf, people, losses, near, away)
     best, chosen = budget, np.int64(-1)
     for n in range(used):
         for other in range(slots[near[n]], slots[near[n] + 1]):
-            own = _joined(low[other], high[other], low[other], high[other], False, NEVER, prices)
-            total = _joined(low[other], high[other], codes[v], codes[v], False, own + best, prices)
+            own = _joined(low[other], high[other], low[other], high[other], False, np.inf, losses)
+            total = _joined(low[other], high[other], codes[v], codes[v], False, own + best, losses)
             if other == slot or total >= own + best:
                 continue
             for j in range(codes.shape[1]):
@@ -328,7 +287,7 @@ def _heir(v, slot, budget, slots, low, high, people, prices, near, away):
 
 
 @njit(cache=True, nogil=True)
-def refine(codes, weight, slots, low, high, covered, first, last, skip, box, prices, k, hand, begin, end):
+def refine(codes, weight, slots, low, high, covered, first, last, skip, box, losses, k, hand, begin, end):
     """Replace cells of the rows `begin` to `end` by cheaper ones over their owners and k rows; return what is saved.
 
     A row that no k other cells cover relies on a cell, and stays inside. With `hand`, a cell may also let go of all
@@ -340,16 +299,16 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
     inside = np.empty(1024, np.int32)
     others = np.empty(1024, np.int32)
     near = np.empty(NEAR, np.int32)
-    away = np.empty(NEAR, np.int64)
+    away = np.empty(NEAR, np.float64)
     desk = np.empty((8 + 2 * HEIRS, columns), np.int32)
     base_low, base_high, old_low, old_high = desk[4], desk[5], desk[6], desk[7]
     heirs = np.empty(HEIRS, np.int64)
-    saved = np.int64(0)
+    saved = 0.0
     for u in range(begin, end):
         for slot in range(slots[u], slots[u + 1]):
             for turn in range(2 if hand else 1):
                 mine_low, mine_high = low[slot], high[slot]
-                cost = _joined(mine_low, mine_high, mine_low, mine_high, False, NEVER, prices)
+                cost = _joined(mine_low, mine_high, mine_low, mine_high, False, np.inf, losses)
                 _copy(mine_low, mine_high, old_low, old_high)
                 _copy(codes[u], codes[u], base_low, base_high)
                 inside, count = _counted(mine_low, mine_high, -1, covered, people, inside)
@@ -358,11 +317,11 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
                     if covered[inside[n]] < k and inside[n] != u:
                         relying += 1
                         if turn == 0:
-                            _take(codes[inside[n]], base_low, base_high, prices)
-                budget = np.int64(0)
+                            _take(codes[inside[n]], base_low, base_high, losses)
+                budget = 0.0
                 if turn == 0 or relying:
                     budget = cost - _replaced(
-                        mine_low, mine_high, cost, base_low, base_high, k, people, prices, desk, near, away
+                        mine_low, mine_high, cost, base_low, base_high, k, people, losses, desk, near, away
                     )
                 others, _ = _counted(mine_low, mine_high, 1, covered, people, others)
                 moves = 0
@@ -371,16 +330,16 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, pri
                     # An heir may take in others on the way, so one is enough for each.
                     if covered[v] >= k or budget <= 0:
                         continue
-                    heir, growth = _heir(v, slot, budget, slots, low, high, people, prices, near, away)
+                    heir, growth = _heir(v, slot, budget, slots, low, high, people, losses, near, away)
                     if heir < 0 or moves == HEIRS:
-                        budget = np.int64(-1)
+                        budget = -1.0
                         break
                     budget -= growth
                     heirs[moves] = heir
                     _copy(low[heir], high[heir], desk[8 + 2 * moves], desk[9 + 2 * moves])
                     moves += 1
                     others, _ = _counted(low[heir], high[heir], -1, covered, people, others)
-                    _take(codes[v], low[heir], high[heir], prices)
+                    _take(codes[v], low[heir], high[heir], losses)
                     others, _ = _counted(low[heir], high[heir], 1, covered, people, others)
                 if budget > 0:
                     saved += budget

@@ -1,5 +1,7 @@
 """Information loss, usefulness and risk. A new measure is a file here and a line in `MEASURES`."""
 
+from collections.abc import Sequence
+
 from shoal.measures.base import CellMeasure, ClassMeasure, Measure
 from shoal.registry import Registry
 
@@ -31,4 +33,10 @@ MEASURES: Registry[Measure] = Registry(
     },
 )
 
-__all__ = ["MEASURES", "CellMeasure", "ClassMeasure", "Measure"]
+
+def steering(kinds: Sequence[str]) -> list[str]:
+    """Return the measures that steer a search which optimizes one of these kinds."""
+    return [name for name in MEASURES if MEASURES[name].steers in kinds]
+
+
+__all__ = ["MEASURES", "CellMeasure", "ClassMeasure", "Measure", "steering"]

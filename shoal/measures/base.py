@@ -29,6 +29,8 @@ class Measure(ABC):
     needs_classes: ClassVar[bool] = False
     """It says nothing about releases without equivalence classes, where each row is generalized separately."""
     lower_is_better: ClassVar[bool] = True
+    steers: ClassVar[str] = ""
+    """What a search has to optimize so that this measure can steer it: ``cells``, ``classes``, or nothing."""
     default: ClassVar[bool] = True
     """Shoal reports it by default; False for expensive measures."""
 
@@ -52,10 +54,14 @@ class CellMeasure(Measure):
     Such measures can steer every search: the loss of a range is known before any grouping.
     """
 
+    steers: ClassVar[str] = "cells"
     monotone: ClassVar[bool] = True
     """A wider range never loses less, so the loss of finer cells is a lower bound for coarser ones."""
     total: ClassVar[bool] = False
     """Report the weighted sum over rows and cells instead of the mean; searches may use either."""
+
+    sets_lose_less: ClassVar[bool] = False
+    """A set of values loses less than the range between its ends."""
 
     @abstractmethod
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
@@ -119,6 +125,8 @@ class CellMeasure(Measure):
 
 class ClassMeasure(Measure):
     """A number that depends on the sizes of the classes alone; smaller is better."""
+
+    steers: ClassVar[str] = "classes"
 
     @abstractmethod
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:

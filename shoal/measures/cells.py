@@ -28,7 +28,7 @@ def width_share(attribute: Attribute, low: IntVector, high: IntVector) -> FloatV
     domain has no finite width, the number of leaves counts.
     """
     hierarchy = attribute.hierarchy
-    if hierarchy.positions is None or hierarchy.ordered == 0:
+    if not hierarchy.by_width or hierarchy.positions is None:
         return leaf_share(attribute, low, high)
     line = hierarchy.positions[: hierarchy.ordered]
     if not np.isfinite(line).all() or line[-1] <= line[0]:
@@ -67,6 +67,7 @@ class Lm(CellMeasure):
     name: ClassVar[str] = "lm"
     public: ClassVar[bool] = True
     summary: ClassVar[str] = "mean share of its domain that a cell covers, by number of values (0..1)"
+    sets_lose_less: ClassVar[bool] = True
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the share of the other leaves that each range covers."""
@@ -84,6 +85,7 @@ class Gcp(CellMeasure):
 
     name: ClassVar[str] = "gcp"
     summary: ClassVar[str] = "mean share of its domain that a cell covers, numbers by width (0..1)"
+    sets_lose_less: ClassVar[bool] = True
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the normalized certainty penalty of each range."""
@@ -132,6 +134,6 @@ class Il(CellMeasure):
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the share of the width, or of the height, of each range."""
-        if attribute.hierarchy.positions is not None and attribute.hierarchy.ordered:
+        if attribute.hierarchy.by_width:
             return width_share(attribute, low, high)
         return level_share(attribute, low, high)

@@ -42,6 +42,7 @@ class Entropy(CellMeasure):
     summary: ClassVar[str] = "mean entropy of the original value given the cell, in bits"
     needs_original: ClassVar[bool] = True
     monotone: ClassVar[bool] = False
+    sets_lose_less: ClassVar[bool] = True
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the entropy of the column restricted to each range, in bits. O(1) per range, O(domain) once."""

@@ -41,6 +41,7 @@ class Auto(Method):
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "tries every method that applies, and takes the best release that withstands"
     paper: ClassVar[str] = "none: a choice among the others"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes", "")
 
     methods: tuple[str, ...] = ()
     """Which methods to try; none named: all."""

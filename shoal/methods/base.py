@@ -47,6 +47,14 @@ class Method(ABC):
             for name in self.helpless
         }
 
+    optimizes: ClassVar[tuple[str, ...]] = ()
+    """What its search makes small: losses of ``cells``, numbers about ``classes``, or nothing (`Measure.steers`)."""
+
+    @property
+    def steered_by(self) -> tuple[str, ...]:
+        """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
+        return self.optimizes
+
     @property
     def heeds_limits(self) -> bool:
         """Rows that generalization limits put into different blocks cannot share a class or bucket."""

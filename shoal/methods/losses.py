@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.errors import PolicyError, Problem
 from shoal.measures.base import CellMeasure
 from shoal.table import Attribute, CodedTable
 
@@ -19,11 +20,15 @@ LARGEST_TABLE = 256
 
 
 def cell_measure(name: str) -> CellMeasure:
-    """Return a measure of cells by its name. The check of a policy has refused all others before the work."""
-    from shoal.measures import MEASURES
+    """Return a measure of cells by its name. Others cannot steer; a policy with one was refused before the work."""
+    from shoal.measures import MEASURES, steering
 
     measure = MEASURES[name]()
-    assert isinstance(measure, CellMeasure), f"{name} is no measure of cells"
+    if not isinstance(measure, CellMeasure):
+        hint = f"use one of {', '.join(steering(['cells']))}"
+        raise PolicyError(
+            [Problem("utility.measure", f"'{name}' is no loss of cells, so it cannot steer", hint)]
+        )
     return measure
 
 
@@ -52,8 +57,8 @@ def losses_of(table: CodedTable, measure: str, present: list[LongVector] | None 
         places, nodes, start = places + len(cells), nodes + column.first.size, start + len(codes)
     cells = np.concatenate([column[0] for column in columns])
     least = cells if rule.monotone else np.concatenate([column[1] for column in columns])
-    nodes_of = (np.concatenate([column[side] for column in columns]) for side in (2, 3))
-    return Losses(shape, cells, least, *nodes_of)
+    first, last = (np.concatenate([column[side] for column in columns]) for side in (2, 3))
+    return Losses(shape, cells, least, first, last, rule.monotone)
 
 
 class _Column:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
-from shoal.methods.range_losses import RangeLosses, range_losses
+from shoal.methods.losses import losses_of
 from shoal.models.demands import Demands, demands_of
 from shoal.models.requirements import Requirements
 from shoal.network.graph import Network
@@ -60,16 +60,9 @@ class _Work:
     ) -> None:
         self.network, self.table, self.requirements, self.run = network, table, requirements, run
         self.demands: Demands = demands_of(table, requirements)
-        self.losses: RangeLosses = range_losses(table, "il")
-        whole = sum(self._unit(j) for j in range(len(table.attributes)))
-        self.by_loss = alpha / whole
+        self.losses = losses_of(table, "il")
+        self.by_loss = alpha
         self.by_distance = (1.0 - alpha) / max(network.nodes - 2, 1)
-
-    def _unit(self, j: int) -> float:
-        from shoal.methods.range_losses import UNITS
-
-        heaviest = max(attribute.weight for attribute in self.table.attributes)
-        return UNITS * self.table.attributes[j].weight / heaviest
 
     def grown(self) -> tuple[IntVector, int]:
         """Grow clusters; nodes that are left over have -1."""
@@ -93,7 +86,7 @@ class _Work:
             done = int(progress.state[1]) * self.demands.k / max(network.nodes, 1)
             self.run.progress("cluster", 0.2 + 0.5 * min(done, 1.0))
             grow_network_clusters(
-                network.start, network.neighbours, order, rank, atoms, labels, p, *self.losses,
+                network.start, network.neighbours, order, rank, atoms, labels, p, self.losses,
                 self.by_loss, self.by_distance, self.demands.k, progress, PATIENCE,
             )  # fmt: skip
         return progress.cluster_of, int(progress.state[1])
@@ -213,20 +206,11 @@ class _Standing:
         self.loss: FloatVector = self.losses(self.low, self.high)
 
     def losses(self, low: IntMatrix, high: IntMatrix) -> FloatVector:
-        """Return what a node of each range of codes loses, in the unit of `range_losses`."""
-        shape, _, loss = self.work.losses
-        total = np.zeros(len(low))
-        for j, attribute in enumerate(self.work.table.attributes):
-            tree, own = attribute.hierarchy, loss[shape[j, 3] :]
-            if tree.free:
-                mixed = (low[:, j] != high[:, j]) & (high[:, j] >= tree.ordered)
-                total += np.where(mixed, own[tree.size], own[high[:, j]] - own[low[:, j]])
-            else:
-                level = tree.level_of(low[:, j], high[:, j])
-                shown = own[np.maximum(level, 0) * tree.size + low[:, j]].astype(np.float64)
-                shown[(level < 0)] = np.inf
-                total += np.where(low[:, j] == high[:, j], 0.0, shown)
-        return total
+        """Return what a node of each range of codes loses."""
+        from shoal.kernels.losses import box_losses
+
+        found: FloatVector = box_losses(np.stack([low, high], axis=2).reshape(len(low), -1), self.work.losses)
+        return found
 
     def costs(self, members: IntVector, low: IntVector, high: IntVector, block: int) -> FloatVector:
         """Return the distance of each cluster of the block from some nodes outside it."""

@@ -106,6 +106,8 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         found += adversary_problems(privacy, _method(choice) if choice is not None else None)
     if draft.parts["method"] is not None:
         found += method_problems(draft.parts["method"])
+        if draft.parts["utility"] is not None:
+            found += steering_problems(draft.parts["method"], draft.parts["utility"].measure)
     return found
 
 
@@ -210,6 +212,26 @@ def method_problems(choice: MethodChoice, complete: bool = False) -> list[Proble
     if not choice.options() and not complete:
         return []
     return _made(method_kind(choice.name), choice)[1]
+
+
+def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
+    """Say so if a measure cannot steer a method, with the measures that can. Methods that optimize nothing accept the
+    default measure, and so need not be imported to be checked.
+    """
+    if measure == Utility().measure or method_problems(choice):
+        return []
+    from shoal.measures import MEASURES, steering
+
+    method = _made(method_kind(choice.name), choice)[0]
+    if method is None or MEASURES[measure].steers in method.steered_by:
+        return []
+    can = steering(method.steered_by)
+    message = f"'{measure}' cannot steer {choice.name}"
+    if not can:
+        message += ", which optimizes no measure with these options"
+        can = [Utility().measure]
+    hint = f"choose {', '.join(can[:-1])} or {can[-1]}" if can[1:] else f"leave it at {can[0]}"
+    return [Problem("utility.measure", message, f"{hint}; every measure can be reported")]
 
 
 def method_kind(name: str) -> type[Any]:

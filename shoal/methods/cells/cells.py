@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,13 +11,16 @@ from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, ShoalBug
 from shoal.linking.consistency import Consistency, People
 from shoal.methods.blocks import of_size
-from shoal.methods.cells.prices import Prices, price_list
+from shoal.methods.losses import losses_of
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_type import KType
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+
+if TYPE_CHECKING:
+    from shoal.kernels.losses import Losses
 
 PIECE = 20_000
 """Rows between two looks at progress and interrupts; what expansion has worked out is forgotten in between."""
@@ -36,7 +39,7 @@ class Cells:
     """The rows of the table that are published."""
     k: int
     people: People
-    prices: Prices
+    losses: Losses
     slots: LongVector
     """Distinct row u owns the cells ``slots[u]:slots[u + 1]``."""
     changed: IntVector
@@ -58,7 +61,7 @@ class Cells:
         low = np.repeat(people.codes, people.weight, axis=0)
         changed = np.zeros(len(people.weight), np.int32)
         return cls(
-            table, kept, k, people, price_list(table, requirements.measure), slots, changed, low, low.copy()
+            table, kept, k, people, losses_of(table, requirements.measure), slots, changed, low, low.copy()
         )
 
     @property
@@ -75,7 +78,7 @@ class Cells:
         low, high = people.codes.copy(), people.codes.copy()
         for begin in self._pieces(stage, run):
             end = min(begin + PIECE, len(low))
-            kernel(people.codes, people.weight, *people.tree, self.prices, self.k, begin, end, low, high)
+            kernel(people.codes, people.weight, *people.tree, self.losses, self.k, begin, end, low, high)
         if improve:
             # Nobody relies on any cell as yet.
             enough = np.full(len(low), 2 * len(self.low) + self.k, np.int64)
@@ -89,13 +92,13 @@ class Cells:
 
         people, tree = self.people, self.people.tree
         covered = self.graph().candidates
-        hull, dear = hulls(self.slots, self.low, self.high, *tree[:3], self.prices)
+        hull, dear = hulls(self.slots, self.low, self.high, *tree[:3], self.losses)
         grown = 0
         for begin in self._pieces("cover", run):
             end = min(begin + PIECE, len(covered))
             grown += cover_each(
                 people.codes, self.slots, self.changed, self.low, self.high, covered, *tree, hull, dear,
-                self.prices, self.k, begin, end,
+                self.losses, self.k, begin, end,
             )  # fmt: skip
         return grown
 
@@ -123,7 +126,7 @@ class Cells:
         for begin in self._pieces("refine", run, PIECE // 10):
             end = min(begin + PIECE // 10, len(slots) - 1)
             refine(
-                people.codes, people.weight, slots, low, high, covered, *people.tree, self.prices, self.k, hand,
+                people.codes, people.weight, slots, low, high, covered, *people.tree, self.losses, self.k, hand,
                 begin, end,
             )  # fmt: skip
 
@@ -149,7 +152,7 @@ class Cells:
             over_start, over = self._over(graph, region_of, lacking)
             more = join_components(
                 people.codes, self.slots, owner, self.changed, self.low, self.high, over, over_start, region_of,
-                graph.links, graph.start, graph.components[1], *people.tree, self.prices, self.k,
+                graph.links, graph.start, graph.components[1], *people.tree, self.losses, self.k,
                 max(LOOK, self.k), who,
             )  # fmt: skip
             grown, rounds, idle = grown + more, rounds + 1, 0 if more else idle + 1

@@ -31,6 +31,7 @@ class GlobalOneK(Method):
     helpless: ClassVar[tuple[str, ...]] = ("knows-algorithm",)
     summary: ClassVar[str] = "global (1,k): as safe as k-anonymity against linkage, and loses less"
     paper: ClassVar[str] = PAPER
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     start: str = "k-k"
     """What to begin with: ``k-k`` (by expansion), ``expansion`` or ``nearest`` (raised to (k,k) first), or any

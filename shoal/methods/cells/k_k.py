@@ -29,6 +29,7 @@ class KK(Method):
     helpless: ClassVar[tuple[str, ...]] = ("knows-members", "knows-algorithm")
     summary: ClassVar[str] = "(k,k): k rows fit each person, without classes; loses less than any k-anonymity"
     paper: ClassVar[str] = PAPER
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     start: str = "expansion"
     """The (k,1)-anonymization to begin with: ``expansion``, or ``nearest``, which loses more."""

@@ -32,6 +32,7 @@ class Nearest(Method):
         "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
     )
     paper: ClassVar[str] = PAPER
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(distinct rows squared), as a rule far less: a tree of boxes rules most rows out."""
@@ -50,6 +51,7 @@ class Expansion(Method):
         "(k,1): each row grows to k rows step by step; for study, it protects against nobody"
     )
     paper: ClassVar[str] = PAPER
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(k x distinct rows squared), as a rule far less: closures are worked out once for all rows

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
+from shoal.methods.losses import cell_measure
 from shoal.methods.partitioning.diverse import Spread, all_different, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
@@ -63,6 +64,7 @@ class Ring(Method):
     paper: ClassVar[str] = (
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
     )
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     partition: str = "lexicographic"
     """What cuts the table into parts: ``lexicographic`` as in the paper, another method (``hilbert``,
@@ -86,6 +88,12 @@ class Ring(Method):
         if problems:
             raise PolicyError(problems)
         check_shown(self.show)
+
+    @property
+    def steered_by(self) -> tuple[str, ...]:
+        """Sorting optimizes nothing: a measure steers the other partitions, and the orders that compare losses."""
+        sorts = self.partition in ("lexicographic", "none") and self.order not in ("nearest", "best")
+        return () if sorts else self.optimizes
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Partition, order, generalize, draw. O(rows x (columns + k)), beside the partition."""
@@ -123,13 +131,15 @@ class Ring(Method):
                 if different is None:
                     return parts, parts.sizes
                 rings = np.full(len(different.sizes), k, np.int64)
-                if part_losses(table, parts, parts.sizes).sum() <= part_losses(table, different, rings).sum():
+                together = part_losses(table, parts, parts.sizes, requirements.measure)
+                apart = part_losses(table, different, rings, requirements.measure)
+                if together.sum() <= apart.sum():
                     return parts, parts.sizes
             parts, k = different, max(k, spread.l)
         else:
             parts = self._parts(table, k, requirements, run)
         widths = np.full(len(parts.sizes), k, np.int64)
-        return self._ordered(table, parts, widths), widths
+        return self._ordered(table, parts, widths, requirements.measure), widths
 
     def _parts(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
         if self.partition == "lexicographic":
@@ -153,20 +163,20 @@ class Ring(Method):
         order = hilbert_order(table) if self.partition == "hilbert" else lexicographic_order(table)
         return blocks_first(table, order, k, requirements)
 
-    def _ordered(self, table: CodedTable, parts: Partition, widths: LongVector) -> Partition:
+    def _ordered(self, table: CodedTable, parts: Partition, widths: LongVector, measure: str) -> Partition:
         """Put the rows of each part in the order that the ring has."""
         if self.order == "best":
-            choices = [_reordered(table, parts, order) for order in ORDERS[:-1]]
-            losses = np.stack([part_losses(table, choice, widths) for choice in choices])
+            choices = [_reordered(table, parts, order, measure) for order in ORDERS[:-1]]
+            losses = np.stack([part_losses(table, choice, widths, measure) for choice in choices])
             chosen = np.repeat(losses.argmin(axis=0), parts.sizes)
             orders = np.stack([choice.order for choice in choices])
             return replace(parts, order=orders[chosen, np.arange(len(parts.order))])
         if self.order == "lexicographic" and self.partition != "hilbert":
             return parts  # rows stand so already
-        return _reordered(table, parts, self.order)
+        return _reordered(table, parts, self.order, measure)
 
 
-def _reordered(table: CodedTable, parts: Partition, order: str) -> Partition:
+def _reordered(table: CodedTable, parts: Partition, order: str, measure: str) -> Partition:
     from shoal.kernels.ring import sort_by
 
     base = hilbert_order(table) if order == "hilbert" else lexicographic_order(table)
@@ -176,8 +186,12 @@ def _reordered(table: CodedTable, parts: Partition, order: str) -> Partition:
     if order == "nearest":
         from shoal.kernels.nearest import nearest_order
 
-        # What a cell loses by one more value of a column.
-        units = [a.weight / max(a.hierarchy.size - 1, 1) for a in table.attributes]
+        # What a cell loses by one more value of a column, on average.
+        rule, units = cell_measure(measure), []
+        for attribute, counts in zip(table.attributes, table.value_counts, strict=True):
+            last = attribute.hierarchy.size - 1
+            whole = rule.loss(attribute, counts, np.zeros(1, np.int32), np.full(1, last, np.int32))[0]
+            units.append(attribute.weight * float(whole) / max(last, 1))
         rows = rows[nearest_order(table.codes[rows], parts.starts, np.array(units), LOOK)]
     if order == "fold":
         begin, size = np.repeat(parts.starts[:-1], parts.sizes), np.repeat(parts.sizes, parts.sizes)

@@ -42,6 +42,7 @@ class Agglomerative(Method):
         "grows clusters of similar rows; loses least under k-anonymity, at the price of more time"
     )
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     distance: str = "nergiz-clifton"
     """Which clusters are close: ``growth``, ``difference``, ``logarithm``, ``ratio`` (the paper's (8) to (11)) or

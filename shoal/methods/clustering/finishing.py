@@ -50,7 +50,7 @@ def boxes(items: Items, cluster_of: IntVector, clusters: int) -> NDArray[np.int6
 
 def total_loss(items: Items, cluster_of: IntVector) -> float:
     """Return the sum over rows of the loss of their cluster, in the unit of the measure's mean."""
-    from shoal.kernels.improve import box_losses
+    from shoal.kernels.losses import box_losses
 
     numbers, count = numbered(cluster_of)
     sizes = np.bincount(numbers[numbers >= 0], minlength=count)
@@ -66,7 +66,8 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
     """
     if requirements.plain_k and requirements.k <= 1:
         return cluster_of
-    from shoal.kernels.improve import box_losses, nearest_clusters
+    from shoal.kernels.improve import nearest_clusters
+    from shoal.kernels.losses import box_losses
 
     while True:
         numbers, count = numbered(cluster_of)

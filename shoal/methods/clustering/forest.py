@@ -30,6 +30,7 @@ class Forest(Method):
         "joins rows by cheapest edges; has a proven bound, and loses more than agglomeration"
     )
     paper: ClassVar[str] = "Aggarwal et al.: Approximation Algorithms for k-Anonymity, JPT 2005"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Grow, cut, and let the models judge: a cluster that fails joins its nearest neighbours.

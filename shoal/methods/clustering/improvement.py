@@ -64,7 +64,7 @@ class _Plan:
     """Clusters by number, without holes: their rows, sizes, losses and bounds, and when each was made."""
 
     def __init__(self, items: Items, numbers: IntVector, count: int, k: int) -> None:
-        from shoal.kernels.improve import box_losses
+        from shoal.kernels.losses import box_losses
 
         self.items, self.k, self.rows = items, k, len(numbers)
         most = max(int((numbers >= 0).sum()) // k, count)
@@ -103,7 +103,7 @@ class _Plan:
 
     def _replace(self, slots: LongVector, part: Items, rows: LongVector, found: IntVector) -> None:
         """Put new clusters in the place of old ones."""
-        from shoal.kernels.improve import box_losses
+        from shoal.kernels.losses import box_losses
 
         numbers, many = numbered(found)
         own = np.bincount(numbers, minlength=many)

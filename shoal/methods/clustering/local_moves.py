@@ -54,7 +54,8 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
 
 def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float, run: Run) -> IntVector:
     """Dissolve clusters, and part them anew in pairs, until a round gains too little."""
-    from shoal.kernels.improve import box_losses, dissolve, repart, unlink
+    from shoal.kernels.improve import dissolve, repart, unlink
+    from shoal.kernels.losses import box_losses
 
     codes, row_item, near = around
     losses = items.losses
@@ -84,7 +85,7 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
 def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
     """Found clusters of rows that others can spare; None where none would lose less."""
     from shoal.kernels.founding import found
-    from shoal.kernels.improve import box_losses
+    from shoal.kernels.losses import box_losses
 
     codes, row_item, near = around
     numbers, count = numbered(cluster_of)

@@ -32,6 +32,7 @@ class FullDomain(Method):
         "one level per column for all rows, with the least possible loss; every column shows one level"
     )
     paper: ClassVar[str] = "Samarati 2001; search in the spirit of Kohlmayer et al. 2012 (Flash)"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the optimum over all mappings; ties are broken by `shoal.methods.full_domain.lattice.rank`.

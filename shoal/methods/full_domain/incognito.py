@@ -25,6 +25,7 @@ class Incognito(Method):
     name: ClassVar[str] = "incognito"
     summary: ClassVar[str] = "all minimal choices of one level per column, and the best of them"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Release the best minimal mapping; ``facts["minimal"]`` lists them all.

@@ -49,6 +49,7 @@ class Mondrian(Method):
         "cuts the table into small boxes; fast at any size, and far less lost than full-domain"
     )
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     strict: bool = True
     """Rows with equal values stay together in every cut. Otherwise a side that is too small is filled up with

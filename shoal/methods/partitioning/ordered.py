@@ -30,6 +30,7 @@ class Hilbert(Method):
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
     )
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     show: str = "sets"
     """``sets`` lists the values that occur (HS), which loses least; ``ranges`` shows the smallest node or range

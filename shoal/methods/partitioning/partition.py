@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.methods.blocks import of_size
+from shoal.methods.losses import cell_measure, losses_of
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
@@ -116,26 +118,26 @@ def hilbert_partition(table: CodedTable, k: int, requirements: Requirements, *, 
     from shoal.kernels.hilbert import best_groups
 
     whole = blocks_first(table, hilbert_order(table), k, requirements)
-    starts = best_groups(sorted_codes(table, whole.order), whole.blocks, k, sets, *_losses(table, sets))
+    measure = requirements.measure
+    starts = best_groups(
+        sorted_codes(table, whole.order),
+        whole.blocks,
+        k,
+        losses_of(table, measure),
+        _sets(table, measure, sets),
+    )
     return Partition(whole.order, starts, whole.blocks, whole.dropped)
 
 
-def _losses(table: CodedTable, sets: bool) -> tuple[LongVector, IntVector, FloatVector]:
-    """Tabulate what columns lose as `best_groups` wants it: by the number of leaves that a cell covers."""
-    shape = np.zeros((len(table.attributes), 3), np.int64)
-    nodes: list[IntVector] = []
-    losses: list[FloatVector] = []
-    for j, attribute in enumerate(table.attributes):
-        tree = attribute.hierarchy
-        unit = attribute.weight / max(tree.size - 1, 1)
-        shape[j] = tree.size, tree.ordered if tree.free else -1, sum(map(len, nodes))
-        if sets:
-            nodes.append(np.zeros(1, np.int32))
-            losses.append(np.array([unit]))
-        elif tree.free:
-            nodes.append(np.zeros(tree.size + 1, np.int32))
-            losses.append(np.append(np.arange(tree.size) * unit, attribute.weight))
-        else:
-            nodes.append(tree.low.ravel())
-            losses.append((tree.high - tree.low).ravel().astype(np.float64) * unit)
-    return shape, np.concatenate(nodes), np.concatenate(losses)
+def _sets(table: CodedTable, measure: str, listed: bool) -> Any:
+    """Return what groups lose that list their values: by values (LM, GCP), by entropy, or as the ranges over them."""
+    from shoal.kernels.hilbert import BITS, RANGES, VALUES, Sets
+
+    rule = cell_measure(measure)
+    counts = np.concatenate(table.value_counts).astype(np.float64)
+    logs = counts * np.log2(np.maximum(counts, 1.0))
+    units = [attribute.weight for attribute in table.attributes]
+    how = RANGES if not listed or not rule.sets_lose_less else BITS if rule.needs_original else VALUES
+    if how == VALUES:
+        units = [a.weight / max(a.hierarchy.size - 1, 1) for a in table.attributes]
+    return Sets(how, np.array(units), counts, logs)

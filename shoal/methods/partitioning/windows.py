@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods.losses import cell_measure
 from shoal.methods.partitioning.partition import Partition
 from shoal.release import Release, ValueSets
 from shoal.table import CodedTable
@@ -127,14 +128,14 @@ def _value_sets(regions: IntMatrix, lists: _Lists) -> ValueSets:
     return ValueSets(start, everything[np.repeat(source - start[:-1], lengths) + np.arange(start[-1])])
 
 
-def part_losses(table: CodedTable, parts: Partition, widths: LongVector) -> FloatVector:
-    """Return what each part loses as sets: weighted (values - 1) / (domain - 1), summed over cells."""
+def part_losses(table: CodedTable, parts: Partition, widths: LongVector, measure: str) -> FloatVector:
+    """Return what each part loses as sets of values by a measure of cells, weighted, summed over cells."""
     from shoal.kernels.ring import window_sets
 
-    lost = np.zeros(len(parts.order))
+    rule, lost = cell_measure(measure), np.zeros(len(parts.order))
     for j, attribute in enumerate(table.attributes):
         codes = np.take(table.codes[:, j], parts.order)
-        size = attribute.hierarchy.size
-        set_of, begins, _ = window_sets(codes, parts.starts, widths, size)
-        lost += ((np.diff(begins) - 1) * (attribute.weight / max(size - 1, 1)))[set_of]
+        set_of, begins, values = window_sets(codes, parts.starts, widths, attribute.hierarchy.size)
+        shown = rule.set_loss(attribute, table.value_counts[j], begins, values)
+        lost += (shown * attribute.weight)[set_of]
     return np.add.reduceat(lost, parts.starts[:-1])

@@ -64,6 +64,13 @@ class Permuting(Method):
         if problems:
             raise PolicyError(problems)
 
+    @property
+    def steered_by(self) -> tuple[str, ...]:
+        """Return what steers the method that makes the buckets; nothing else is optimized."""
+        from shoal.methods import METHODS
+
+        return () if self.partitioner in self.own_partitioners else METHODS[self.partitioner]().steered_by
+
     def refuse_k(self, table: CodedTable, requirements: Requirements) -> None:
         """Refuse k before the work if exact quasi-identifiers do not satisfy it. O(rows)."""
         from shoal.kernels.grouping import distinct

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import InfeasibleError
 from shoal.methods.base import Method
+from shoal.methods.losses import losses_of
 from shoal.models.delta_presence import DeltaPresence, asked_presence
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -36,6 +37,7 @@ class MPALM(Method):
         "splits the population into small boxes as long as nobody's presence becomes too certain"
     )
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left. O(tuples x columns) for each level of boxes."""
@@ -50,6 +52,7 @@ class _Cutting:
         codes, self.people, self.rows = counted_together(table)
         self.codes = np.asfortranarray(codes)
         self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
+        self.losses = losses_of(table, requirements.measure)
         self.tops = [attribute.hierarchy.levels[-1].starts for attribute in table.attributes]
 
     def release(self, run: Run) -> Release:
@@ -61,14 +64,6 @@ class _Cutting:
         """Split if presence is the only requirement: the same as `_cut`, compiled."""
         from shoal.kernels.presence import cut_boxes
 
-        trees = [attribute.hierarchy for attribute in self.table.attributes]
-        sizes = np.array([tree.low.size for tree in trees])
-        at = np.cumsum(sizes) - sizes
-        shape = [
-            (tree.size, int(tree.free), tree.ordered, len(tree.levels), start)
-            for tree, start in zip(trees, at, strict=True)
-        ]
-        unit = [a.weight / max(a.hierarchy.size - 1, 1) for a in self.table.attributes]
         order = np.concatenate(blocks)
         begin, end, cuts = cut_boxes(
             self.codes,
@@ -76,10 +71,7 @@ class _Cutting:
             self.rows,
             order,
             np.cumsum([len(block) for block in blocks]),
-            np.array(shape, np.int64),
-            np.array(unit, np.float64),
-            np.concatenate([tree.low.ravel() for tree in trees]),
-            np.concatenate([tree.high.ravel() for tree in trees]),
+            self.losses,
             self.model.low,
             self.model.high,
         )
@@ -157,7 +149,8 @@ class _Cutting:
             if low == high:
                 continue
             candidates += self._cuts(attribute, j, codes - low, low, high, rows, people)
-        for _, j, first in sorted(candidates, key=lambda entry: (-entry[0], entry[1])):
+        good = [entry for entry in candidates if entry[0] >= 0]
+        for _, j, first in sorted(good, key=lambda entry: (-entry[0], entry[1])):
             side = np.searchsorted(first, self.codes[box, j], side="right")
             parts = [box[side == value] for value in np.unique(side)]
             if self._allowed(parts):
@@ -181,36 +174,42 @@ class _Cutting:
         fitting = np.bincount(place, people, size)
         present = np.flatnonzero(fitting) + low
         mixed = tree.free and high >= tree.ordered
+        whole = float(self._lost(j, np.array([low]), np.array([high]))[0])
         if tree.free and not mixed:
             total_in, total = np.cumsum(inside), np.cumsum(fitting)
             last = present[:-1] - low
             left_in, left = total_in[last], total[last]
             right_in, right = total_in[-1] - left_in, total[-1] - left
             good = self._within(left_in, left) & self._within(right_in, right)
-            unit = attribute.weight / max(tree.size - 1, 1)
-            gain = left_in * (high - present[:-1]) + right_in * (present[1:] - low)
+            gain = left_in * (whole - self._lost(j, np.full(len(last), low), present[:-1]))
+            gain += right_in * (whole - self._lost(j, present[1:], np.full(len(last), high)))
             chosen = np.flatnonzero(good)
             order = chosen[np.argsort(-gain[chosen], kind="stable")]
-            return [(float(gain[i] * unit), j, present[i + 1 : i + 2]) for i in order]
+            return [(float(gain[i]), j, present[i + 1 : i + 2]) for i in order]
         if mixed:
             ordered = present[present < tree.ordered][:1]
             starts = np.concatenate([ordered, present[present >= tree.ordered]])
             ends = np.concatenate([present[present < tree.ordered][-1:], present[present >= tree.ordered]])
-            whole = tree.size - 1
         else:
             level = int(tree.level_of(np.array([low], np.int32), np.array([high], np.int32))[0])
             nodes = tree.low[level - 1, present]
             starts = np.unique(nodes)
             ends = tree.high[level - 1, starts]
-            whole = int(tree.high[level, low] - tree.low[level, low])
         part = np.searchsorted(starts, present, side="right") - 1
         part_in = np.bincount(part, inside[present - low], len(starts))
         part_people = np.bincount(part, fitting[present - low], len(starts))
         if len(starts) < 2 or not self._within(part_in, part_people).all():
             return []
-        unit = attribute.weight / max(tree.size - 1, 1)
-        gain = float((part_in * (whole - (ends - starts))).sum() * unit)
-        return [(gain, j, starts[1:])]
+        saved = float((part_in * (whole - self._lost(j, starts, ends))).sum())
+        return [(saved, j, starts[1:])]
+
+    def _lost(self, j: int, low: NDArray[Any], high: NDArray[Any]) -> FloatVector:
+        """Return what ranges of one column lose."""
+        from shoal.kernels.losses import box_losses
+
+        column = self.losses._replace(shape=self.losses.shape[j : j + 1])
+        found: FloatVector = box_losses(np.stack([low, high], axis=1).astype(np.int64), column)
+        return found
 
     def _within(self, rows: NDArray[Any], people: NDArray[Any]) -> BoolVector:
         slack = 1e-9 * people

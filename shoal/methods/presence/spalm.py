@@ -12,6 +12,7 @@ from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.errors import InfeasibleError
 from shoal.methods.base import Method
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
+from shoal.methods.losses import cell_measure
 from shoal.models.delta_presence import DeltaPresence, asked_presence
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -34,9 +35,10 @@ class SPALM(Method):
         "one level per column, with the least loss for which nobody's presence is too certain"
     )
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Return the mapping with the least LM; ties are broken by `shoal.methods.full_domain.lattice.rank`.
+        """Return the mapping that loses least; ties are broken by `shoal.methods.full_domain.lattice.rank`.
 
         Takes the undecided mapping with the least loss, and bisects a chain from it to the top for the highest mapping
         that fails. Worst case O(mappings x distinct tuples), usually some dozens of groupings.
@@ -62,12 +64,11 @@ class _Search:
         self.digits: dict[tuple[int, int], LongVector] = {}
 
     def _column_losses(self, j: int) -> FloatVector:
-        """Return the LM of one column at each level, summed over the rows of the table."""
-        attribute = self.table.attributes[j]
-        tree = attribute.hierarchy
-        width = (tree.high - tree.low) @ self.table.value_counts[j]
-        scale = attribute.weight / max(tree.size - 1, 1) / max(self.table.rows, 1)
-        return np.asarray(width, np.float64) * scale
+        """Return what one column loses by the measure at each level, summed over the rows of the table."""
+        attribute, counts = self.table.attributes[j], self.table.value_counts[j]
+        rule, tree = cell_measure(self.requirements.measure), attribute.hierarchy
+        shown = [rule.loss(attribute, counts, *ends) for ends in zip(tree.low, tree.high, strict=True)]
+        return np.asarray(np.stack(shown) @ counts * (attribute.weight / max(self.table.rows, 1)), np.float64)
 
     def best(self, run: Run) -> Release:
         from shoal.kernels.lattice import raise_box

@@ -38,6 +38,7 @@ class Hybrid(Relocating):
     paper: ClassVar[str] = (
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
+    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
 
     measure: str = ""
     """The measure by which mappings are compared; empty: that of the policy."""
@@ -47,7 +48,7 @@ class Hybrid(Relocating):
     well: never a worse release, often a much better one where targets are drawn, but a longer search."""
 
     def __post_init__(self) -> None:
-        check_options(self.variant, self.budget, self.alpha)
+        check_options(self.variant, self.budget, self.alpha, self.measure, self.optimizes)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the mapping with the least loss for which relocation makes it, and all its generalizations, satisfy

@@ -34,6 +34,7 @@ class HybridMondrian(Relocating):
     paper: ClassVar[str] = (
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     measure: str = ""
     """The measure by which changes are chosen; empty: that of the policy."""
@@ -45,7 +46,7 @@ class HybridMondrian(Relocating):
     def __post_init__(self) -> None:
         from shoal.methods.partitioning.mondrian import Mondrian
 
-        check_options(self.variant, self.budget, self.alpha)
+        check_options(self.variant, self.budget, self.alpha, self.measure, self.optimizes)
         Mondrian(strict=self.strict, choose=self.choose)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
@@ -74,6 +75,7 @@ class Relocate(Relocating):
         "any other method, then relocation of a bounded share of cells, so that classes show smaller ranges"
     )
     paper: ClassVar[str] = HybridMondrian.paper
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     base: str = "mondrian"
     """The method whose release is improved, with its default options."""
@@ -86,6 +88,13 @@ class Relocate(Relocating):
             known = [name for name in METHODS if name != self.name]
             hint = did_you_mean(self.base, known)
             raise PolicyError([Problem("method.base", f"there is no method '{self.base}' to improve", hint)])
+
+    @property
+    def steered_by(self) -> tuple[str, ...]:
+        """Relocation goes by cells, and the other method has to go by them, too."""
+        from shoal.methods import METHODS
+
+        return tuple(kind for kind in self.optimizes if kind in METHODS[self.base]().steered_by)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Run the other method, then relocate within its classes; see `relocate_within`."""

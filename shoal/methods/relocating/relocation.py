@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.measures import steering
 from shoal.methods.base import Method
 from shoal.models.base import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
@@ -27,9 +28,20 @@ DRAWN = ("randomized", "rstat")
 VARIANTS = ("deterministic", "randomized", "statistical", "rstat")
 
 
-def check_options(variant: str, budget: float, alpha: float) -> None:
+def check_options(
+    variant: str, budget: float, alpha: float, measure: str = "", kinds: tuple[str, ...] = ()
+) -> None:
     """Raise PolicyError with everything that is wrong with the options of a method that relocates."""
+    from shoal.measures import MEASURES
+
     problems = []
+    if measure and measure not in MEASURES:
+        problems.append(
+            Problem("method.measure", f"there is no measure '{measure}'", did_you_mean(measure, MEASURES))
+        )
+    elif measure and MEASURES[measure].steers not in kinds:
+        message = f"'{measure}' steers no such search"
+        problems.append(Problem("method.measure", message, f"use one of {', '.join(steering(kinds))}"))
     if variant not in VARIANTS:
         problems.append(Problem("method.variant", f"'{variant}' is unknown", did_you_mean(variant, VARIANTS)))
     if not 0 <= budget <= 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.methods.blocks import rows_by_block, satisfying
-from shoal.methods.range_losses import RangeLosses, range_losses
+from shoal.methods.losses import losses_of
 from shoal.models.demands import Demands, demands_of, outlook
 from shoal.models.feasibility import unserved
 from shoal.models.requirements import Requirements
@@ -32,8 +32,8 @@ class Clustering:
     """Row -> class; -1 for a suppressed row."""
     classes: int
     """Some of them may read alike in the end, and are one class to an outsider."""
-    loss: int
-    """What all rows lose together, in the units of `range_losses`."""
+    loss: float
+    """What all rows lose together."""
     bound: int
     """No clustering has more classes."""
     suppressed: tuple[str, ...]
@@ -73,7 +73,7 @@ def cluster(
         bound += labels.most_classes
         problem.done += len(rows)
     low, high = closures(table, class_of, classes)
-    loss = int(problem.loss(low, high) @ np.bincount(class_of[class_of >= 0], minlength=classes))
+    loss = float(problem.loss(low, high) @ np.bincount(class_of[class_of >= 0], minlength=classes))
     far = outlook(table, requirements)
     return Clustering(class_of, classes, loss, bound, tuple(names), str(far) if far else "")
 
@@ -114,23 +114,16 @@ class _Problem:
     def __init__(self, table: CodedTable, requirements: Requirements, run: Run) -> None:
         self.table, self.requirements, self.run = table, requirements, run
         self.demands: Demands = demands_of(table, requirements)
-        self.losses: RangeLosses = range_losses(table, requirements.measure)
+        self.losses = losses_of(table, requirements.measure)
         self.codes = np.ascontiguousarray(table.codes)
         self.done = 0
 
-    def loss(self, low: IntMatrix, high: IntMatrix) -> LongVector:
+    def loss(self, low: IntMatrix, high: IntMatrix) -> FloatVector:
         """What a row of each class loses. O(classes x columns)."""
-        shape, _, loss = self.losses
-        total = np.zeros(len(low), np.int64)
-        for j, attribute in enumerate(self.table.attributes):
-            tree, own = attribute.hierarchy, loss[shape[j, 3] :]
-            if tree.free:
-                mixed = (low[:, j] != high[:, j]) & (high[:, j] >= tree.ordered)
-                total += np.where(mixed, own[tree.size], own[high[:, j]] - own[low[:, j]])
-            else:
-                level = tree.level_of(low[:, j], high[:, j])
-                total += own[level * tree.size + low[:, j]]
-        return total
+        from shoal.kernels.losses import box_losses
+
+        found: FloatVector = box_losses(np.stack([low, high], axis=2).reshape(len(low), -1), self.losses)
+        return found
 
     def labels(self, rows: LongVector) -> _Labels:
         """Number the labels of some rows, and see what they make possible."""
@@ -189,7 +182,14 @@ class _Problem:
                 grown = class_of >= 0
                 np.add.at(inside, (class_of[grown][:, None], labels.of[grown]), 1)
             class_of[left] = deal_out(
-                codes[left], labels.of[left], low, high, members, inside, labels.share, *self.losses
+                codes[left],
+                labels.of[left],
+                low,
+                high,
+                members,
+                inside,
+                labels.share,
+                self.losses,
             )
         if not self.demands.complete or (labels.share <= 1).any():
             class_of = self._mended(rows, codes, class_of, classes)
@@ -205,10 +205,10 @@ class _Problem:
         most = np.where(labels.share > 1, rows, np.floor(np.minimum(labels.share, 1.0) * labels.size + 1e-9))
         p = np.array([demand.p for demand in self.demands.each], np.int64)
         rules = Rules(labels.size, p, most.astype(np.int64), labels.share, guarded, farthest)
-        desk = _desk(pool, labels, int(self.losses[0][:, 0].sum()))
+        desk = _desk(pool, labels, sum(a.hierarchy.size for a in self.table.attributes), self.losses.rising)
         while desk.state[4] == 0:
             self.run.progress("grow", (self.done + int(desk.state[0])) / self.table.rows)
-            grow_classes(pool, *self.losses, rules, desk, PATIENCE)
+            grow_classes(pool, self.losses, rules, desk, PATIENCE)
         drawn = int(desk.state[0])
         return desk.atom[:drawn], desk.owner[:drawn], int(desk.state[1])
 
@@ -242,8 +242,8 @@ class _Problem:
                     continue
                 merged = self.loss(np.minimum(low, low[one]), np.maximum(high, high[one]))
                 growth = merged * (size + size[one]) - loss * size
-                growth[~alive] = np.iinfo(np.int64).max
-                growth[one] = np.iinfo(np.int64).max
+                growth[~alive] = np.inf
+                growth[one] = np.inf
                 other = int(np.argmin(growth))
                 if not alive[other] or other == one:
                     continue
@@ -284,7 +284,7 @@ def _pool(
     )
 
 
-def _desk(pool: Any, labels: _Labels, codes: int) -> Any:
+def _desk(pool: Any, labels: _Labels, codes: int, rising: bool) -> Any:
     """Return working memory for the kernel; `codes` is how many all columns have."""
     from shoal.kernels.p_k import Desk
 
@@ -300,10 +300,11 @@ def _desk(pool: Any, labels: _Labels, codes: int) -> Any:
 
     return Desk(
         state=np.array([0, 0, labels.most_classes, rows, 0], np.int64),
-        far=longs(points),
+        far=np.zeros(points),
         atom=integers(rows),
         owner=integers(rows),
-        bound=longs(points),
+        cost=np.zeros(points),
+        bound=np.zeros(points),
         seen=longs(points),
         standing=integers(points),
         worth=longs(len(pool.rows)),
@@ -311,7 +312,8 @@ def _desk(pool: Any, labels: _Labels, codes: int) -> Any:
         demand_of=labels.demand,
         kinds_left=integers(kinds),
         chosen_kinds=integers(kinds),
-        grown=longs(codes),
+        grown=np.zeros(codes),
+        least=np.zeros(0 if rising else codes),
         low=longs(width),
         high=longs(width),
         different=longs(demands),

@@ -29,6 +29,7 @@ class GreedyPK(Method):
         "classes grown one by one, by missing sensitive values, then by loss; for small p"
     )
     paper: ClassVar[str] = "Campan, Truta, Miller and Sinca 2007 (GreedyPKClustering)"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     seeds: str = "farthest"
     """Where the next class begins: at the row `farthest` from the last beginning, or at a `random` one."""
@@ -61,6 +62,7 @@ class EnhancedPK(Method):
     name: ClassVar[str] = "enhanced-p-k"
     summary: ClassVar[str] = "as many p-sensitive classes as sensitive values allow; for large p"
     paper: ClassVar[str] = "Truta, Campan and Meyer 2007 (EnhancedPKClustering)"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Grow as many classes as the feasibility bound permits, fewer where several columns conflict.
@@ -82,6 +84,7 @@ class PK(Method):
     name: ClassVar[str] = "p-k"
     summary: ClassVar[str] = "the better of greedy-p-k and enhanced-p-k, by what limits the number of classes"
     paper: ClassVar[str] = "Truta and Campan 2009"
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Choose by the feasibility bound; at worst the cost of both methods."""
