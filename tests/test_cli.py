@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -195,6 +197,37 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["anonymize", "missing.csv", "-p", "policy.toml", "-o", "out.csv"], 3),
+        (["anonymize", "data.csv", "-p", "missing.toml", "-o", "out.csv"], 2),
+        (["anonymize", "data.csv", "-p", "policy.toml", "-o", "out.csv", "--set", "privacy.k=none"], 2),
+        (["audit", "missing.csv", "-p", "policy.toml"], 3),
+        (["explain", "missing.csv", "-p", "policy.toml"], 3),
+        (["compare", "missing.csv", "-p", "policy.toml"], 3),
+        (["attack", "data.csv", "--original", "missing.csv", "-p", "policy.toml"], 3),
+        (["report", "missing.csv", "--original", "data.csv", "-p", "policy.toml", "-o", "out.html"], 3),
+    ],
+)
+def test_a_wrong_name_or_policy_is_answered_before_anything_heavy_is_imported(folder, words, code):
+    script = (
+        "import sys; from click.testing import CliRunner; from shoal.cli import main\n"
+        f"print(CliRunner().invoke(main, {words}).exit_code)\n"
+        "print([name for name in ('numba', 'polars', 'scipy', 'rich') if name in sys.modules])"
+    )
+    home = str(Path(shoal.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": home},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split("\n")[:2] == [str(code), "[]"]
 
 
 def test_an_interrupt_leaves_the_old_file(folder, monkeypatch):

@@ -61,10 +61,12 @@ def anonymize(
 
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
+    policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain)
+    options.check_readable(data)
+
     from shoal.anonymizing import anonymize_file
     from shoal.cli import show
 
-    policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain)
     with show.progress(quiet=as_json) as progress:
         result = anonymize_file(
             data, policy, output, record=record, cards=cards, spare=[policy_file] if policy_file else [],

@@ -76,12 +76,15 @@ def attack(
     candidates.
     """
     from shoal import frames
-    from shoal.attacking import attack as attempt
-    from shoal.cli import show
 
     if record is not None:
         frames.check_writable(record, force=force, table=False)
     policy = options.policy_of(policy_file, settings)
+    options.check_readable(release, original, second, population)
+
+    from shoal.attacking import attack as attempt
+    from shoal.cli import show
+
     given = {"limit": limit, "seconds": seconds}
     with show.progress(quiet=as_json) as progress:
         found = attempt(

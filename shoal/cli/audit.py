@@ -38,10 +38,12 @@ def audit(
     as_json: bool,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
+    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [])
+    options.check_readable(release, original, second)
+
     from shoal.auditing import audit as judge
     from shoal.cli import show
 
-    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [])
     with show.progress(quiet=as_json) as progress:
         report = judge(
             release, policy, original=original, second=second, measures=measures, progress=progress

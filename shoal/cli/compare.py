@@ -70,10 +70,12 @@ def compare(
 
     Writes no release: make the best one with `shoal anonymize --method auto`, or with its name.
     """
+    policy = options.policy_of(policy_file, settings)
+    options.check_readable(data)
+
     from shoal.cli import show
     from shoal.comparing.compare import compare as tried
 
-    policy = options.policy_of(policy_file, settings)
     try:
         with show.progress(quiet=as_json) as progress:
             found = tried(

@@ -84,6 +84,18 @@ def listed(_context: click.Context, _parameter: click.Parameter, text: str | Non
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
 
+def check_readable(*sources: Path | str | None) -> None:
+    """Refuse what Shoal cannot read, before importing anything that takes time."""
+    from shoal.frames.formats import format_of
+    from shoal.frames.formats.base import check_readable as check
+
+    for source in sources:
+        if source is not None:
+            format_of(source)
+            if isinstance(source, Path):
+                check(source)
+
+
 def policy_of(path: Path, settings: tuple[str, ...]) -> Policy:
     """Read a policy file, and apply the settings of the command line."""
     from shoal.policy import Policy

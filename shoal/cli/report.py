@@ -58,13 +58,16 @@ def report(
     Exit code 5 if the release violates its policy.
     """
     from shoal import frames
+
+    frames.check_writable(output, force=force, table=False)
+    policy = options.policy_of(policy_file, settings)
+    options.check_readable(release, original, second)
+
     from shoal.cli import show
     from shoal.release.two_tables import second_path
     from shoal.reporting.report import report as write
 
-    frames.check_writable(output, force=force, table=False)
     _all_different(output, release, second or second_path(release), original, policy_file, record)
-    policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         made = write(
             release,
@@ -133,10 +136,12 @@ def explain(
     Shoal makes one release after another, each with one requirement relaxed, and writes none. Exit code 4 if no
     release satisfies the policy as it is.
     """
+    policy = options.policy_of(policy_file, settings)
+    options.check_readable(data)
+
     from shoal.cli import show
     from shoal.explaining.explain import explain as find_out
 
-    policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         found = find_out(data, policy, seconds=seconds, seed=seed, progress=progress)
     click.echo(json.dumps(found.summary(), indent=2) if as_json else str(found))

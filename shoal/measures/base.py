@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.linking.evidence import Evidence
-from shoal.release.value_sets import column_sets
 from shoal.table import Attribute
+
+if TYPE_CHECKING:
+    from shoal.linking.evidence import Evidence
 
 
 class Measure(ABC):
@@ -86,6 +87,9 @@ class CellMeasure(Measure):
 
     def column_losses(self, evidence: Evidence) -> FloatVector:
         """Return, per quasi-identifier, the sum of the loss over all rows, suppressed ones included."""
+        # Late, because a policy is checked before polars is imported.
+        from shoal.release.value_sets import column_sets
+
         published, table = evidence.published, evidence.table
         losses = np.zeros(len(published.attributes))
         for j, attribute in enumerate(published.attributes):

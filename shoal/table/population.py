@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
-from shoal.frames import Frame
 from shoal.table import CodedTable
-from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.frames import Frame
 
 HOW = (
     '[population] with file = ".." or column = ".." in the policy; `shoal attack` also takes --population, and Python '
@@ -23,6 +26,8 @@ HOW = (
 
 def members_of(frame: Frame, column: str) -> BoolVector:
     """Read a membership column: true and false, 1 and 0, or yes and no."""
+    import polars as pl
+
     if column not in frame.columns:
         hint = did_you_mean(column, frame.columns)
         raise PolicyError([Problem("population.column", f"the table has no column '{column}'", hint)])
@@ -39,6 +44,10 @@ def members_of(frame: Frame, column: str) -> BoolVector:
 
 def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan]) -> CodedTable:
     """Code the table and the population with the same hierarchies."""
+    import polars as pl
+
+    from shoal.table.encode import encode
+
     quasi = [plan for plan in plans if plan.role == "quasi"]
     missing = [plan.name for plan in quasi if plan.name not in people.columns]
     if missing:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.hierarchy import Hierarchy
 from shoal.table.groups import Groups, group
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)
