@@ -13,7 +13,7 @@ from shoal.models.base import STEP, SensitiveModel, number
 from shoal.models.keys import Bounds, Key
 
 if TYPE_CHECKING:
-    from shoal.release.groups import Groups
+    from shoal.table.groups import Groups
 
 
 @dataclass(frozen=True, kw_only=True)
