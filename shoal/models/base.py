@@ -214,7 +214,7 @@ class SensitiveModel(GroupModel):
     def combined(self, groups: Groups, combine: np.ufunc, each: FloatVector, empty: float) -> FloatVector:
         """Combine what each value of a group contributes: `np.maximum` or `np.add`; `empty` for empty groups."""
         start = self.histograms(groups).start
-        found = np.full(len(groups), empty)
+        found = np.full(len(groups), empty, np.float64)
         filled = np.diff(start) > 0
         if filled.any():
             found[filled] = combine.reduceat(each, start[:-1][filled])
