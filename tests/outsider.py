@@ -271,6 +271,17 @@ def _beta(own: Sequence[str], reading: Reading, beta: float, enhanced: bool) -> 
     return True
 
 
+def _delta(own: Sequence[str], reading: Reading, delta: float, strict: bool) -> bool:
+    for value in set(reading.values):
+        q = Fraction(list(own).count(value), len(own))
+        p = Fraction(reading.values.count(value), len(reading.values))
+        if q == 0 and strict:
+            return False
+        if q > 0 and abs(math.log2(q / p)) >= delta:
+            return False
+    return True
+
+
 def _extended(own: Sequence[str], reading: Reading, p: int, protected: Sequence[str]) -> bool:
     """All values under one protected node count as one; the highest such node counts."""
     strong = {next((n for n in reversed(reading.value_names(v)) if n in protected), v) for v in own}
@@ -467,6 +478,7 @@ JUDGES: dict[str, Judge] = {
     "t-ordered": _every_class(_ordered),
     "t-hierarchical": _every_class(_hierarchical),
     "beta-likeness": _every_class(_beta),
+    "delta-disclosure": _every_class(_delta),
     "alpha-k": _every_class(_alpha),
     "p-sensitive": _every_class(lambda own, reading, p: len(set(own)) >= p),
     "extended-p-sensitive": _every_class(_extended),

@@ -117,7 +117,16 @@ def beta_likeness(model, rows, table, distance):
     return all(gain <= limit + 1e-9 for (gain, _), limit in zip(gains, most, strict=True))
 
 
+def delta_disclosure(model, rows, table, distance):
+    for value in set(table):
+        q, p = Fraction(rows.count(value), len(rows)), Fraction(table.count(value), len(table))
+        if (q == 0 and model.strict) or (q > 0 and abs(math.log2(q / p)) >= model.delta):
+            return False
+    return True
+
+
 BY_THE_BOOK = {
+    "delta-disclosure": delta_disclosure,
     "beta-likeness": beta_likeness,
     "k-anonymity": lambda model, rows, *_: len(rows) >= model.k,
     "distinct-l": lambda model, rows, *_: len(set(rows)) >= model.l,

@@ -34,6 +34,11 @@ CLASSES = {
     ),
     "likeness": ({"k": 2, "beta": {"basic": 3.0}}, {"beta-likeness": {"beta": 3.0, "enhanced": False}}),
     "enhanced likeness": ({"k": 2, "beta": 4.0}, {"beta-likeness": {"beta": 4.0, "enhanced": True}}),
+    "disclosure": ({"k": 2, "delta": 3.0}, {"delta-disclosure": {"delta": 3.0, "strict": True}}),
+    "present values": (
+        {"k": 2, "delta": {"present": 2.5}},
+        {"delta-disclosure": {"delta": 2.5, "strict": False}},
+    ),
     "shares": ({"k": 2, "alpha": 0.7, "p": 2}, {"alpha-k": {"alpha": 0.7}, "p-sensitive": {"p": 2}}),
 }
 NOTIONS = {

@@ -38,6 +38,7 @@ ASKED = {
     "t-ordered": st.fixed_dictionaries({"t": shares}),
     "t-hierarchical": st.fixed_dictionaries({"t": shares}),
     "beta-likeness": st.fixed_dictionaries({"beta": shares | numbers, "enhanced": st.booleans()}),
+    "delta-disclosure": st.fixed_dictionaries({"delta": shares | numbers, "strict": st.booleans()}),
     "alpha-k": st.fixed_dictionaries({"alpha": shares}),
     "p-sensitive": st.fixed_dictionaries({"p": wholes}),
     "extended-p-sensitive": st.fixed_dictionaries({"p": st.just(2), "protected": st.just(["lung"])}),

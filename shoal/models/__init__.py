@@ -15,6 +15,7 @@ MODELS: Registry[Model] = Registry(
         "t-ordered": "shoal.models.t_closeness:OrderedCloseness",
         "t-hierarchical": "shoal.models.t_closeness:HierarchicalCloseness",
         "beta-likeness": "shoal.models.beta_likeness:BetaLikeness",
+        "delta-disclosure": "shoal.models.delta_disclosure:DeltaDisclosure",
         "alpha-k": "shoal.models.alpha_k:AlphaK",
         "p-sensitive": "shoal.models.p_sensitive:PSensitive",
         "hybrid-k": "shoal.models.hybrid:HybridK",
