@@ -1,4 +1,4 @@
-"""The whole story in one place: read, encode, anonymize, render, read back, verify, measure, write."""
+"""The whole pipeline: read, encode, anonymize, render, read back, verify, measure, write."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shoal.release.verdict import Verdict
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 
-SUPPRESSION_MEANING = "rows that could not be made safe without spoiling the rest were left out"
+SUPPRESSION_MEANING = "rows that could not be made safe without harming the rest were suppressed"
 
 
 def anonymize(
@@ -46,8 +46,8 @@ def anonymize(
     `source` is a path or a polars, pandas or pyarrow frame; `table` of the result is of the same kind. `policy` is a
     `Policy`, the path of one, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
     `population`, a path or a frame too, is everybody who could be in the table, for guarantees about who is in it.
-    Raises InfeasibleError, before the work starts, where no release can satisfy the policy, and ViolationError where
-    the release that was made does not.
+    Raises InfeasibleError, before the work starts, if no release can satisfy the policy, and ViolationError if the
+    release that was made does not.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
@@ -69,10 +69,10 @@ def anonymize_file(
     force: bool = False,
     progress: Progress = silent,
 ) -> Result:
-    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it holds, and
-    never over the data or over files to `spare`, such as the policy's.
+    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it satisfies
+    the policy, and never over the data or over files to `spare`, such as the policy's.
 
-    Of methods that publish two tables, the second goes beside `output`: ``out-sensitive.csv`` beside ``out.csv``.
+    If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
     """
     papers = (*cards, *([record] if record else []))
     outputs = [output, second_path(output)] if method_of(policy).two_tables else [output]
@@ -99,7 +99,7 @@ def anonymize_file(
 
 
 def _all_different(sources: Mapping[Path, str], outputs: Sequence[Path], papers: Sequence[Path]) -> None:
-    """Refuse names that would make one file replace another, or the data: --force does not mean that."""
+    """Refuse names that would make one file replace another, or the data: --force does not allow that."""
     taken = {os.path.realpath(path): what for path, what in sources.items()}
     for path in (*outputs, *papers):
         place = os.path.realpath(path)
@@ -117,7 +117,7 @@ class _Made:
     rows: pl.DataFrame
     """The published rows, shuffled."""
     second: pl.DataFrame | None
-    """The sensitive values by bucket, where they are a table of their own."""
+    """The sensitive values by bucket, if they are a separate table."""
     frame: Frame
     unserved: str
     """The blocks that generalization limits leave without a release, in words."""
@@ -176,7 +176,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     notes += unprotected(case.original, case.requirements)
     facts = release.facts
     if "choice" in facts:
-        # What was chosen is what was applied, and what a rerun should apply.
+        # The chosen method is what was applied, and what a rerun should apply.
         notes.append(facts["choice"])
         method = {"name": facts["method"], **facts["options"]}
         policy = Policy.from_dict({**policy.to_dict(), "method": method}, policy.base)
@@ -218,7 +218,5 @@ def _violations(failing: Sequence[Verdict]) -> str:
         for verdict in failing
     ]
     if any(verdict.model.endswith("-presence") for verdict in failing):
-        lines.append(
-            "  bounds on presence: spalm, mpalm, hybrid and permute-generalize look for them, others do not"
-        )
+        lines.append("  bounds on presence: only spalm, mpalm, hybrid and permute-generalize search for them")
     return "\n".join(["the release does not satisfy its policy, so it was not written", *lines])

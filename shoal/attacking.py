@@ -1,4 +1,4 @@
-"""Letting an adversary loose on a release: all of `shoal.attack`."""
+"""Attacking a release: all of `shoal.attack`."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def attack(
     progress: Progress = silent,
     **keywords: Any,
 ) -> Exposure:
-    """Attack a release, made by any tool, and hold the outcome against the original.
+    """Attack a release, made by any tool, and compare the result with the original.
 
-    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then it is known whose each row
-    is, which some attacks need to tell whether they are right. `second` is the second table of a release in two; of a
-    file ``out.csv`` without its sensitive columns, ``out-sensitive.csv`` is taken unless given.
+    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then the owner of each row is
+    known, which some attacks need to judge their guesses. `second` is the second table of a release in two; for a
+    file ``out.csv`` without its sensitive columns, ``out-sensitive.csv`` is used unless another is given.
     `adversary` is what the attacker knows: for ``linkage``, ``some`` people's quasi-identifiers, or all ``members``
-    of the table. Whoever has fewer than the policy's k candidates is at risk. Row numbers of the people who are
+    of the table. People with fewer than the policy's k candidates are at risk. Row numbers of the people who are
     most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
     the ``threshold`` of ``attribute-disclosure``, which otherwise follows from the policy's alpha or l.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
-    ATTACKS[name]  # A wrong name is told before the work.
+    ATTACKS[name]  # Refuse a wrong name before the work.
     case = Case.read(
         source,
         chosen,
@@ -59,10 +59,10 @@ def attack(
 
 
 def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
-    """Let one adversary attack a release that has been read already, with what the policy knows."""
+    """Attack a release that has been read already, with what the policy says."""
     requirements, sensitive = case.requirements, case.published.sensitive
     known = {
-        # Where no k is asked for, counts of candidates are told but judge nobody; the others cannot do without a k.
+        # Without k, candidates are counted but nobody is judged by them; the other attacks need a k.
         "k": requirements.k if name == "linkage" else max(requirements.k, 2),
         "presence": case.policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),
@@ -73,7 +73,7 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
 
 
 def _belief(requirements: Requirements, column: int) -> float:
-    """Return the largest share of the rows that fit a person that the policy permits a value of a column."""
+    """Return the largest share of a person's matching rows that the policy allows a value of a column."""
     own: list[Any] = [model for model in requirements.models if getattr(model, "column", None) == column]
     shares = [model.alpha for model in own if model.name == "alpha-k"]
     shares += [1.0 / model.l for model in own if model.name in ("probabilistic-l", "slicing-l")]
@@ -85,7 +85,9 @@ def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -
     kind: Any = ATTACKS[name]
     fields = [field.name for field in dataclasses.fields(kind)]
     problems = [
-        Problem(option, f"is no option of the attack {name}", did_you_mean(option, fields) or "it has none")
+        Problem(
+            option, f"is not an option of the attack {name}", did_you_mean(option, fields) or "it has none"
+        )
         for option in options
         if option not in fields
     ]

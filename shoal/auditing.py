@@ -26,7 +26,7 @@ def audit(
 ) -> Audit:
     """Judge a release, made by any tool, from its rows alone; with the original, its losses too.
 
-    Rows with ``*`` in every quasi-identifier count as suppressed if the policy allows so many.
+    Rows with ``*`` in every quasi-identifier count as suppressed, if the policy allows so many.
     `second` is the second table of a release in two, joined to the first by bucket; for a file ``out.csv`` without its
     sensitive columns, ``out-sensitive.csv`` is used unless another is given.
     """

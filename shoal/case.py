@@ -1,4 +1,4 @@
-"""`Case`: what is being judged: a release beside its policy and its original, each part computed once."""
+"""`Case`: what is judged: a release with its policy and its original; each part is computed once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from shoal.table.plan import ColumnPlan
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Case(Evidence):
-    """A release, the policy that it is judged by and, where known, its original. Makers: `made` and `read`."""
+    """A release, the policy that it is judged by and, if known, its original. Makers: `made` and `read`."""
 
     policy: Policy
     requirements: Requirements
@@ -44,13 +44,13 @@ class Case(Evidence):
     rows: pl.DataFrame
     """The published rows as text, in the order of `published`."""
     second: pl.DataFrame | None = None
-    """The sensitive values by bucket, where a method publishes them as a table of their own."""
+    """The sensitive values by bucket, if a method publishes them as a separate table."""
     release: Release | None = None
-    """What the method proposed, where the release was made in this process."""
+    """What the method proposed, if the release was made in this process."""
     notes: tuple[str, ...] = ()
-    """What a reader should know of how the rows were read."""
+    """What a reader should know about how the rows were read."""
     digest: str | None = None
-    """SHA-256 of the original, where it was read from a file."""
+    """SHA-256 of the original, if it was read from a file."""
 
     @classmethod
     def made(cls, policy: Policy, table: CodedTable, release: Release, **more: Any) -> Self:
@@ -83,7 +83,7 @@ class Case(Evidence):
         progress: Progress = silent,
         **more: Any,
     ) -> Self:
-        """Read a release, made by any tool, beside its original: paths or frames.
+        """Read a release, made by any tool, and its original: paths or frames.
 
         `source` may also be a `Result` of this original, which knows the owner of each row.
         """
@@ -155,7 +155,7 @@ class Case(Evidence):
 
     @property
     def identifiers_removed(self) -> tuple[Verdict, ...]:
-        """Whether the columns that name people are gone, where the policy names any."""
+        """Whether the columns that name people are removed, if the policy names any."""
         identifiers = self.policy.names("identifier")
         left = [name for name in identifiers if name in self.rows.columns]
         verdict = Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)
@@ -163,7 +163,7 @@ class Case(Evidence):
 
     @property
     def classes_tell(self) -> bool:
-        """The size of an equivalence class tells who can be found; it does not where rows have cells of their own."""
+        """Whether the size of an equivalence class says who can be found; not if rows are generalized separately."""
         small = self.published.rows > 0 and self.published.sizes.min() < self.requirements.k
         return not (self.requirements.without_classes and small)
 
@@ -181,12 +181,12 @@ class Case(Evidence):
 
     @cached_property
     def losses(self) -> Mapping[str, float]:
-        """The share of information that each quasi-identifier lost (LM)."""
+        """The information loss (LM) of each quasi-identifier."""
         return per_column("lm", self)
 
 
 def read_release(source: Any, second: Any, policy: Policy) -> tuple[pl.DataFrame, bool]:
-    """Read the rows of a release, and tell whether it is in two tables: then sensitive values are dealt out to the
+    """Read the rows of a release, and return whether it is in two tables: then sensitive values are assigned to the
     rows of their bucket.
     """
     rows = frames.read(source, policy.read_options()).data
@@ -206,9 +206,9 @@ def read_release(source: Any, second: Any, policy: Policy) -> tuple[pl.DataFrame
 def as_published(
     rows: pl.DataFrame, policy: Policy, table: CodedTable | None, *, in_buckets: bool = False
 ) -> tuple[Published, list[str]]:
-    """Read a file as a release: by the hierarchies of the original, or as far as the policy alone knows them.
+    """Read a file as a release: with the hierarchies of the original, or those that the policy alone defines.
 
-    `in_buckets` says that its column of that name tells buckets; with the original at hand that is known anyway.
+    `in_buckets` says that its column of that name numbers buckets; with the original this is known anyway.
     """
     plans = policy.plans(rows.columns, of_release=True)
     if table is not None:
@@ -226,7 +226,8 @@ def as_published(
         rows, codes = rows.filter(~starred), codes[~starred]
     if len(rows) > whole:
         raise DataError(
-            f"the release has {len(rows):,} rows, more than the {whole:,} of its original: is it the right one?"
+            f"the release has {len(rows):,} rows, more than the {whole:,} of its original: check that it "
+            "is the right one"
         )
     bucket = _bucket(rows, policy, table, in_buckets)
     published, unknown = read_published(
@@ -235,21 +236,21 @@ def as_published(
     if bucket is not None and table is not None:
         method = policy.build_method()
         if not method.shows_buckets:
-            # Two tables that another tool made: quasi-identifiers stand in their rows as far as anybody knows.
+            # Two tables that another tool made: assume that quasi-identifiers stay in their rows.
             method = METHODS["anatomy"]()
         together, sensitive_in = method.shuffled_together(table)
         published = replace(published, together=together, sensitive_in=sensitive_in)
         notes.append(
-            f"'{bucket}' numbers buckets; that values were shuffled within them as {policy.method.name} does is taken "
-            "from the policy, and no file can show it"
+            f"'{bucket}' numbers buckets; Shoal assumes that values were shuffled within them as {policy.method.name} "
+            "does, because the policy says so, and no file can show it"
         )
     if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
-        # Without its domain no cell has a loss, not even one that shows *.
+        # Without a domain no cell has a loss, not even one that shows *.
         published = replace(published, low=None, high=None)
     if unknown and table is not None:
         notes.append(
-            f"cells of {', '.join(unknown)} are no names of the policy's hierarchies, so losses cannot be "
-            "computed; classes are rows that read alike"
+            f"cells of {', '.join(unknown)} are not in the policy's hierarchies, so losses cannot be computed; "
+            "classes are rows with identical quasi-identifiers"
         )
     return published, notes
 
@@ -257,8 +258,8 @@ def as_published(
 def _bucket(rows: pl.DataFrame, policy: Policy, table: CodedTable | None, in_two: bool) -> str | None:
     """Return the column that numbers buckets, if there is one: `render` names it, after the columns of the original.
 
-    Only methods that shuffle within buckets have it. Anywhere else a column of that name says nothing about shuffling,
-    and rows are what they read.
+    Only methods that shuffle within buckets have it. Elsewhere a column of that name says nothing about shuffling,
+    and rows show their own values.
     """
     name = bucket_name(policy.columns if table is None else table.columns)
     if name not in rows.columns:
@@ -268,12 +269,12 @@ def _bucket(rows: pl.DataFrame, policy: Policy, table: CodedTable | None, in_two
 
 
 def _has_domain(plan: ColumnPlan) -> bool:
-    """Whether the policy alone knows the domain of a column: files and trees do, others need the original."""
+    """Return whether the policy alone defines the domain of a column: files and trees do, others need the original."""
     return parsed(plan.hierarchy).knows_domain
 
 
 def _attribute(plan: ColumnPlan) -> Attribute:
-    """What the policy alone knows of a quasi-identifier."""
+    """Return what the policy alone says about a quasi-identifier."""
     if _has_domain(plan):
         return Attribute(plan.name, build(pl.Series([], dtype=pl.String), plan.hierarchy), plan.weight)
     names = pl.Series([ROOT])
@@ -281,7 +282,7 @@ def _attribute(plan: ColumnPlan) -> Attribute:
 
 
 def _starred(rows: pl.DataFrame, attributes: tuple[Attribute, ...]) -> pl.Series:
-    """Rows that show nothing: * in every quasi-identifier."""
+    """Return the rows that show * in every quasi-identifier."""
     columns = [rows[attribute.name] for attribute in attributes]
     if not all(isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum) for column in columns):
         return pl.repeat(False, len(rows), eager=True)

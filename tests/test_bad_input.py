@@ -472,7 +472,7 @@ def test_audit_of_files_that_do_not_fit(folder):
     release = pl.read_csv("out.csv")
     odd = {
         "missing.csv": (release.drop("age"), 2, "the release has no such column"),
-        "longer.csv": (pl.concat([release, release]), 3, "is it the right one?"),
+        "longer.csv": (pl.concat([release, release]), 3, "check that it is the right one"),
         "other.csv": (
             release.with_columns(disease=pl.lit("plague")),
             3,

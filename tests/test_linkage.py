@@ -98,7 +98,7 @@ def test_mistakes_are_explained():
         shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, adversary="member")
     with pytest.raises(PolicyError, match="did you mean 'linkage'"):
         shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, name="linkag")
-    with pytest.raises(PolicyError, match="shots: is no option of the attack linkage"):
+    with pytest.raises(PolicyError, match="shots: is not an option of the attack linkage"):
         shoal.attack(TWO_TWO, original=LINE, **LINE_ROLES, options={"shots": 2})
     swapped = TWO_TWO.with_columns(age=pl.Series(["[1, 2]"] * 5))
     with pytest.raises(DataError, match="not a generalization"):
@@ -145,14 +145,14 @@ def test_attacks_are_listed():
     assert "linkage" in CliRunner().invoke(main, ["attacks"]).output
 
 
-def test_without_k_nobody_is_judged_by_the_rows_that_fit():
+def test_without_k_nobody_is_judged_by_candidates():
     original = pl.DataFrame({"age": [1, 2, 3, 4], "s": ["a", "b", "a", "b"]})
     asked = {"original": original, "quasi": ["age"], "sensitive": ["s"]}
     free = shoal.attack(original, **asked, l=2)
     assert free.holds
     assert free.figures["k"] is None
     assert free.figures["candidates"]["single"] == 4
-    assert any("asks for no k" in note for note in free.notes)
+    assert any("the policy has no k" in note for note in free.notes)
     judged = shoal.attack(original, **asked, k=2)
     assert judged.at_risk == 4
-    assert not any("asks for no k" in note for note in judged.notes)
+    assert not any("the policy has no k" in note for note in judged.notes)

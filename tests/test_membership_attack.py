@@ -68,7 +68,7 @@ def test_overlapping_slices_give_sara_away():
     chances = dict(zip(SALARIES, found.chances.tolist(), strict=True))
     # Sara and Bob fit both buckets; in their union two rows show 5371, which nobody else has.
     assert chances["Sara"] == chances["Bob"] == 1.0
-    assert any("2 people fit several" in note for note in found.notes)
+    assert any("2 people match several" in note for note in found.notes)
     # The others fit one bucket each, and are looked at among those who fit it.
     names = list(P1)
     for inside, shown in ((("5370", "5371"), release[:4]), (("5371", "5372", "5373"), release[4:])):

@@ -320,7 +320,7 @@ def test_buckets_of_different_levels_that_meet_are_undecided_not_guessed():
     # Whoever is x fits both buckets. y and z fit the second alone, but are not two of five people for it: two x have to
     # be in the first. In four of the five sets of four with two x or more there is y, and z as often.
     assert found.figures["estimated"] == 5
-    assert any("could not be decided" in note for note in found.notes)
+    assert any("could not decide" in note for note in found.notes)
     judged = shoal.audit(release, original=table, population=people, presence=[0.0, 0.9], **keywords)
     assert not judged.verdicts[0].holds
     assert judged.verdicts[0].reached == [0.0, 1.0]

@@ -50,7 +50,7 @@ def test_reading_back_gives_the_ranges_that_were_proposed(case):
 
 
 @given(releases())
-def test_classes_are_rows_that_read_alike(case):
+def test_classes_are_rows_with_identical_quasi_identifiers(case):
     table, release = case
     rendered = render(table, release)
     published, _ = read_back(table, rendered)

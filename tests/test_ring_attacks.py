@@ -108,7 +108,7 @@ def test_who_did_not_make_the_release_cannot_judge(table):
 
     evidence = replace(evidence_by(table), owner=None)
     for name in ("corruption", "algorithm-aware"):
-        with pytest.raises(DataError, match="only by whoever made the release"):
+        with pytest.raises(DataError, match="must know the owner of each row"):
             ATTACKS[name](k=K).attempt(evidence, Run.start(1))
 
 

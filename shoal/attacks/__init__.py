@@ -1,4 +1,4 @@
-"""Adversaries that try a release before it leaves. A new one is a file here and a line in `ATTACKS`."""
+"""Adversaries that attack a release before publication. A new one is a file here and a line in `ATTACKS`."""
 
 from shoal.attacks.base import Attack, Exposure
 from shoal.registry import Registry

@@ -1,4 +1,4 @@
-"""Algorithm-aware: who can be found by running the published method again? (Wong, Mamoulis, Cheung 2010, 4.2.)"""
+"""Algorithm-aware: who can be found by rerunning the published method? (Wong, Mamoulis, Cheung 2010, 4.2.)"""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from shoal.methods.cells.ring import Ring
 from shoal.run import Run
 
 MOST_RINGS = 0.5
-"""Share of rings that one turn may name: some look turned by chance, all do if they were."""
+"""Share of rings that one rotation may name: some look rotated by chance, all do if they were."""
 TIMES_CHANCE = 2
-"""So many times the share that the lot gives the first guess raises alarm."""
+"""The alarm limit for the first guess, as a multiple of what a random assignment gives."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmAware(Attack):
-    """Knows everyone's quasi-identifiers and the method, and makes the rings again.
+    """Knows everyone's quasi-identifiers and the method, and reconstructs the rings.
 
-    For every ring she tries each of the k ways to turn it. Without any randomness the first way names everyone's
-    row; with one common turn per ring, one of the ways names the whole ring.
+    For every ring they try all k rotations. Without randomness the first rotation names everyone's row. If each ring
+    was rotated as a whole, one of the rotations names all of its rows.
 
-    People are at risk if the first way names more than 2/k of them, or one way more than half of the rings. Both
-    limits are ours. The lot names 1/k by chance, twice that is rare for 50 people and hardly ever seen with more;
-    and it lets rings of two different cells look turned, which count only where there are no others, and a minority of
-    the others, where one common turn gives all rings away.
+    People are at risk if the first rotation names more than 2/k of them, or one rotation more than half of the rings.
+    We chose both limits. A random assignment names 1/k by chance; twice that is rare for 50 people and hardly ever seen
+    with more. Under a random assignment, rings of two different cells often look rotated, so they count only if there
+    are no others; of the other rings only a minority looks rotated, while a rotation reveals all of them.
     """
 
     name: ClassVar[str] = "algorithm-aware"
-    summary: ClassVar[str] = "knows everyone's quasi-identifiers and the method, and makes its rings again"
+    summary: ClassVar[str] = "knows everyone's quasi-identifiers and the method, and reconstructs its rings"
 
     k: int = 2
     """How many rows each cell covers."""
@@ -43,7 +43,7 @@ class AlgorithmAware(Attack):
     """Its order of rows."""
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
-        """Try all turns of all rings. O(rows x k)."""
+        """Try all rotations of all rings. O(rows x k)."""
         run.progress("rerun", 0.0)
         original = evidence.original
         truth = true_classes(evidence)
@@ -63,7 +63,7 @@ class AlgorithmAware(Attack):
         chances = np.zeros(original.rows)
         chances[rows] = np.where(open_ & right_first, 1.0 / again.alike(), 0.0)
         given_away = again.varied & (best == again.parts.sizes)
-        # Two different cells are often dealt out as some turn would; rings of more of them can tell, if there are any.
+        # An assignment of two different cells often looks like a rotation; use rings with more, if there are any.
         telling = again.varied & (np.bincount(ring, 1.0 / again.alike(), len(best)).round() > 2)
         telling = telling if telling.any() else again.varied
         share = float((given_away & telling).sum() / max(telling.sum(), 1))
@@ -76,7 +76,7 @@ class AlgorithmAware(Attack):
             "named_by_the_first_guess": first,
             "rings_that_one_turn_names": share,
         }
-        # Two cells per person leave only two ways to deal them out, whatever the draw.
+        # With two cells per person there are only two assignments, whatever the draw.
         exposed = self.k > 2 and (share > MOST_RINGS or first > TIMES_CHANCE / self.k)
         return Exposure(
             attack=self.name,
@@ -86,5 +86,5 @@ class AlgorithmAware(Attack):
             figures=figures,
             chances=chances,
             at_risk=int((given_away[ring] | (right_first & open_)).sum()) if exposed else 0,
-            notes=() if open_.any() else ("no ring has cells that differ, so there is nothing to run again",),
+            notes=() if open_.any() else ("no ring has cells that differ, so there is nothing to find out",),
         )

@@ -1,4 +1,4 @@
-"""Attribute disclosure: what is believed of a person once the rows that fit are read? (Truta, Vinay 2006.)"""
+"""Attribute disclosure: which sensitive values do the rows that match a person suggest? (Truta, Vinay 2006.)"""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 PIECE = 20_000
-"""Distinct people between two looks at progress and interrupts."""
+"""How many distinct people are processed between two progress reports."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeDisclosure(Attack):
-    """Looks up everyone by quasi-identifiers, and believes in each sensitive value by its share of the rows that fit.
+    """Looks up everyone by quasi-identifiers. Their belief in a sensitive value is its share of the matching rows.
 
-    With protected nodes she is content with the category: all values under a strong node count as one.
+    With protected nodes a category is enough for them: all values under a protected node count as one.
     """
 
     name: ClassVar[str] = "attribute-disclosure"
     summary: ClassVar[str] = (
-        "knows the quasi-identifiers, and believes in a sensitive value by its share of the rows that fit"
+        "knows the quasi-identifiers; believes a sensitive value by its share of the matching rows"
     )
 
     threshold: float = 1.0
-    """A person is at risk if a value is certain, or has a larger share of the rows that fit than this."""
+    """A person is at risk if a value is certain, or has a larger share of the matching rows than this."""
     thresholds: tuple[float, ...] = ()
-    """Per sensitive column, the share that the policy permits a single value: alpha, or 1/l. They take the place of
-    `threshold`; a protected category, which the policy does not measure so, must only not be certain.
+    """Per sensitive column, the share that the policy allows a single value: alpha, or 1/l. They replace `threshold`.
+    For a protected category the policy has no such share, so it must only not be certain.
     """
     protected: tuple[tuple[str, ...], ...] = ()
-    """Per sensitive column, the protected nodes of its hierarchy; none: single values."""
+    """Per sensitive column, the protected nodes of its hierarchy; without any, single values count."""
 
     def __post_init__(self) -> None:
         for threshold in (self.threshold, *self.thresholds):
             if not 0 < threshold <= 1:
                 message = f"must be a share above 0 and up to 1, not {threshold}"
-                raise PolicyError([Problem("threshold", message, "1 means: is certain")])
+                raise PolicyError([Problem("threshold", message, "1 means certain")])
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
-        """Read the rows that fit each person, before and after. O(distinct people x classes) at worst.
+        """Read the rows that match each person, before and after. O(distinct people x classes) at worst.
 
-        Whoever fits no row was suppressed; nothing is learned about that person.
+        A person who matches no row was suppressed; the adversary learns nothing about them.
         """
         published, original = evidence.published, evidence.original
         if not original.sensitive:
-            raise DataError("there is no sensitive column whose values could be disclosed")
+            raise DataError("the release has no sensitive column, so nothing can be disclosed")
         if published.low is None or published.high is None:
-            raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
+            raise DataError("some cells are not in their hierarchies, so Shoal cannot tell what they cover")
         rows = original.rows
         risky = np.zeros(rows, np.bool_)
         risky_before = np.zeros(rows, np.bool_)
@@ -131,7 +131,7 @@ def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
 
 
 def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector, LongVector]:
-    """Return which labels rows of each class may have, and how often: those of its bucket, where values were shuffled
+    """Return which labels rows of each class may have, and how often: those of its bucket, if values were shuffled
     within buckets.
     """
     from shoal.kernels.grouping import histograms
@@ -149,7 +149,7 @@ def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector
 def _after(
     published: Published, original: CodedTable, column: int, strong: IntVector, label_of: IntVector, run: Run
 ) -> tuple[FloatVector, FloatVector]:
-    """Return, per person, the shares of the most frequent and of the person's own label among rows that fit."""
+    """Return, per person, the shares of the most frequent and of the person's own label among matching rows."""
     from shoal.kernels.disclosure import beliefs
     from shoal.kernels.grouping import distinct
 
@@ -177,7 +177,7 @@ def _after(
         end = min(begin + PIECE, len(first))
         run.progress("believe", begin / len(first))
         part = slice(int(own_start[begin]), int(own_start[end]))
-        believe: Any = beliefs  # numba's own types count only so many arguments
+        believe: Any = beliefs  # numba's type stubs allow fewer arguments
         found = believe(
             codes[begin:end], low, high, *sets, *held, len(strong),
             own_start[begin : end + 1] - own_start[begin], own_label[part],

@@ -1,4 +1,4 @@
-"""What an attack is: an adversary with some knowledge, let loose on what is published."""
+"""What an attack is: a program that plays an adversary with some knowledge against the published rows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Exposure:
     adversary: str
     """What the adversary knows, in words."""
     success: float
-    """Expected share of people who are found out."""
+    """Expected share of people whom the adversary identifies."""
     baseline: float
-    """The same without the release: a blind guess."""
+    """The same without the release, by a blind guess."""
     figures: Mapping[str, Any]
     """Further numbers that say nothing about individuals."""
     chances: FloatVector
-    """Row of the original -> chance that this person is found out. Private."""
+    """Row of the original -> probability that the adversary identifies this person. Private."""
     at_risk: int
     """People for whom the adversary gets further than the policy allows."""
     notes: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Exposure:
 
     @property
     def most_exposed(self) -> list[int]:
-        """The rows of the original, counted from 0, with the highest chances. Private."""
+        """The rows of the original, counted from 0, with the highest probabilities. Private."""
         order = np.argsort(-self.chances, kind="stable")[:MOST_EXPOSED]
         return [int(row) for row in order if self.chances[row] > 0]
 
@@ -84,6 +84,6 @@ class Attack(ABC):
 
     @abstractmethod
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
-        """Try what is published, and hold the outcome against the original. Never reads whose row is whose other
-        than to judge the outcome.
+        """Attack the published rows, and compare the result with the original. The owners of rows serve only to judge
+        the result.
         """

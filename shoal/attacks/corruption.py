@@ -1,4 +1,4 @@
-"""Corruption: what do known owners of some rows tell about the others? (Wong, Mamoulis, Cheung 2010, 5.2.)"""
+"""Corruption: what do known owners of some rows reveal about the others? (Wong, Mamoulis, Cheung 2010, 5.2.)"""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from shoal.methods.cells.ring import Ring
 from shoal.run import Run
 
 TIMES_IDEAL = 2
-"""So many times the share of right guesses that chance alone gives raises alarm."""
+"""The alarm limit for right guesses, as a multiple of what chance alone gives."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Corruption(Attack):
-    """Knows everyone's quasi-identifiers, the method, and whose the rows of q people in every ring are.
+    """Knows everyone's quasi-identifiers, the method, and the owners of q rows of every ring.
 
-    She drops every pair that no complete assignment contains any more; and she guesses that the whole ring was
-    turned as far as the rows that she knows.
+    They drop every pair that no complete assignment contains any more. They also guess that the whole ring was rotated
+    as the rows that they know.
 
-    People are at risk who have fewer than k - q rows left, as the paper promises, or where more than 2/(k-1) of the
-    guesses are right. The latter limit is ours: a lot that tells nothing gives 1/(k-1), a good one up to 1.6 times
-    as much for a single pair because neighbours are tied to each other, and one common turn nearly 1.
+    People are at risk if they have fewer than k - q rows left, as the paper promises, or if more than 2/(k-1) of the
+    guesses are right. We chose the second limit: an assignment that reveals nothing gives 1/(k-1), a good one up to 1.6
+    times as much for a single pair because neighbours depend on each other, and a rotation nearly 1.
     """
 
     name: ClassVar[str] = "corruption"
-    summary: ClassVar[str] = "knows whose some rows of each ring are, and works out the others"
+    summary: ClassVar[str] = "knows the owners of some rows of each ring, and infers the others"
 
     k: int = 2
     """How many rows each cell covers."""
     known: tuple[int, ...] | None = None
-    """How many rows of each ring she knows, one number per attempt; None: 0, 1, 2 and k - 2."""
+    """How many owners of each ring are known, one number per attempt; None for 0, 1, 2 and k - 2."""
     partition: str = "lexicographic"
     """The partition of the ring method."""
     order: str = "lexicographic"
     """Its order of rows."""
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
-        """Simulate, with random victims. O(rows x k + pairs that fit) for each number of known rows."""
+        """Simulate, with random known people. O(rows x k + matching pairs) for each number of known rows."""
         run.progress("rerun", 0.0)
         published, original = evidence.published, evidence.original
         truth = true_classes(evidence)
@@ -61,7 +61,7 @@ class Corruption(Attack):
             told = _told(again, q, run)
             others = rows[open_ & ~told]
             left = _candidates(graph, truth, rows[told])[others]
-            right = _turned(again, truth[rows], told) if q else np.zeros(len(rows), np.bool_)
+            right = _named_by_rotation(again, truth[rows], told) if q else np.zeros(len(rows), np.bool_)
             own = np.zeros(original.rows)
             own[rows] = np.where(right, 1.0 / again.alike(), 0.0)
             guessed = float(own[others].mean()) if len(others) else 0.0
@@ -83,18 +83,18 @@ class Corruption(Attack):
             "people_in_rings": int(open_.sum()),
             **{f"with_{entry['known']}_known": entry for entry in attempts},
         }
-        # One known pair leaves k - 1 cells at best; two cells per person can only be dealt out by turning.
+        # One known pair leaves k - 1 cells at best; with two cells per person every assignment is a rotation.
         turned = self.k > 2 and worst > TIMES_IDEAL / (self.k - 1)
         at_risk = short | (chances > 0.5) if turned else short
         return Exposure(
             attack=self.name,
-            adversary="knows the quasi-identifiers of everyone, the method, and whose some rows of each ring are",
+            adversary="knows the quasi-identifiers of everyone, the method, and the owners of some rows of each ring",
             success=worst,
             baseline=1.0 / max(original.rows, 1),
             figures=figures,
             chances=chances,
             at_risk=int(at_risk.sum()),
-            notes=() if open_.any() else ("no ring has cells that differ, so nothing can be worked out",),
+            notes=() if open_.any() else ("no ring has cells that differ, so there is nothing to find out",),
         )
 
 
@@ -109,8 +109,8 @@ def _told(again: Rerun, q: int, run: Run) -> BoolVector:
     return np.asarray((rank < q) & again.varied[ring])
 
 
-def _turned(again: Rerun, own: IntVector, told: BoolVector) -> BoolVector:
-    """Who is named when every ring is turned as far as explains most of the rows that are known."""
+def _named_by_rotation(again: Rerun, own: IntVector, told: BoolVector) -> BoolVector:
+    """Return who is named if every ring is rotated as best explains the known rows."""
     ring, rings = again.ring_of, len(again.parts.sizes)
     best, turn_of = np.full(rings, -1, np.int64), np.zeros(rings, np.int64)
     for turn in range(again.k):
@@ -124,7 +124,7 @@ def _turned(again: Rerun, own: IntVector, told: BoolVector) -> BoolVector:
 
 
 def _candidates(graph: Consistency, truth: IntVector, told: IntVector) -> LongVector:
-    """Return, per person, how many rows are left once the rows of those `told` are taken off the table."""
+    """Return, per person, how many rows are left after the people `told` and their rows are removed."""
     from shoal.kernels.grouping import distinct
 
     people = graph.people
@@ -133,7 +133,7 @@ def _candidates(graph: Consistency, truth: IntVector, told: IntVector) -> LongVe
     np.subtract.at(size, truth[told], 1)
     rest = np.ones(len(truth), np.bool_)
     rest[told] = False
-    # Whoever is not published has the class of hidden rows, if there is one.
+    # People without a published row have the class of hidden rows, if there is one.
     what = np.where(truth[rest] < 0, len(size) - 1, truth[rest]).astype(np.int32)
     pairs = np.stack([people.row_of[rest], what], axis=1)
     first = distinct(pairs)[1]

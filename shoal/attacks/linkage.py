@@ -17,26 +17,26 @@ ADVERSARIES = {
     "some": "knows the quasi-identifiers of some people in the table",
     "members": "knows the quasi-identifiers of everyone, and exactly who is in the table",
 }
-NOT_JUDGED = "the policy asks for no k, so nobody is judged by the number of rows that fit"
+NOT_JUDGED = "the policy has no k, so the number of candidates judges nobody"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Linkage(Attack):
-    """Collects, for each person, the published rows whose every cell covers the person's value.
+    """Collects, for each person, the candidates: published rows whose cells all cover the person's values.
 
     The adversary ``some`` can do no more. The adversary ``members`` knows that all rows belong to somebody,
-    so she drops every pair that no complete assignment of rows to people contains.
+    so they drop every pair that no complete assignment of rows to people contains.
     """
 
     name: ClassVar[str] = "linkage"
     summary: ClassVar[str] = (
-        "counts the rows that could be a person's, for whoever knows some people or all members"
+        "counts the candidates of each person, for an adversary who knows some people or all members"
     )
 
     adversary: str = "members"
     """``some``, or ``members``."""
     k: int = 2
-    """With fewer candidates a person is at risk; 1 where the policy asks for no k, so that nobody is."""
+    """With fewer candidates a person is at risk; 1 if the policy has no k, so that nobody is."""
 
     def __post_init__(self) -> None:
         if self.adversary not in ADVERSARIES:
@@ -44,7 +44,7 @@ class Linkage(Attack):
             raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
-        """Count candidates, and for ``members`` those that are left. O(rows + pairs that fit)."""
+        """Count candidates, and for ``members`` those after pruning. O(rows + matching pairs)."""
         run.progress("link", 0.0)
         graph = evidence.consistency
         before = graph.candidates[graph.people.row_of]
@@ -52,7 +52,7 @@ class Linkage(Attack):
         if self.adversary == "members":
             run.progress("prune", 0.5)
             after = graph.matches[graph.people.row_of]
-        # Whoever fits no row was suppressed, and cannot be found.
+        # People who match no row were suppressed, and cannot be found.
         chances = np.where(after > 0, 1.0 / np.maximum(after, 1), 0.0)
         figures = {"k": self.k if self.k > 1 else None, "candidates": _counts(before, self.k)}
         if self.adversary == "members":
@@ -71,7 +71,7 @@ class Linkage(Attack):
 
 
 def _counts(candidates: LongVector, k: int) -> dict[str, float | int | None]:
-    """Describe candidate counts without naming anybody; people who fit no row are left out."""
+    """Describe candidate counts without naming anybody; people who match no row are left out."""
     found = candidates[candidates > 0]
     if not len(found):
         return {"least": None, "mean": None, "median": None, "single": 0, "below_k": 0, "share_below_k": 0.0}

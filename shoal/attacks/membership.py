@@ -1,4 +1,4 @@
-"""Membership: is this person in the table at all? Exact chances for everybody in the population."""
+"""Membership: is this person in the table at all? The probability for everybody in the population."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ ADVERSARIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Membership(Attack):
-    """Works out, for everybody in the population, the share of all possible tables that contain the person."""
+    """Computes, for everybody in the population, the share of all possible tables that contain the person."""
 
     name: ClassVar[str] = "membership"
     summary: ClassVar[str] = (
-        "works out the chance of everybody in a population to be in the table, exactly where it can"
+        "computes the probability that each person of a population is in the table, exactly if possible"
     )
 
     adversary: str = "columns"
-    """What is known of buckets: ``columns`` were shuffled each by itself, or the quasi-identifiers of ``rows`` stand
-    together and only sensitive values were shuffled. Without buckets both are the same."""
+    """What the adversary knows about buckets: ``columns`` were shuffled each by itself, or the quasi-identifiers of
+    ``rows`` stay together and only sensitive values were shuffled. Without buckets both are the same."""
     together: tuple[tuple[str, ...], ...] | None = None
-    """Which quasi-identifiers were shuffled as a unit, by name, where neither of the two is true."""
+    """Which quasi-identifiers were shuffled as a unit, by name, if neither of the two is true."""
     presence: tuple[float, float] = (0.0, 1.0)
-    """The permitted chances. Whoever has a higher one, or is certain, is at risk."""
+    """The allowed probabilities. People with a higher one, or who are certain, are at risk."""
     limit: int = MOST_STATES
-    """States that counting may use per bucket; beyond, people who are certain are still found, and others estimated."""
+    """States that counting may use per bucket; above it, certain people are still found, and others estimated."""
     seconds: float = SECONDS
-    """Time per bucket for what cannot be counted; more of it gives narrower intervals, and fewer undecided people."""
+    """Time per bucket for people who cannot be counted; more time gives narrower intervals, and decides more people."""
 
     def __post_init__(self) -> None:
         if self.adversary not in ADVERSARIES:
@@ -65,7 +65,7 @@ class Membership(Attack):
         )
         place = _places(original, population)
         chance = found.chance[place]
-        # Where nothing but an interval is known, its middle stands in; the notes say for how many.
+        # If only an interval is known, use its middle; the notes say for how many people.
         chances = np.where(np.isnan(chance), (found.low[place] + found.high[place]) / 2, chance)
         certain = found.certainly_in[place]
         risk = certain | (np.maximum(chances, found.low[place]) > self.presence[1] + 1e-9)
@@ -101,7 +101,7 @@ class Membership(Attack):
 
 
 def _answers(found: Presence) -> dict[str, int]:
-    """Count the people of the population by the kind of answer that they got; everybody is counted once."""
+    """Count the people of the population by the kind of answer; everybody is counted once."""
     bounded = found.bounded & ~found.undecided
     estimated = ~found.exact & ~found.undecided & ~bounded & ~np.isnan(found.chance)
     kinds = {
@@ -117,42 +117,44 @@ def _answers(found: Presence) -> dict[str, int]:
 
 
 def _notes(found: Presence) -> tuple[str, ...]:
-    """Say in words what is not exact."""
+    """Return in words what is not exact."""
     notes = []
     estimates = ~found.exact & ~found.bounded & ~np.isnan(found.chance)
     if estimates.any():
         half = (found.high - found.low)[estimates] / 2
         notes.append(
-            f"the chances of {int(estimates.sum()):,} of {len(found.exact):,} people are estimates, not exact: 95 % "
-            f"intervals of plus or minus {half.mean():.3f} on average, {half.max():.3f} at most"
+            f"the probabilities of {int(estimates.sum()):,} of {len(found.exact):,} people are estimates, not exact: "
+            f"95 % intervals of plus or minus {half.mean():.3f} on average, {half.max():.3f} at most"
         )
     blind = ~found.exact & ~found.bounded & np.isnan(found.chance) & ~found.undecided
     if blind.any():
         notes.append(
-            f"of {int(blind.sum()):,} people it is known only that they are neither certainly in nor out"
+            f"for {int(blind.sum()):,} people only one thing is known: they are neither certainly in nor certainly out"
         )
     if found.undecided.any():
-        notes.append(f"whether {int(found.undecided.sum()):,} people are certain could not be decided")
+        notes.append(
+            f"for {int(found.undecided.sum()):,} people Shoal could not decide whether they are certain"
+        )
     if found.bounded.any():
         wide = (found.high - found.low)[found.bounded]
         notes.append(
-            f"of {int(found.bounded.sum()):,} people the chance is not known, but proven to lie between bounds, "
+            f"for {int(found.bounded.sum()):,} people the probability is not known, but proven to lie between bounds, "
             f"{wide.mean():.3f} apart on average: classes overlap, or rows were suppressed, which could be anybody's"
         )
     if found.overlapping:
         notes.append(
-            f"{found.overlapping:,} people fit several classes or buckets; the chance given is that in all of these "
-            "taken as one"
+            f"{found.overlapping:,} people match several classes or buckets; their probability is that of the union "
+            "of these"
         )
     if found.indicators is not None:
-        notes.append("the indicators are cheap stand-ins that others have proposed; they guarantee nothing")
+        notes.append("the indicators are cheap substitutes from the literature; they guarantee nothing")
     return tuple(notes)
 
 
 def _indicators(
     found: Presence, original: CodedTable, population: IntMatrix, place: LongVector
 ) -> dict[str, Any]:
-    """What the product formula and the measures of fake tuples say, and how far the formula is off."""
+    """Return the product formula and the measures of fake tuples, and how far the formula is off."""
     if found.indicators is None:
         return {}
     product, matching = found.indicators.product, found.indicators.matching
@@ -170,7 +172,7 @@ def _indicators(
                 "off_by_on_average": float(off.mean()) if len(off) else None,
                 "off_by_at_most": float(off.max()) if len(off) else None,
             },
-            # Every row of the table fits some bucket, and combinations that do are real.
+            # Every row of the table matches some bucket, and combinations that match are real.
             "fake_tuples": found.indicators.combinations - int(matching[place[first]].sum()),
             "matching_buckets": {
                 "members": float(matching[place].mean()),
@@ -187,7 +189,7 @@ def _distinct(codes: IntMatrix) -> tuple[IntVector, LongVector]:
 
 
 def _places(table: CodedTable, population: IntMatrix) -> LongVector:
-    """Return for each row somebody of the population with the same values: people who are alike have one chance."""
+    """Return for each row a person of the population with the same values: their probability is the same."""
     number, first = _distinct(np.concatenate([population, table.codes]))
     somebody = np.full(len(first), -1, np.int64)
     somebody[number[: len(population)]] = np.arange(len(population))

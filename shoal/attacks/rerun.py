@@ -1,4 +1,4 @@
-"""What whoever knows the method finds out by running its deterministic part again on public data."""
+"""What an adversary who knows the method learns by rerunning its deterministic part on public data."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from shoal.table import CodedTable
 
 @dataclass(frozen=True, eq=False)
 class Rerun:
-    """The rings that the method makes of these people, and which published rows show the cells of each position."""
+    """The rings that the method makes of these people, and the published rows that show the cells of each position."""
 
     parts: Partition
     k: int
     class_at: IntVector
-    """Position -> class of published rows that show its cell; -1 where none does."""
+    """Position -> class of published rows that show its cell; -1 if none does."""
     varied: BoolVector
-    """Rings whose cells differ, and of which not every cell covers everyone."""
+    """Rings whose cells differ and do not all cover everyone."""
 
     @property
     def ring_of(self) -> IntVector:
@@ -36,8 +36,8 @@ class Rerun:
         return np.repeat(np.arange(len(self.parts.sizes), dtype=np.int32), self.parts.sizes)
 
     def guesses(self, offset: int) -> IntVector:
-        """Return, for whoever stands at each position, the class of the row that is theirs if the cells of a ring
-        were dealt out by turning it `offset` places.
+        """Return, for the person at each position, the class of their row if the cells of each ring were assigned by
+        rotating it by `offset` positions.
         """
         begin, size = (
             np.repeat(self.parts.starts[:-1], self.parts.sizes),
@@ -56,9 +56,9 @@ class Rerun:
 
 
 def rerun(published: Published, original: CodedTable, method: Ring, k: int, run: Run) -> Rerun:
-    """Run partition, order and generalization again, and look the cells up among the published ones."""
+    """Rerun partition, order and generalization, and look the cells up among the published ones."""
     if published.low is None or published.high is None:
-        raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
+        raise DataError("some cells are not in their hierarchies, so Shoal cannot tell what they cover")
     requirements = Requirements(models=(ProbabilisticK(k=k),), suppression=1.0)
     parts, widths = method.rings(original, k, None, requirements, run)
     shown = windows(original, parts, widths, "ranges" if published.sets is None else "sets")
@@ -88,11 +88,11 @@ def _classes(published: Published, shown: Windows) -> IntVector:
 
 
 def true_classes(evidence: Evidence) -> IntVector:
-    """Return the class of each person's row, -1 for who is not published; only whoever made the release knows it."""
+    """Return the class of each person's row, -1 if it is not published; only the maker of the release knows it."""
     if evidence.owner is None:
         raise DataError(
-            "whether a guess is right can be told only by whoever made the release: in Python, give `shoal.attack` "
-            "what `shoal.anonymize` returned"
+            "this attack must know the owner of each row to judge its guesses: in Python, give `shoal.attack` what "
+            "`shoal.anonymize` returned"
         )
     own = np.full(evidence.original.rows, -1, np.int32)
     own[evidence.owner] = evidence.published.class_of

@@ -1,4 +1,4 @@
-"""Statistical: which classes are larger than they can truly be? (The adversary of Nergiz, Gök and Özkanlı 2013.)"""
+"""Statistical: which classes are larger than their true size? (The adversary of Nergiz, Gök and Özkanlı 2013.)"""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ KNOWLEDGE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Statistical(Attack):
-    """Holds the size of each class against the number of people whose true values it covers.
+    """Compares the size of each class with the number of people whose true values it covers.
 
-    She accuses as many rows as all classes together have too many, class after class from the most suspicious on:
-    the one of whose rows the largest share is too many. An accusation is right where the row was relocated.
+    They accuse as many rows as all classes together have in excess, class by class, starting with the most suspicious:
+    the class with the largest share of excess rows. An accusation is right if the row was relocated.
     """
 
     name: ClassVar[str] = "statistical"
     summary: ClassVar[str] = (
-        "knows the true distribution, and accuses rows of classes that are too large of being relocated"
+        "knows the true distribution, and suspects that rows of classes that are too large were relocated"
     )
 
     knows: str = "counts"
-    """``counts``: how many people of this very table have which values; or ``distribution``: only how likely values
-    are, as from another sample of the same size, so that chance blurs what she expects."""
+    """``counts``: how many people of this table have which values; or ``distribution``: only how likely values are,
+    as from another sample of the same size, so that chance blurs what they expect."""
     k: int = 2
-    """Rows at risk are those of classes that truly cover fewer people, once the test has given them away."""
+    """Rows are at risk if the test detects relocation and their class covers fewer people than this."""
     alpha: float = 0.05
-    """Significance level at which she takes sizes for more than chance."""
+    """Significance level at which they consider sizes more than chance."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -59,7 +59,7 @@ class Statistical(Attack):
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""
         published = evidence.published
         if published.low is None or published.high is None:
-            raise DataError("some cells are no names of their hierarchy, so nobody can tell what they cover")
+            raise DataError("some cells are not in their hierarchies, so Shoal cannot tell what they cover")
         run.progress("test", 0.0)
         truth = expected(evidence)
         test = chi_squared(evidence)
@@ -84,10 +84,10 @@ class Statistical(Attack):
         }
         chances = np.zeros(evidence.original.rows)
         if evidence.owner is None:
-            # Rows beyond those that a class truly covers must have been relocated, whichever they are.
+            # Rows in excess of the people that a class covers must have been relocated, whichever they are.
             surplus = np.maximum(published.sizes - truth.classes, 0)
             hits = float((accused * surplus / published.sizes).sum())
-            note = "whose row is whose is unknown: what classes have too many counts as relocated"
+            note = "the owners of rows are unknown: excess rows of classes count as relocated"
             return self._exposure(
                 hits / max(int(accused.sum()), 1),
                 int(surplus.sum()) / max(published.rows, 1),
@@ -113,7 +113,7 @@ class Statistical(Attack):
     def _first(
         self, published: Published, relocated: Any, accused: LongVector, truth: LongVector
     ) -> float | None:
-        """The share of relocated rows in the class that is most suspicious."""
+        """Return the share of relocated rows in the most suspicious class."""
         if not accused.any():
             return None
         worst = int(np.argmax((published.sizes - truth) / published.sizes))
@@ -141,7 +141,8 @@ class Statistical(Attack):
 
 
 def accusations(sizes: LongVector, truth: LongVector) -> LongVector:
-    """Return how many rows of each class are accused: whole classes by suspicion, as many rows as are too many in all.
+    """Return how many rows of each class are accused: whole classes by suspicion, up to the total number of excess
+    rows.
 
     Among equally suspicious classes the first comes first. O(classes log classes).
     """
