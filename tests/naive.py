@@ -896,7 +896,7 @@ def cluster_distance(kind, union, loss_a, size_a, loss_b, size_b):
 
 def plant(codes, losses, leaf_size):
     """A tree that is one leaf: every search looks at everything."""
-    from shoal.kernels.agglomerative import Tree
+    from shoal.kernels.neighbours import Tree
 
     def one(value):
         return np.array([value], np.int64)

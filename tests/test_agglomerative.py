@@ -12,7 +12,7 @@ from shoal.errors import InfeasibleError, PolicyError
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.tree import tiled
 from shoal.kernels import agglomerative as kernels
-from shoal.kernels import founding
+from shoal.kernels import founding, neighbours
 from shoal.kernels import improve as improving
 from shoal.kernels.losses import box_losses
 from shoal.measures import MEASURES
@@ -74,7 +74,7 @@ def test_agglomeration_is_the_paper_s(data, table):
     modified = data.draw(st.booleans())
     items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
     losses = items.losses
-    order, tree = kernels.plant(items.codes, losses, data.draw(st.integers(1, 4)))
+    order, tree = neighbours.plant(items.codes, losses, data.draw(st.integers(1, 4)))
     assert sorted(order.tolist()) == list(range(len(items.codes)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -96,10 +96,10 @@ def test_agglomeration_is_the_paper_s(data, table):
 def test_nearest_items_and_clusters(data, table):
     items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
     losses = items.losses
-    order, tree = kernels.plant(items.codes, losses, 2)
+    order, tree = neighbours.plant(items.codes, losses, 2)
     codes = np.ascontiguousarray(items.codes[order])
     args = (codes, tree, losses, data.draw(st.integers(1, 5)))
-    near, loss = improving.nearest_items(*args)
+    near, loss = neighbours.nearest_items(*args)
     twin_near, twin_loss = naive.nearest_items(*args)
     np.testing.assert_array_equal(loss, twin_loss)
     assert ((near >= 0) == (twin_near >= 0)).all()
@@ -110,7 +110,7 @@ def test_nearest_items_and_clusters(data, table):
     own = box_losses(box, losses)
     np.testing.assert_array_equal(own, naive.box_losses(box, losses))
     args = (box, own, size, np.arange(count), losses, 3)
-    np.testing.assert_array_equal(improving.nearest_clusters(*args), naive.nearest_clusters(*args))
+    np.testing.assert_array_equal(neighbours.nearest_clusters(*args), naive.nearest_clusters(*args))
 
 
 @settings(max_examples=150)
@@ -157,11 +157,11 @@ def test_moves_are_those_of_their_twins(data, table):
     losses = items.losses
     start = np.array(data.draw(st.permutations(range(table.rows)))) % max(table.rows // k, 1)
     numbers, count = numbered(start)
-    order, tree = kernels.plant(items.codes, losses, 4)
+    order, tree = neighbours.plant(items.codes, losses, 4)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
-    near, _ = improving.nearest_items(codes, tree, losses, 6)
+    near, _ = neighbours.nearest_items(codes, tree, losses, 6)
     for step, options in (("dissolve", ()), ("repart", (6 * k, 5))):
         answers = []
         for module in (improving, naive):
@@ -188,11 +188,11 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
     # Larger clusters than needed have rows to spare.
     parts = max(table.rows // (2 * k), 1)
     numbers, count = numbered(np.array(data.draw(st.permutations(range(table.rows)))) % parts)
-    order, tree = kernels.plant(items.codes, losses, 4)
+    order, tree = neighbours.plant(items.codes, losses, 4)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
-    near, _ = improving.nearest_items(codes, tree, losses, 3)
+    near, _ = neighbours.nearest_items(codes, tree, losses, 3)
     item_rows = np.argsort(row_item, kind="stable")
     item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
     answers = []

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels import agglomerative as kernels
-from shoal.kernels import cheapest
+from shoal.kernels import cheapest, neighbours
 from shoal.kernels import forest as growing
-from shoal.kernels.improve import nearest_items
+from shoal.kernels.neighbours import nearest_items
 from shoal.methods import METHODS
 from shoal.methods import losses as tabulating
 from shoal.methods.clustering.clusters import collapse
@@ -35,7 +34,7 @@ def test_edges_and_cuts_are_those_of_their_twins(data, table):
     k = data.draw(st.integers(2, 5))
     items = collapse(table, data.draw(st.sampled_from(["lm", "entropy"])))
     losses = items.losses
-    order, tree = kernels.plant(items.codes, losses, 2)
+    order, tree = neighbours.plant(items.codes, losses, 2)
     codes, count = np.ascontiguousarray(items.codes[order]), items.count[order].copy()
     if data.draw(st.booleans()):
         count[data.draw(st.integers(0, len(count) - 1))] = 0
@@ -80,7 +79,7 @@ def test_cheapest_closures(data, table):
     k = data.draw(st.integers(2, 5))
     items = collapse(table, "lm")
     losses = items.losses
-    order, tree = kernels.plant(items.codes, losses, 2)
+    order, tree = neighbours.plant(items.codes, losses, 2)
     codes, count = np.ascontiguousarray(items.codes[order]), items.count[order]
     near, loss = nearest_items(codes, tree, losses, data.draw(st.integers(1, 8)))
     far = np.minimum(loss[:, -1], 5.0)

@@ -11,16 +11,12 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import SIZE, least_loss, range_loss
+from shoal.kernels.losses import least_loss, range_loss
 
 SLACK = 1e-9
 
 GONE, FINISHED = -1, -2
 """Slots of clusters that were merged, and of those that have k rows."""
-
-Tree = namedtuple("Tree", "left right parent first last floor ceiling leaf_of")
-"""Nodes, parents before children: children and parent (-1 for none), the items below (``order[first:last]``),
-their lowest and highest codes; and the leaf of each place in the order."""
 
 State = namedtuple(
     "State",
@@ -31,97 +27,6 @@ State = namedtuple(
 and `ids` are the heap. By slot: `box`, `id_at`. By node: first slot (`starts`), clusters below (`used`), their
 largest loss. By cluster: loss, rows, slot, closest older cluster and its distance, who waits for it, first and last
 row, and an item of it, in whose leaf it lives. By row: the next row of the cluster."""
-
-
-@njit(cache=True, nogil=True)
-def plant(codes, losses, leaf_size):
-    """Divide distinct rows into boxes, ever smaller: the order of the rows, and the tree over it.
-
-    Each node is cut in the column and at the code after which the summed loss of the two boxes is least.
-    O(rows x columns x depth + nodes x codes).
-    """
-    rows, width = codes.shape
-    most = max(2 * (rows // max(leaf_size // 4, 1)) + 3, 3)
-    order = np.arange(rows)
-    spare = np.empty(rows, np.int64)
-    left = np.full(most, -1, np.int64)
-    right = np.full(most, -1, np.int64)
-    parent = np.full(most, -1, np.int64)
-    first = np.zeros(most, np.int64)
-    last = np.zeros(most, np.int64)
-    floor = np.zeros((most, width), np.int64)
-    ceiling = np.zeros((most, width), np.int64)
-    leaf_of = np.zeros(rows, np.int64)
-    largest = 1
-    for j in range(width):
-        largest = max(largest, losses.shape[j, SIZE])
-    counts = np.zeros(largest, np.int64)
-    last[0] = rows
-    nodes = 1
-    node = 0
-    while node < nodes:
-        begin, end = first[node], last[node]
-        for j in range(width):
-            low = high = codes[order[begin], j]
-            for at in range(begin + 1, end):
-                low, high = min(low, codes[order[at], j]), max(high, codes[order[at], j])
-            floor[node, j], ceiling[node, j] = low, high
-        column, cut, gain = -1, 0, -1.0
-        if end - begin > leaf_size and nodes + 2 <= most:
-            for j in range(width):
-                low, high = floor[node, j], ceiling[node, j]
-                if low == high:
-                    continue
-                whole = range_loss(losses, j, low, high)
-                if high - low > 4 * (end - begin):
-                    middle = (low + high) // 2
-                    if whole > gain:
-                        column, cut, gain = j, middle, whole
-                    continue
-                for at in range(begin, end):
-                    counts[codes[order[at], j]] += 1
-                taken = 0
-                previous = low
-                for code in range(low, high + 1):
-                    if counts[code] > 0 and code > low:
-                        a = range_loss(losses, j, low, previous)
-                        b = range_loss(losses, j, code, high)
-                        rest = end - begin - taken
-                        if whole == np.inf:
-                            worth = 1e6 * min(taken, rest)
-                        else:
-                            # Lopsided cuts make deep trees, so a cut is also worth what it halves.
-                            worth = taken * (whole - a) + rest * (whole - b) + 0.5 * whole * min(taken, rest)
-                        if worth > gain:
-                            column, cut, gain = j, previous, worth
-                    if counts[code] > 0:
-                        previous = code
-                        taken += counts[code]
-                        counts[code] = 0
-        if column >= 0:
-            front, back = begin, 0
-            for at in range(begin, end):
-                row = order[at]
-                if codes[row, column] <= cut:
-                    order[front] = row
-                    front += 1
-                else:
-                    spare[back] = row
-                    back += 1
-            order[front:end] = spare[:back]
-            left[node], right[node] = nodes, nodes + 1
-            first[nodes], last[nodes] = begin, front
-            first[nodes + 1], last[nodes + 1] = front, end
-            parent[nodes] = parent[nodes + 1] = node
-            nodes += 2
-        else:
-            for at in range(begin, end):
-                leaf_of[at] = node
-        node += 1
-    return order, Tree(
-        left[:nodes].copy(), right[:nodes].copy(), parent[:nodes].copy(), first[:nodes].copy(), last[:nodes].copy(),
-        floor[:nodes].copy(), ceiling[:nodes].copy(), leaf_of,
-    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
 """The forest algorithm: grow trees by cheapest edges, and cut those that are too large.
 
-Items stand in the order of the tree of kernels/agglomerative.py.
+Items stand in the order of the tree of kernels/neighbours.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Improvement of a finished clustering: neighbouring clusters are joined and parted anew, or dissolved.
 
-Items stand in the order of the tree of kernels/agglomerative.py.
+Items stand in the order of the tree of kernels/neighbours.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import least_loss, range_loss
+from shoal.kernels.losses import range_loss
 
 LEAST_GAIN = 1e-9
 """Smaller gains are rounding."""
@@ -27,71 +27,6 @@ bounds, when it last changed, and when its neighbours were last looked at. `cloc
 
 
 @njit(cache=True, nogil=True)
-def nearest_items(codes, tree, losses, many):
-    """Return for each item the `many` others with which it loses least, nearest first, -1 where there are none.
-
-    Items stand in the order of the tree. Among equals any may be chosen. Expected O(items x (log items + items
-    looked at) x columns).
-    """
-    left, right, _parent, first, last, floor, ceiling, leaf_of = tree
-    items, width = codes.shape
-    near = np.full((items, many), -1, np.int64)
-    loss = np.full((items, many), np.inf)
-    stack = np.empty(2 * len(left) + 4, np.int64)
-    bounds = np.empty(2 * len(left) + 4, np.float64)
-    for item in range(items):
-        home = leaf_of[item]
-        stack[0], bounds[0] = 0, 0.0
-        stack[1], bounds[1] = home, 0.0
-        depth = 2
-        seen_home = False
-        worst = np.inf
-        while depth > 0:
-            depth -= 1
-            node, bound = stack[depth], bounds[depth]
-            if bound >= worst or (node == home and seen_home):
-                continue
-            if left[node] < 0:
-                seen_home = seen_home or node == home
-                for other in range(first[node], last[node]):
-                    if other == item:
-                        continue
-                    total = 0.0
-                    for j in range(width):
-                        low = np.int64(min(codes[item, j], codes[other, j]))
-                        high = np.int64(max(codes[item, j], codes[other, j]))
-                        total += range_loss(losses, j, low, high)
-                        if total >= worst:
-                            break
-                    if total < worst:
-                        at = many - 1
-                        while at > 0 and loss[item, at - 1] > total:
-                            near[item, at], loss[item, at] = near[item, at - 1], loss[item, at - 1]
-                            at -= 1
-                        near[item, at], loss[item, at] = other, total
-                        worst = loss[item, many - 1]
-                continue
-            nearer = -1
-            for child in (left[node], right[node]):
-                bound = 0.0
-                for j in range(width):
-                    low = min(np.int64(codes[item, j]), ceiling[child, j])
-                    high = max(np.int64(codes[item, j]), floor[child, j])
-                    bound += least_loss(losses, j, low, high)
-                    if bound >= worst:
-                        break
-                if bound >= worst:
-                    continue
-                stack[depth], bounds[depth] = child, bound
-                depth += 1
-                if nearer >= 0 and bounds[nearer] < bound:
-                    stack[nearer], stack[depth - 1] = stack[depth - 1], stack[nearer]
-                    bounds[nearer], bounds[depth - 1] = bounds[depth - 1], bounds[nearer]
-                nearer = depth - 1
-    return near, loss
-
-
-@njit(cache=True, nogil=True)
 def unlink(head, next_row, cluster_of):
     """Write the cluster of each row that is in a list. O(rows)."""
     for c in range(len(head)):
@@ -99,39 +34,6 @@ def unlink(head, next_row, cluster_of):
         while row >= 0:
             cluster_of[row] = c
             row = next_row[row]
-
-
-@njit(cache=True, nogil=True)
-def nearest_clusters(box, loss, size, wanted, losses, many):
-    """Return for each wanted cluster the `many` others with which the sum of losses grows least, the least first,
-    then the lowest number; -1 where there are none. O(wanted x clusters x columns).
-    """
-    near = np.full((len(wanted), many), -1, np.int64)
-    growth = np.empty(many, np.float64)
-    for w in range(len(wanted)):
-        c = wanted[w]
-        growth[:] = np.inf
-        for other in range(len(box)):
-            if other == c:
-                continue
-            fixed = size[c] * loss[c] + size[other] * loss[other]
-            limit = (growth[many - 1] + fixed) / (size[c] + size[other]) + LEAST_GAIN
-            total = 0.0
-            for j in range(box.shape[1] // 2):
-                low = min(box[c, 2 * j], box[other, 2 * j])
-                high = max(box[c, 2 * j + 1], box[other, 2 * j + 1])
-                total += range_loss(losses, j, low, high)
-                if total > limit:
-                    break
-            more = (size[c] + size[other]) * total - fixed
-            if total > limit or more >= growth[many - 1]:
-                continue
-            at = many - 1
-            while at > 0 and growth[at - 1] > more:
-                near[w, at], growth[at] = near[w, at - 1], growth[at - 1]
-                at -= 1
-            near[w, at], growth[at] = other, more
-    return near
 
 
 @njit(cache=True, nogil=True)

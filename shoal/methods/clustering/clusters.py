@@ -37,7 +37,7 @@ class Items:
 
         O(items x columns x log items).
         """
-        from shoal.kernels.agglomerative import plant
+        from shoal.kernels.neighbours import plant
 
         order, tree = plant(self.codes, self.losses, LEAF)
         place = np.empty(len(order), np.int64)

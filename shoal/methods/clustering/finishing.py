@@ -66,8 +66,8 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
     """
     if requirements.plain_k and requirements.k <= 1:
         return cluster_of
-    from shoal.kernels.improve import nearest_clusters
     from shoal.kernels.losses import box_losses
+    from shoal.kernels.neighbours import nearest_clusters
 
     while True:
         numbers, count = numbered(cluster_of)

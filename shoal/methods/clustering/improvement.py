@@ -82,7 +82,7 @@ class _Plan:
 
     def around(self, centre: int) -> LongVector:
         """Return a cluster and its nearest ones."""
-        from shoal.kernels.improve import nearest_clusters
+        from shoal.kernels.neighbours import nearest_clusters
 
         live = slice(0, self.count)
         near = nearest_clusters(

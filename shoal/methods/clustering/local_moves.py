@@ -33,7 +33,7 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
     neighbours; two clusters are joined and parted anew; rows that clusters can spare found new ones. Every visit of a
     cluster costs O(partners x k^2 x columns) at most, times the rows from which a part is grown, which are capped.
     """
-    from shoal.kernels.improve import nearest_items
+    from shoal.kernels.neighbours import nearest_items
 
     numbers, count = numbered(cluster_of)
     if count < 2:

@@ -21,7 +21,7 @@ def lower_bound(table: CodedTable, k: int, measure: str = "lm") -> float:
     (k-1)-th nearest neighbour alone. Expected O(rows log rows) looks at neighbours. It bounds (k,1) as well.
     """
     from shoal.kernels.cheapest import cheapest_closures
-    from shoal.kernels.improve import nearest_items
+    from shoal.kernels.neighbours import nearest_items
 
     items = collapse(table, measure)
     losses = items.losses
