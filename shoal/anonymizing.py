@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import polars as pl
 from shoal import frames
 from shoal.case import Case
 from shoal.comparing.auto import method_of
-from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
+from shoal.errors import InfeasibleError, PolicyError, Problem, ViolationError
 from shoal.frames import Frame
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
@@ -25,7 +24,7 @@ from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make
 from shoal.release.render import shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
-from shoal.release.verdict import Verdict
+from shoal.release.verdict import Verdict, shortfalls
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 
@@ -74,13 +73,15 @@ def anonymize_file(
 
     If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
     """
-    papers = (*cards, *([record] if record else []))
-    outputs = [output, second_path(output)] if method_of(policy).two_tables else [output]
-    for path in outputs:
+    outputs = [(output, "the release")]
+    if method_of(policy).two_tables:
+        outputs.append((second_path(output), "the release, its second table"))
+    papers = [*((path, "a card") for path in cards), *([(record, "the record")] if record else [])]
+    for path, _ in outputs:
         frames.check_writable(path, force=force)
-    for path in papers:
+    for path, _ in papers:
         frames.check_writable(path, force=force, table=False)
-    _all_different({Path(source): "the data"} | dict.fromkeys(spare, "the policy"), outputs, papers)
+    frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
     clock = Clock()
     made = _make(source, policy, seed, progress, clock)
     progress("write", 0.95)
@@ -96,17 +97,6 @@ def anonymize_file(
             box.write_text(path, card_text(result.card, path))
     progress("done", 1.0)
     return result
-
-
-def _all_different(sources: Mapping[Path, str], outputs: Sequence[Path], papers: Sequence[Path]) -> None:
-    """Refuse names that would make one file replace another, or the data: --force does not allow that."""
-    taken = {os.path.realpath(path): what for path, what in sources.items()}
-    for path in (*outputs, *papers):
-        place = os.path.realpath(path)
-        if place in taken:
-            which = f"{path}, the second table," if path in outputs[1:] else str(path)
-            raise OutputError(f"{which} would replace {taken[place]}; choose another name")
-        taken[place] = "the release" if path in outputs else "another file of this run"
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +202,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
 
 
 def _violations(failing: Sequence[Verdict]) -> str:
-    lines = [
-        f"  {verdict.model}: required {verdict.required}, reached {verdict.reached}"
-        + (f" ({verdict.detail})" if verdict.detail else "")
-        for verdict in failing
-    ]
+    lines = ["the release does not satisfy its policy, so it was not written", *shortfalls(failing)]
     if any(verdict.model.endswith("-presence") for verdict in failing):
         lines.append("  bounds on presence: only spalm, mpalm, hybrid and permute-generalize search for them")
-    return "\n".join(["the release does not satisfy its policy, so it was not written", *lines])
+    return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from importlib.resources import files
 
 import numpy as np
 import polars as pl
@@ -486,7 +487,13 @@ def test_commands(tmp_path):
         "edges.csv",
         "masked.graphml",
     }
-    assert "<svg" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "<svg" in page
+    # One page and one stylesheet for all reports.
+    assert files("shoal.reporting").joinpath("templates", "report.css").read_text().strip() in page
+    for title in ("What is guaranteed", "What was lost", "Which attacks were tried", "Picture"):
+        assert f">{title}</h2>" in page
+    assert "<strong>Private edition.</strong>" in page
     assert json.loads((tmp_path / "record.json").read_text())["policy"]
     assert json.loads((tmp_path / "card.json").read_text())["edges_published"] == told["edges"]
     assert f"{told['edges']} edges are published" in (tmp_path / "card.md").read_text()

@@ -9,7 +9,6 @@ import click
 
 from shoal.cli import options
 from shoal.cli.options import PATH, SOURCE
-from shoal.errors import OutputError
 
 
 @click.command()
@@ -67,7 +66,8 @@ def report(
     from shoal.release.two_tables import second_path
     from shoal.reporting.report import report as write
 
-    _all_different(output, release, second or second_path(release), original, policy_file, record)
+    others = (release, second or second_path(release), original, policy_file, record)
+    frames.check_apart({other: str(other) for other in others if other is not None}, [(output, "the report")])
     with show.progress(quiet=as_json) as progress:
         made = write(
             release,
@@ -97,15 +97,6 @@ def report(
         )
     if not made.holds:
         raise click.exceptions.Exit(5)
-
-
-def _all_different(output: Path, *others: Path | str | None) -> None:
-    """Refuse to replace the release, its original or its policy by the report, even with --force."""
-    import os
-
-    for other in others:
-        if other is not None and os.path.realpath(output) == os.path.realpath(other):
-            raise OutputError(f"{output} would replace {other}; choose another name")
 
 
 @click.command()

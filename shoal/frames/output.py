@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import OutputError
 from shoal.frames.formats import file_format_of, suffixes
@@ -109,6 +109,23 @@ def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
     """Write a text in UTF-8, and return where it is."""
     with Outbox(force=force) as box:
         return box.write_text(path, text)
+
+
+def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None, str]]) -> None:
+    """Refuse outputs that would replace a source or each other, which not even --force allows.
+
+    `sources` and `outputs` say what each path is, such as ``the data``; what is no path is passed over.
+    """
+    taken = {
+        os.path.realpath(path): what for path, what in sources.items() if isinstance(path, str | os.PathLike)
+    }
+    for path, what in outputs:
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise OutputError(f"{path} ({what}) would replace {taken[place]}; choose another name")
+        taken[place] = what
 
 
 def check_writable(path: str | Path, *, force: bool = False, table: bool = True) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
 from shoal.release.results import Clock
+from shoal.release.verdict import shortfalls
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 
@@ -132,7 +132,8 @@ def anonymize_network(
     # An adversary knows the whole network, so the release is judged against it, even if nodes were suppressed.
     report = judge_network(masked, chosen, whole, full, run, clock, samples=samples, attack=attack)
     if not report.holds:
-        raise ViolationError(_violations(report))
+        head = "the masked network does not satisfy its policy, so it was not written"
+        raise ViolationError("\n".join([head, *shortfalls(report.failing)]))
     place = np.full(whole.nodes, -1, np.int32)
     place[~dropped] = cluster_of
     notes = [*report.notes, *([] if seed is None else [NOT_FOR_PUBLICATION])]
@@ -186,7 +187,12 @@ def anonymize_network_files(
         if path is not None:
             frames.check_writable(path, force=force, table=False)
     _check_folder(folder, kind, force=force)
-    _all_different([nodes, edges], folder, kind, [record, report, *cards])
+    release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")]
+    papers = [(record, "the record"), (report, "the report"), *((path, "a card") for path in cards)]
+    frames.check_apart(
+        {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)},
+        [*((path, "the release") for path in (*release, folder / "masked.graphml")), *papers],
+    )
     result = anonymize_network(nodes, edges, policy, **options)
     write_files(result, folder, kind=kind, record=record, report=report, cards=cards, force=force)
     return result
@@ -236,19 +242,6 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
     frames.check_writable(folder / "masked.graphml", force=force, table=False)
 
 
-def _all_different(sources: Sequence[Any], folder: Path, kind: str, papers: Sequence[Path | None]) -> None:
-    """Refuse names that would make a file replace the data or another file: --force does not allow that."""
-    taken = {os.path.realpath(own): "the data" for own in sources if isinstance(own, str | Path)}
-    release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")] + [
-        folder / "masked.graphml"
-    ]
-    for path in [*release, *(own for own in papers if own is not None)]:
-        place = os.path.realpath(path)
-        if place in taken:
-            raise OutputError(f"{path} would replace {taken[place]}; choose another name")
-        taken[place] = "another file of this run"
-
-
 def _unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str]]:
     """Return the nodes of blocks that cannot satisfy the models, and the names of these blocks; too many are an
     error."""
@@ -268,13 +261,3 @@ def _part(table: CodedTable, kept: BoolVector) -> CodedTable:
         table.kept.filter(pl.Series(kept)) if table.kept.width else table.kept,
         table.columns,
     )
-
-
-def _violations(report: NetworkAudit) -> str:
-    lines = [
-        f"  {verdict.model}: required {verdict.required}, reached {verdict.reached}"
-        + (f" ({verdict.detail})" if verdict.detail else "")
-        for verdict in report.verdicts
-        if not verdict.holds
-    ]
-    return "\n".join(["the masked network does not satisfy its policy, so it was not written", *lines])

@@ -142,12 +142,13 @@ def _sheet(halves: list[tuple[str, list[str]]]) -> str:
     width = _SIDE * len(halves) + 40
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_SIDE + 40}" width="{width}" '
-        f'font-family="sans-serif" role="img">',
+        f'font-family="sans-serif" role="img" aria-label="{"; ".join(title for title, _ in halves)}">',
     ]
     for at, (title, shapes) in enumerate(halves):
         lines.append(f'<g transform="translate({10 + at * (_SIDE + 20)} 30)">')
         lines.append(
-            f'<text x="{_SIDE / 2}" y="-12" font-size="13" text-anchor="middle">{escape(title)}</text>'
+            f'<text x="{_SIDE / 2}" y="-12" font-size="13" fill="currentColor" text-anchor="middle">'
+            f"{escape(title)}</text>"
         )
         lines += [*shapes, "</g>"]
     return "\n".join([*lines, "</svg>", ""])

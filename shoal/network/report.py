@@ -1,69 +1,18 @@
-"""A report of one masked network as a single HTML page: verdicts, losses, structure, attacks, a picture. Private."""
+"""The private report of a masked network, on the page that the report of a table has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shoal.network.attacks import KNOWLEDGE
+from shoal.release.record import NOT_FOR_PUBLICATION
+from shoal.reporting.page import page
+from shoal.reporting.parts import Chart, Part, Section, Table, Words
 from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.network.anonymize import NetworkResult
     from shoal.network.judging import NetworkAudit
-
-_STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#212529}"
-    "table{border-collapse:collapse;margin:1em 0}"
-    "td,th{padding:.25em .8em;border-bottom:1px solid #ced4da;text-align:left}"
-    "svg{max-width:100%;height:auto}.note{color:#868e96}"
-)
-
-
-def report_html(result: NetworkResult) -> str:
-    """Return the page. It shows figures about the original, and for small networks its edges: not for publication."""
-    picture = result.picture()
-    size = f"{result.rows:,} nodes and {result.edges_before or 0:,} edges"
-    parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f"<title>Masked network</title><style>{_STYLE}</style></head><body>",
-        "<h1>Masked network</h1>",
-        "<p><strong>Private: this page contains data about the original network.</strong></p>",
-        f"<p>{size} became {result.classes:,} super-nodes and {result.masked.edges.height:,} super-edges; "
-        f"alpha {number(result.alpha)}, beta {number(1 - result.alpha)}.</p>",
-        "<h2>Guarantees</h2>",
-        _table(
-            ("guarantee", "required", "reached", "holds"),
-            (
-                (v.model, number(v.required), number(v.reached), "yes" if v.holds else "NO")
-                for v in result.verdicts
-            ),
-        ),
-        "<h2>Losses</h2>",
-        _table(("measure", "value"), ((name, number(value)) for name, value in result.measures.items())),
-        "<h2>Structure, on graphs drawn from the masked network</h2>",
-        _table(("", "before", "after"), structure_rows(result)),
-        _table(
-            ("distribution", "largest difference between shares"),
-            ((name, number(value)) for name, value in result.structure.get("differ", {}).items()),
-        ),
-        "<h2>Attacks</h2>",
-        _table(ATTACK_HEAD, attack_rows(result)),
-        "<p>"
-        + "; ".join(f"{escape(name)}: the adversary knows {escape(what)}" for name, what in KNOWLEDGE.items())
-        + ".</p>",
-    ]
-    if picture is not None:
-        parts += [
-            "<h2>Picture</h2>",
-            "<p>A super-node says how many nodes and inner edges it stands for.</p>",
-            picture,
-        ]
-    parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
-    return "\n".join([*parts, "</body></html>", ""])
-
 
 ATTACK_HEAD = (
     "knowledge",
@@ -98,8 +47,60 @@ def structure_rows(report: NetworkAudit) -> list[tuple[str, str, str]]:
     return [(name.replace("_", " "), number(value), number(after[name])) for name, value in before.items()]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    def line(cells: Sequence[Any], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+def report_html(result: NetworkResult) -> str:
+    """Return the page. It shows figures about the original, and for small networks its edges: not for publication."""
+    seeded = result.record.get("seed") is not None
+    return page(
+        [*_sections(result)],
+        name="the masked network",
+        lead=(
+            f"{result.rows:,} nodes and {result.edges_before or 0:,} edges became {result.classes:,} super-nodes and "
+            f"{result.masked.edges.height:,} super-edges. Attributes weighed {number(result.alpha)} (alpha) in forming "
+            f"them, edges {number(1 - result.alpha)} (beta)."
+        ),
+        public=False,
+        k=1,
+        warning=NOT_FOR_PUBLICATION if seeded else "",
+    )
 
-    return "\n".join(["<table>", line(head, "th"), *(line(row, "td") for row in rows), "</table>"])
+
+def _sections(result: NetworkResult) -> list[Section]:
+    guarantees = [
+        (v.model, "yes" if v.holds else "NO", number(v.required), number(v.reached), v.detail)
+        for v in result.verdicts
+    ]
+    losses = [(name, number(value)) for name, value in result.measures.items()]
+    sections = [
+        _section("guarantees", "What is guaranteed",
+                 Table("Guarantees", ("guarantee", "holds", "required", "reached", "detail"), guarantees)),
+        _section("losses", "What was lost", Table("Measures of loss", ("measure", "value"), losses)),
+    ]  # fmt: skip
+    if result.structure:
+        differ = [(name, number(value)) for name, value in result.structure.get("differ", {}).items()]
+        sections.append(
+            _section("structure", "Structure before and after",
+                     Words("Figures after are means over graphs drawn at random from the masked network."),
+                     Table("Figures of structure", ("figure", "before", "after"), structure_rows(result)),
+                     Table("Distributions", ("distribution", "largest difference between shares"), differ))
+        )  # fmt: skip
+    if result.attacks:
+        knows = "; ".join(f"{name}: the adversary knows {what}" for name, what in KNOWLEDGE.items())
+        attacks = Table("Candidates that are left to an adversary", ATTACK_HEAD, attack_rows(result))
+        sections.append(_section("attacks", "Which attacks were tried", Words(f"{knows}."), attacks))
+    picture = result.picture()
+    if picture is not None:
+        sizes = zip(result.masked.size.tolist(), result.masked.inside.tolist(), strict=True)
+        rows = [(f"{at:,}", f"{size:,}", f"{inside:,}") for at, (size, inside) in enumerate(sizes)]
+        drawing = Chart(
+            "The network before and after",
+            "Colours are super-nodes. The two numbers in a super-node are its nodes and the edges among them.",
+            picture,
+            Table("Super-nodes", ("super-node", "nodes", "edges inside"), rows),
+        )
+        sections.append(_section("picture", "Picture", drawing))
+    notes = [Words(note) for note in result.notes]
+    return [*sections, *([_section("notes", "Notes", *notes)] if notes else [])]
+
+
+def _section(key: str, title: str, *parts: Part) -> Section:
+    return Section(key, title, parts)

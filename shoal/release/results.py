@@ -52,6 +52,11 @@ class Audit:
         """Every requirement is satisfied."""
         return all(verdict.holds for verdict in self.verdicts)
 
+    @property
+    def failing(self) -> list[Verdict]:
+        """The verdicts that do not hold."""
+        return [verdict for verdict in self.verdicts if not verdict.holds]
+
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json``, records and cards. Numbers that do not exist are null."""
         return {

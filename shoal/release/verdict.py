@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,3 +36,12 @@ class Verdict:
     def summary(self) -> dict[str, Any]:
         """Return the fields that ``--json`` and the private record show."""
         return {name: getattr(self, name) for name in ("model", "required", "reached", "holds", "detail")}
+
+
+def shortfalls(failing: Iterable[Verdict]) -> list[str]:
+    """Say of each verdict what was required and what was reached, one indented line each."""
+    return [
+        f"  {verdict.model}: required {verdict.required}, reached {verdict.reached}"
+        + (f" ({verdict.detail})" if verdict.detail else "")
+        for verdict in failing
+    ]
