@@ -73,6 +73,7 @@ def refused(folder, code, *words, says=()):
     assert result.exit_code == code, result.output + text
     assert made == set()
     assert "Traceback" not in text
+    assert "bug in Shoal" not in text
     assert "mistake of its own" not in text
     assert "Zaphod" not in text  # no raw record
     for words_wanted in [says] if isinstance(says, str) else says:

@@ -1,4 +1,4 @@
-"""The choice of `auto`: the best release by the policy's measure that withstands the policy's adversaries."""
+"""The choice of `auto`: the release with the best value of the policy's measure that withstands its adversaries."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def method_of(policy: Policy) -> Method:
 
 
 def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
-    """Run all trials and deliver the best release. Takes as long as all of them together, over `jobs`."""
-    # Auto delivers one file, so methods that publish two tables are not tried.
+    """Run all trials and return the best release. Takes as long as all of them together, divided by `jobs`."""
+    # `auto` writes one file, so it does not try methods that publish two tables.
     wanted = [name for name in check_methods(auto.methods) if not METHODS[name].two_tables]
     best = _Best(policy)
     compared = compare_coded(
@@ -61,7 +61,7 @@ class _Best:
         self.release: Release | None = None
 
     def offer(self, trial: Trial, release: Release | None) -> None:
-        """Keep a trial if it is better than what there is."""
+        """Keep a trial if it is better than the best so far."""
         held = () if self.trial is None else (self.trial,)
         pair = Comparison(
             trials=(*held, trial), adversaries=(), measure=self._measure, lower_is_better=self._lower
@@ -71,13 +71,14 @@ class _Best:
 
 
 def _choice(compared: Comparison, trial: Trial) -> dict[str, Any]:
-    """What the record says of the choice."""
+    """Return what the record says about the choice."""
     withstand = len(compared.candidates())
     value = trial.measures[compared.measure]
     others = len(compared.trials) - withstand
     words = (
-        f"auto took {trial.label}: {compared.measure} {value:.4g}, the best of {withstand} releases that satisfy the "
-        "policy and withstand its adversaries" + (f"; {others} other trials gave none" if others else "")
+        f"auto chose {trial.label}: {compared.measure} {value:.4g}, the best of {withstand} releases that satisfy the "
+        "policy and withstand its adversaries"
+        + (f"; {others} other trials gave no such release" if others else "")
     )
     return {"method": trial.method, "options": dict(trial.options), "choice": words}
 

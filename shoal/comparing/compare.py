@@ -1,4 +1,4 @@
-"""All of `shoal.compare`: plan the trials, run those that are not known yet, and hold them side by side."""
+"""All of `shoal.compare`: plan the trials, run those that are not known yet, and compare them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from shoal.run import Progress, silent
 from shoal.table import CodedTable
 
 SECONDS = 120.0
-"""The usual limit of a trial."""
+"""The default time limit of a trial."""
 
 Kept = Callable[[Trial, Release | None], None]
 
@@ -59,9 +59,9 @@ def compare(
 
     `source`, `policy`, `population` and keywords are those of `anonymize`; the method of the policy is one of those
     tried. `ks` are tried instead of the policy's k, `methods` instead of all. Releases whose cells list values instead
-    of naming nodes of the hierarchies are tried only with `sets`, or where the policy's own method makes them.
+    of naming nodes of the hierarchies are tried only with `sets`, or if the policy's own method makes them.
 
-    Each trial runs in a process of its own, `jobs` at a time, and is stopped after `seconds`. With a `folder`, finished
+    Each trial runs in a separate process, `jobs` at a time, and is stopped after `seconds`. With a `folder`, finished
     trials are kept there and not run again, and the comparison and a plot of its frontier are written to it.
     """
     if not seconds > 0:
@@ -111,8 +111,8 @@ def compare_coded(
     keep: Kept | None = None,
     progress: Progress = silent,
 ) -> Comparison:
-    """Compare methods on a table that is coded already, under policies that differ in k. `keep` is handed each trial
-    with its release.
+    """Compare methods on a table that is already coded, under policies that differ in k. `keep` is called with each
+    trial and its release.
     """
     trials: list[Trial | None] = []
     tasks: list[tuple[int, Task]] = []

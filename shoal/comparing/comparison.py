@@ -1,4 +1,4 @@
-"""`Comparison`: all trials of a table under one policy, the best of them, and the frontier between risk and loss."""
+"""`Comparison`: all trials of a table under one policy, the best of them, and the Pareto frontier of risk and loss."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from shoal.comparing.trial import Trial
 from shoal.errors import DataError
 
 VERSION = 1
-"""Of the file."""
+"""Version of the file format."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What every method made of one table under one policy. Reasons of trials may name values that few rows have."""
+    """The trials of all methods on one table under one policy. Reasons of trials may name values that few rows have."""
 
     trials: tuple[Trial, ...]
     adversaries: tuple[str, ...]
     """The adversaries that releases had to withstand, by their names in the policy."""
     derivation: tuple[str, ...] = ()
-    """Why these models and methods stop them, one sentence or two each."""
+    """Why these models and methods stop them, in one or two sentences each."""
     measure: str = "lm"
     """The policy's measure, by which releases are ranked."""
     lower_is_better: bool = True
@@ -34,10 +34,10 @@ class Comparison:
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column -> role."""
     seconds: float = 0.0
-    """Of all trials that were run for it, one after another or not."""
+    """Total seconds of all trials, whether in parallel or not."""
 
     def loss(self, trial: Trial) -> float:
-        """Return what the measure says of a trial, turned so that lower is better; infinite where it is unknown."""
+        """Return the measure of a trial, with the sign changed if higher is better; infinite if it is unknown."""
         value = trial.measures.get(self.measure, math.nan)
         if value is None or math.isnan(value):
             return math.inf
@@ -49,7 +49,8 @@ class Comparison:
         return tuple(sorted({trial.k for trial in self.trials}, key=lambda k: -1 if k is None else k))
 
     def candidates(self, k: int | None = None) -> tuple[Trial, ...]:
-        """Return the trials that satisfy the policy and withstand its adversaries, best first; all k, or one."""
+        """Return the trials that satisfy the policy and withstand its adversaries, best first; for all k, or for
+        one."""
         return tuple(
             sorted(
                 (trial for trial in self.trials if trial.withstands and (k is None or trial.k == k)),
@@ -58,15 +59,15 @@ class Comparison:
         )
 
     def best(self, k: int | None = None) -> Trial | None:
-        """Return the best trial at a k, unless given that of the policy; None where no release withstands."""
+        """Return the best trial for a k, by default the policy's; None if no release withstands the adversaries."""
         wanted = self.k if k is None else k
         if wanted is None and len(self.ks) > 1:
             wanted = self.ks[-1]
         return next(iter(self.candidates(wanted)), None)
 
     def frontier(self) -> tuple[Trial, ...]:
-        """Return the candidates to which no other is preferable: none has less risk and no more loss, or less loss
-        and no more risk. From the least loss to the least risk.
+        """Return the Pareto frontier: the candidates that no other one beats in both risk and loss. From the least loss
+        to the least risk.
         """
         known = [trial for trial in self.candidates() if trial.risk is not None]
         found: list[Trial] = []
@@ -79,7 +80,7 @@ class Comparison:
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data, without words that may be about few rows."""
+        """Return plain data, without text that may be about few rows."""
         best = self.best()
         return {
             "version": VERSION,
@@ -102,7 +103,7 @@ class Comparison:
         try:
             if raw["version"] != VERSION:
                 raise DataError(
-                    f"this comparison has version {raw['version']}, and this Shoal reads {VERSION}"
+                    f"this comparison has version {raw['version']}, but this Shoal reads version {VERSION}"
                 )
             trials: Sequence[Any] = raw["trials"]
             return cls(
@@ -115,7 +116,7 @@ class Comparison:
                 },
             )
         except (KeyError, TypeError) as error:
-            raise DataError(f"this is no comparison: {error!r}") from None
+            raise DataError(f"this is not a comparison: {error!r}") from None
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
@@ -126,10 +127,10 @@ class Comparison:
             raw = json.loads(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise DataError(
-                f"there is no comparison {place}: `shoal compare DATA -p POLICY -o FOLDER` makes one"
+                f"the comparison {place} does not exist: `shoal compare DATA -p POLICY -o FOLDER` makes one"
             ) from None
         except (OSError, ValueError) as error:
             raise DataError(f"{place} cannot be read as a comparison: {error}") from None
         if not isinstance(raw, dict):
-            raise DataError(f"{place} is no comparison")
+            raise DataError(f"{place} is not a comparison")
         return cls.from_json(raw)

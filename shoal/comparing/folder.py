@@ -1,8 +1,8 @@
-"""The folder of a comparison: finished trials, each in a file of its own, so that the work can be taken up again.
+"""The folder of a comparison: finished trials, each in a separate file, so that the work can be resumed.
 
-Trials are named by a digest of table, policy and options. Such a digest lets whoever knows all rows but one try out the
-last, and the reasons of trials may name values that few rows have. So the files of single trials can be read by their
-owner alone; ``comparison.json`` has neither.
+Trials are named by a digest of table, policy and options. With such a digest an adversary who knows all rows but one
+could guess the last, and the reasons of trials may name values that few rows have. So only their owner can read the
+files of single trials; ``comparison.json`` contains neither.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Folder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             self.trials.mkdir(mode=0o700, exist_ok=True)
-            # One from before, too; whoever may not change it has been given it by somebody who may.
+            # An existing folder, too. A user without the right to change it got it from somebody who has it.
             with contextlib.suppress(PermissionError):
                 self.trials.chmod(0o700)
         except (FileExistsError, NotADirectoryError):
             raise OutputError(f"{path} is a file; name a folder for the comparison") from None
         except OSError as error:
-            raise OutputError(f"{path} cannot be made: {error.strerror}") from None
+            raise OutputError(f"{path} cannot be created: {error.strerror}") from None
 
     def _place(self, task: Task) -> Path:
         policy = task.policy.to_dict()
@@ -50,7 +50,7 @@ class Folder:
         return self.trials / f"{hashlib.sha256((self._digest + text).encode()).hexdigest()[:24]}.json"
 
     def known(self, task: Task, limit: float) -> Trial | None:
-        """Return a trial that was finished before; one that ran out of time counts only if it had as much of it."""
+        """Return a trial that was finished before; one that ran out of time counts only if its limit was as long."""
         place = self._place(task)
         try:
             raw = json.loads(place.read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ class Folder:
         return None if trial.status == "timeout" and raw["limit"] < limit else trial
 
     def keep(self, task: Task, trial: Trial, limit: float) -> None:
-        """Write a finished trial; the file appears whole or not at all."""
+        """Write a finished trial; the file appears complete or not at all."""
         from shoal.frames import write_text
 
         text = json.dumps({"limit": limit, "trial": trial.to_json()}, indent=2) + "\n"
@@ -77,7 +77,7 @@ def digest(table: CodedTable) -> str:
         found.update(json.dumps([*facts, [str(value) for value in tree.leaves.to_list()]]).encode())
         for level in tree.levels:
             found.update(np.ascontiguousarray(level.starts).tobytes())
-            # A cell is read back by its name, so that names can decide what a release says.
+            # Cells are read back by name, so names can change what a release says.
             found.update(json.dumps([str(name) for name in level.names.to_list()]).encode())
 
     for attribute in (*table.attributes, *table.sensitive):

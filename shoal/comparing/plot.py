@@ -1,4 +1,4 @@
-"""The frontier between risk and loss as a picture: SVG, readable without colours."""
+"""The Pareto frontier of risk and loss as an SVG picture that is readable without colours."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 INK = "#333333"
 GRID = "#e4e4e4"
 WIDE = 12
-"""From this ratio on an axis is logarithmic."""
+"""From this ratio of largest to smallest value, an axis is logarithmic."""
 
 
 def frontier_svg(compared: Comparison) -> str:
-    """Draw every release that satisfies the policy by its risk and its loss, and the frontier through the best."""
+    """Draw every release that satisfies the policy by its risk and its loss, and the Pareto frontier."""
     figure = frontier_figure(compared)
     target = io.StringIO()
     import matplotlib as mpl
@@ -34,7 +34,7 @@ def _shown(compared: Comparison) -> list[Trial]:
 
 
 def frontier_figure(compared: Comparison) -> Any:
-    """Draw the frontier for whoever wants the figure itself."""
+    """Draw the frontier, and return the figure itself."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 5.2), layout="constrained")
@@ -64,7 +64,7 @@ def frontier_figure(compared: Comparison) -> Any:
 
 
 def _scaled(axes: Any, compared: Comparison, risks: list[float], values: list[float]) -> None:
-    """Name and scale the axes; by factors where the largest is many times the smallest."""
+    """Name and scale the axes; logarithmic if the largest value is many times the smallest."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_title("Releases that satisfy the policy: risk against loss", fontsize=11, loc="left")

@@ -1,4 +1,4 @@
-"""Which methods are tried with which options, and which attacks fit which adversaries."""
+"""Which methods are tried with which options, and which attacks play which adversaries."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ class PlannedAttack:
 
 
 def lists_values(policy: Policy) -> bool:
-    """Whether the policy's own method publishes lists of values instead of nodes of the hierarchies."""
+    """Return whether the policy's own method publishes lists of values instead of nodes of the hierarchies."""
     return bool(policy.method.options().get("show", _shown(policy.method.name)) == SETS)
 
 
 def _shown(method: str) -> Any:
-    """What a method shows unless told otherwise; None where it has no choice."""
+    """Return what a method shows by default; None if it has no choice."""
     options = fields(METHODS[method]) if method in METHODS else ()  # type: ignore[arg-type]
     return next((option.default for option in options if option.name == "show"), None)
 
 
 def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> list[Planned]:
-    """Return the trials of a policy: every method with options that suit it, and the policy's own choice of them.
+    """Return the trials of a policy: every method with suitable options, and the policy's own choice.
 
-    Lists of values lose far less than nodes by every measure of cells, but they are not what hierarchies permit: they
-    are tried beside nodes only if `sets` says so.
+    Lists of values lose far less than nodes by every measure of cells, but they are not what hierarchies allow: they
+    are tried in addition to nodes only if `sets` is set.
     """
     found: list[Planned] = []
     for name in methods:
@@ -62,7 +62,7 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
         if kind.relocates:
             choices = [{**own, **options} for own in kind.trials for options in _relocating(policy)]
         if policy.privacy.k is not None and "k" in option_types(kind):
-            # Buckets of as many rows as the policy wants people to be among.
+            # Buckets of at least k rows, the k of the policy.
             choices = [{**options, "k": policy.privacy.k} for options in choices]
         if _shown(name) == SETS:
             shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
@@ -82,7 +82,7 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
 
 
 def _relocating(policy: Policy) -> Iterator[Options]:
-    """Variants of relocation within what the policy permits, and none that its adversaries could undo."""
+    """Yield the variants of relocation that the policy allows, without those that its adversaries could undo."""
     models = policy.models()
     budgets = [model.budget for model in models if isinstance(model, HybridK)]
     tests = [model.alpha for model in models if isinstance(model, AlphaHybrid)]
@@ -93,7 +93,7 @@ def _relocating(policy: Policy) -> Iterator[Options]:
 
 
 def _ruled_out(policy: Policy, method: str, options: Options) -> str:
-    """Say why the policy itself does not permit a method with these options, or nothing."""
+    """Return why the policy rules out a method with these options, or an empty text."""
     try:
         with_method(policy, method, options)
     except PolicyError as error:
@@ -121,7 +121,7 @@ def with_k(policy: Policy, k: int | None) -> Policy:
 
 
 def in_words(error: PolicyError) -> str:
-    """Say what is wrong without the paths, for a reason in a table."""
+    """Return what is wrong without the paths, as a reason in a table."""
     return "; ".join(
         f"{problem.message} ({problem.hint})" if problem.hint else problem.message
         for problem in error.problems
@@ -129,13 +129,13 @@ def in_words(error: PolicyError) -> str:
 
 
 def planned_attacks(policy: Policy, method: str, options: Options) -> list[PlannedAttack]:
-    """Return the attacks that fit the adversaries of a policy and what a method publishes, the deciding ones first."""
+    """Return the attacks for the adversaries of a policy and the releases of a method, the deciding ones first."""
     adversaries = implied(policy.privacy)
     found = []
     if "knows-some" in adversaries:
         found.append(PlannedAttack("linkage", {"adversary": "some"}, True))
     if "knows-members" in adversaries or "knows-algorithm" in adversaries:
-        # Where rows were relocated nobody can tell which assignments are complete; rows that fit can be counted.
+        # If rows were relocated, complete assignments are unknown, but candidates can be counted.
         knows = "some" if METHODS[method].relocates else "members"
         found.append(PlannedAttack("linkage", {"adversary": knows}, True))
     if "knows-algorithm" in adversaries and method == "ring":

@@ -22,26 +22,26 @@ from shoal.table import CodedTable
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to know of a trial, besides the table."""
+    """What a worker needs to know about a trial, besides the table."""
 
     policy: Policy
     """With the method, the options and the k of the trial."""
     attacks: tuple[PlannedAttack, ...]
     seed: int | None = None
     measure: str = "lm"
-    """By which releases are ranked; it steers the method only if it can."""
+    """The measure that ranks releases; it steers the method if it can."""
     keep: bool = False
-    """Give the release back, too."""
+    """Return the release, too."""
 
     @property
     def trial(self) -> Trial:
-        """The trial before anything is known of it."""
+        """The trial before it runs."""
         method = self.policy.method
         return Trial(method=method.name, options=method.options(), k=self.policy.privacy.k)
 
 
 def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
-    """Run one trial. Whatever goes wrong with it is told in its status and reason; nothing is raised."""
+    """Run one trial. Its status and reason report all failures; nothing is raised."""
     trial = replace(task.trial, rows=table.rows)
     start = time.perf_counter()
     try:
@@ -53,7 +53,7 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
         return replace(trial, status="refused", reason=reason, reason_is_public=told, seconds=taken), None
     except Exception as error:
         # Only its kind: a message of a library may hold values of the data.
-        reason = f"Shoal made a mistake of its own ({type(error).__name__})"
+        reason = f"this is a bug in Shoal ({type(error).__name__})"
         taken = time.perf_counter() - start
         return replace(trial, status="failed", reason=reason, reason_is_public=True, seconds=taken), None
 
@@ -68,8 +68,8 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
         case = Case.made(policy, table, release)
         verdicts = case.verdicts
     except ShoalError as error:
-        # Shuffled rows may match nobody, and rules about which people rows match cannot judge them then.
-        reason = f"what it publishes cannot be judged: {str(error).partition(';')[0]}"
+        # Shuffled rows may match nobody; models that count matching people cannot judge them then.
+        reason = f"its release cannot be judged: {str(error).partition(';')[0]}"
         return replace(trial, status="failed", reason=reason), None
     trial = replace(
         trial,
@@ -92,14 +92,14 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
 
 
 def _attacked(case: Case, task: Task, run: Run) -> tuple[tuple[Outcome, ...], str]:
-    """Try the attacks; a deciding one that cannot be tried is a reason not to choose the release."""
+    """Run the attacks; if a deciding one cannot run, that is a reason not to choose the release."""
     outcomes: list[Outcome] = []
     for planned in task.attacks:
         try:
             found = attack_case(case, planned.attack, planned.options, run)
         except ShoalError as error:
             if planned.decides:
-                return tuple(outcomes), f"the attack {planned.attack} cannot be tried on it: {error}"
+                return tuple(outcomes), f"the attack {planned.attack} cannot run on it: {error}"
             continue
         outcomes.append(
             Outcome(

@@ -1,4 +1,4 @@
-"""`Trial`: what became of one method with its options at one k. Numbers about a whole release, nothing about people."""
+"""`Trial`: the result of one method with its options at one k. Numbers about a whole release, nothing about people."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 
 Status = Literal["done", "refused", "failed", "timeout"]
-"""``done``: there is a release, and the policy's requirements hold. ``refused``: the method, or the policy, does not
-permit it. ``failed``: a release was made that violates the policy, or the method broke. ``timeout``: it took too long.
+"""``done``: there is a release, and the policy's requirements hold. ``refused``: the method or the policy does not
+allow it. ``failed``: the release violates the policy, or the method failed. ``timeout``: it took too long.
 """
 
-NOT_TOLD = "why is shown by `shoal compare` alone, since it may be about few rows"
+NOT_TOLD = "only `shoal compare` shows why, because the reason may be about few rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,14 +27,14 @@ class Outcome:
     adversary: str
     """What the adversary knows, in words."""
     success: float | None
-    """Expected share of people who are found out; None where it is not defined."""
+    """Expected share of people whom the adversary identifies; None if it is not defined."""
     baseline: float | None
     """The same without the release."""
     at_risk: int
     """People for whom the adversary gets further than the policy allows."""
     people: int
     decides: bool = True
-    """The policy is about this adversary; otherwise the outcome is told for information only."""
+    """The policy is about this adversary; otherwise the outcome is only for information."""
     note: str = ""
 
     @property
@@ -50,7 +50,7 @@ class Trial:
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     k: int | None = None
-    """The k of this trial; None where the policy has none."""
+    """The k of this trial; None if the policy has none."""
     status: Status = "done"
     reason: str = ""
     """Why there is no release to choose: the method's own refusal, the violated requirement, the time limit."""
@@ -61,13 +61,13 @@ class Trial:
     attacks: tuple[Outcome, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
     losses: Mapping[str, float] = field(default_factory=dict)
-    """Share of information lost per quasi-identifier (LM)."""
+    """Information loss (LM) per quasi-identifier."""
     rows: int = 0
     """Rows of the original."""
     suppressed: int = 0
     classes: int = 0
     seconds: float = 0.0
-    """Wall-clock seconds of the method alone; of a trial that was stopped, the limit."""
+    """Wall-clock seconds of the method alone; the limit, if the trial was stopped."""
 
     @property
     def holds(self) -> bool:
@@ -81,7 +81,7 @@ class Trial:
 
     @property
     def risk(self) -> float | None:
-        """Expected share of people whom the first deciding attack finds out; None where there is none."""
+        """Expected share of people that the first deciding attack identifies; None if there is none."""
         return next((outcome.success for outcome in self.attacks if outcome.decides), None)
 
     @property
@@ -93,7 +93,7 @@ class Trial:
         return f"{self.method} ({inside})"
 
     def without_rows(self) -> Trial:
-        """Return the trial without any words that may be about few rows."""
+        """Return the trial without any text that may be about few rows."""
         kept = not self.reason or self.reason_is_public
         return replace(
             self,
@@ -129,7 +129,7 @@ class Trial:
                 }
             return cls(**own)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"this is no trial of a comparison: {error!r}") from None
+            raise DataError(f"this is not a trial of a comparison: {error!r}") from None
 
 
 def _short(value: Any) -> str:

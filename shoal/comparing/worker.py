@@ -1,7 +1,7 @@
 """The process in which trials run: reads a table and then tasks from its input, and answers with trials.
 
-Started by `workers.py` as ``python -m shoal.comparing.worker``; a process of its own can be stopped at any time, and
-its memory is its own.
+Started by `workers.py` as ``python -m shoal.comparing.worker``; a separate process can be stopped at any time, and
+has separate memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ READY = b"ready"
 
 def serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
     """Answer tasks until there are no more."""
-    import numba  # noqa: F401  (a second or so, which no method should have to answer for)
+    import numba  # noqa: F401  (takes about a second, which should not count for any method)
 
     from shoal.comparing.running import run_trial
 

@@ -1,4 +1,4 @@
-"""Trials in processes of their own, some at a time, each with a time limit."""
+"""Trials in separate processes, several at a time, each with a time limit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Worker:
                 late = replace(task.trial, status="timeout", reason=reason, seconds=limit)
                 return replace(late, reason_is_public=True), None
             code = process.returncode
-            reason = f"its process ended by itself (exit code {code}), as for lack of memory"
+            reason = f"its process ended unexpectedly (exit code {code}), perhaps for lack of memory"
             return replace(task.trial, status="failed", reason=reason, reason_is_public=True), None
         finally:
             timer.cancel()
@@ -73,7 +73,7 @@ class Worker:
             paths = [home, *filter(None, [environment.get("PYTHONPATH")])]
             environment["PYTHONPATH"] = os.pathsep.join(paths)
             environment["POLARS_MAX_THREADS"] = str(self._threads)
-            # -P: a file of the user that is called like a library must not stand in for it.
+            # -P: a file of the user with the name of a library must not replace it.
             command = [sys.executable, "-P", "-m", "shoal.comparing.worker"]
             self._process = subprocess.Popen(
                 command,
@@ -118,7 +118,7 @@ def _receive(process: subprocess.Popen[bytes]) -> Any:
 def run_all(
     table: CodedTable, tasks: Sequence[Task], *, jobs: int, limit: float
 ) -> Iterator[tuple[int, Trial, Release | None]]:
-    """Yield the place, the trial and the release of each task as it ends. Leaving early stops all processes."""
+    """Yield the place, the trial and the release of each task when it ends. Leaving early stops all processes."""
     if not tasks:
         return
     jobs = max(1, min(jobs, len(tasks)))

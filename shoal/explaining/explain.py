@@ -1,4 +1,4 @@
-"""`explain`: run a policy, then run it again with one thing relaxed at a time, and say what each would win."""
+"""`explain`: run a policy, then rerun it with one thing relaxed at a time, and say what each change would save."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shoal.table import CodedTable
 
 SECONDS = 60.0
 FIRST = 0.2
-"""Share of the progress bar that the policy itself gets."""
+"""Share of the progress bar for the policy itself."""
 
 
 def explain(
@@ -39,16 +39,16 @@ def explain(
     """Say why a release is as it is: what each requirement and each column costs, and what would help most.
 
     Makes the release of the policy, and then one more for each requirement relaxed by a step, for each
-    quasi-identifier as if nobody could know it, and for another method or two; none is published. After `seconds`, what
-    is left is not tried; the release of the policy itself is always made. With a seed the answer is the same each time,
-    unless time is up. `str()` of the answer tells it in words.
+    quasi-identifier as if nobody could know it, and for another method or two; none is published. After `seconds`, the
+    rest is not tried; the release of the policy itself is always made. With a seed the result is the same each time,
+    unless time runs out. `str()` of the result says it in words.
     """
     if not seconds > 0:
         raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}")])
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
     chosen = Policy.given(policy, keywords)
-    # One seed for all runs, so that they differ by what is relaxed and not by chance.
+    # One seed for all runs, so that they differ only by what is relaxed.
     dice = secrets.randbits(128) if seed is None else seed
     progress("read", 0.0)
     frame = frames.read(source, chosen.read_options())
@@ -58,7 +58,7 @@ def explain(
     own = until(float("inf"), progress, 0.02, FIRST)
     base = try_policy(table, chosen, measure, Run.start(dice, own), whole_weight=sum(weights.values()))
     if "choice" in base.facts:
-        # What follows is about the method that was taken, not about choosing again and again.
+        # The rest is about the chosen method, without choosing again.
         options = dict(base.facts["options"])
         chosen = chosen.with_method(str(base.facts["method"]), **options)
     work = _Work(frame, table, population, measure, dice, progress, time.monotonic() + seconds)
@@ -81,7 +81,7 @@ def explain(
 
 
 class _Work:
-    """Trying all relaxations of one policy on one table, one after another."""
+    """All relaxations of one policy on one table, tried one after another."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class _Work:
         self.seed, self.progress, self.deadline = seed, progress, deadline
 
     def costs(self, found: list[Relaxation], base: Tried) -> Iterator[Cost]:
-        """Try each, and hold it against the release of the policy as it is."""
+        """Try each, and compare it with the release of the policy as it is."""
         sign = 1.0 if MEASURES[self.measure].lower_is_better else -1.0
         for place, relaxed in enumerate(found):
             step = (1.0 - FIRST) / len(found)
@@ -120,7 +120,7 @@ class _Work:
             )
 
     def _try(self, relaxed: Relaxation, progress: Progress) -> Tried:
-        # The bar says "column: zip"; whoever has no time left is stopped here.
+        # The bar says "column: zip"; a trial without time left stops here.
         progress(relaxed.kind, 0.0)
         table = self.table
         if relaxed.kind == "column":

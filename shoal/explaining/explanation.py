@@ -16,7 +16,7 @@ from shoal.wording import counted, counted_parts, number, printable
 SHARES = ("lm", "gcp", "precision")
 """Measures that are shares of all information."""
 NOTHING = 1e-9
-NOT_TRIED = "not tried: the time was up"
+NOT_TRIED = "not tried: no time left"
 WIDTH = 100
 """Characters of a line."""
 MOST = 8
@@ -25,16 +25,16 @@ MOST = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What one step would bring: a requirement relaxed, a column published as it is, another method."""
+    """What one step would save: a requirement relaxed, a column published as it is, another method."""
 
     kind: Kind
     what: str
     before: str
     after: str
     loss: float | None
-    """The loss of the release then; None where there is none, or where it was not tried."""
+    """The loss of the release with this step; None if there is none, or if it was not tried."""
     won: float | None
-    """How much better that is; below 0 where a search ended up worse. None where one of the two is not known."""
+    """How much lower that is; below 0 if a search ended up worse. None if one of the two is unknown."""
     reason: str = ""
     """Why it was not tried, or gave no release."""
 
@@ -51,24 +51,24 @@ class Explanation:
     rows: int
     method: str
     choice: str = ""
-    """How the method was chosen, where `auto` chose it."""
+    """How the method was chosen, if `auto` chose it."""
     derivation: Sequence[str] = ()
-    """Whom the requirements are about, and why they stop them."""
+    """The adversaries of the requirements, and why the requirements stop them."""
     measure: str
     loss: float | None
-    """Of the release by the policy as it is; None where there is none."""
+    """The loss of the release by the policy as it is; None if there is none."""
     reasons: Sequence[str] = ()
     """Why there is none."""
     losses: Mapping[str, float] = field(default_factory=dict)
-    """Share of information lost per quasi-identifier (LM)."""
+    """Information loss (LM) per quasi-identifier."""
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: int = 0
     classes: int = 0
     buckets: int | None = None
-    """Where values were shuffled within buckets."""
+    """Number of buckets, if values were shuffled within buckets."""
     costs: Sequence[Cost] = ()
     seconds: float = 60.0
-    """The time that was permitted for trying."""
+    """The time limit for trying."""
 
     @property
     def feasible(self) -> bool:
@@ -76,12 +76,12 @@ class Explanation:
         return self.loss is not None
 
     def of(self, kind: Kind) -> list[Cost]:
-        """Return the costs of a kind, those that bring most first, those that bring nothing last."""
+        """Return the costs of a kind, those that save most first."""
         own = [cost for cost in self.costs if cost.kind == kind]
         return sorted(own, key=self._rank)
 
     def best(self) -> list[Cost]:
-        """Return what would help, most first. Where there is no release, whatever would give one."""
+        """Return what would help most, best first. If there is no release, return what would give one."""
         helps = [
             cost for cost in self.costs if cost.loss is not None and (cost.won is None or cost.won > NOTHING)
         ]
@@ -115,7 +115,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        """Tell it in words."""
+        """Say it in words."""
         parts = [self._head(), self._method(), self._requirements(), self._columns(), self._remedies()]
         return "\n\n".join(part for part in parts if part)
 
@@ -125,10 +125,10 @@ class Explanation:
                 [f"No release of these {self.rows:,} rows by {self.method} satisfies the policy:",
                  *(_indented(line) for reason in self.reasons for line in reason.splitlines())]
             )  # fmt: skip
-        left = f", {self.suppressed:,} of them left out" if self.suppressed else ""
+        left = f", {self.suppressed:,} of them suppressed" if self.suppressed else ""
         return (
             f"{counted(self.rows, 'row')}{left}, in {counted_parts(self.classes, self.buckets)} by {self.method}. "
-            f"The release costs {self._amount(self.loss)} ({self.measure})."
+            f"Its loss is {self._amount(self.loss)} ({self.measure})."
         )
 
     def _method(self) -> str:
@@ -144,7 +144,7 @@ class Explanation:
         own = self.of("requirement")
         if not own:
             return ""
-        head = "What each requirement costs: one step less, and all else as it is"
+        head = "What each requirement costs (relaxed by one step, all else unchanged)"
         return "\n".join([head, *self._listed(own)])
 
     def _columns(self) -> str:
@@ -160,7 +160,7 @@ class Explanation:
                     f"  {printable(name)} loses {loss:.1%} of its information, {part:.0%} of the whole loss (lm)"
                 )
         if own:
-            lines.append("  If nobody could know the column, so that it were published as it is:")
+            lines.append("  If nobody could know the column, and it were published as it is:")
             lines += [f"  {line}" for line in self._listed(own, names_only=True)]
         return "\n".join(lines)
 
@@ -174,18 +174,16 @@ class Explanation:
             lines.append(f"  {place}. {what} ({self._outcome(cost)})")
         lines.append(
             _indented(
-                "Every step but another method weakens a guarantee. A column may be published as it is only if nobody "
-                "could look it up elsewhere."
+                "Every step except another method weakens a guarantee. Publish a column as it is only if nobody can "
+                "look it up elsewhere."
             )
         )
         return "\n".join(lines)
 
     def _no_remedy(self) -> str:
-        said = "Nothing that was tried."
+        said = "Nothing that Shoal tried."
         if not self.feasible:
-            said = (
-                "No single step that was tried gives a release: the reason above says what stands in the way."
-            )
+            said = "No single step that Shoal tried gives a release: see the reason above."
         return f"What would help most\n{_indented(said)}"
 
     def _listed(self, costs: Sequence[Cost], *, names_only: bool = False) -> list[str]:
@@ -197,18 +195,18 @@ class Explanation:
         if cost.loss is None:
             return cost.reason if cost.reason == NOT_TRIED else self._failure(cost)
         if cost.won is None:
-            return f"a release, which costs {self._amount(cost.loss)}"
+            return f"a release with loss {self._amount(cost.loss)}"
         if abs(cost.won) <= NOTHING:
-            return f"wins nothing: {self._amount(cost.loss)}"
+            return f"saves nothing: {self._amount(cost.loss)}"
         amount = self._amount(abs(cost.won), difference=True)
         if cost.won > 0:
-            return f"wins {amount}: {self._amount(cost.loss)}"
+            return f"saves {amount}: {self._amount(cost.loss)}"
         if cost.kind == "method":
             return f"loses {amount} more: {self._amount(cost.loss)}"
-        return f"wins nothing; the search itself ends up worse by {amount}"
+        return f"saves nothing; the search itself ends up worse by {amount}"
 
     def _failure(self, cost: Cost) -> str:
-        """Say that there is no release; why is a long story where the policy as it is has none either."""
+        """Return that there is no release, and why, unless the policy as it is has none either."""
         if not self.feasible:
             return "no release either"
         first = printable(cost.reason.splitlines()[0]) if cost.reason else "unknown"

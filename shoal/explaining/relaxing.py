@@ -1,4 +1,4 @@
-"""Every way to ask for a little less: one requirement, column or method changed, all else unchanged."""
+"""All ways to relax a policy by one step: one requirement, column or method changed, all else unchanged."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Kind = Literal["requirement", "column", "method"]
 OTHERS = ("mondrian", "agglomerative")
 """Methods that are tried instead: a fast one, and a careful one. `shoal compare` tries all."""
 LEAST_SUPPRESSION = 0.02
-"""What suppression is raised to at least."""
+"""Suppression is raised to at least this."""
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A policy that asks for less in one respect."""
+    """A policy with one thing relaxed."""
 
     kind: Kind
     what: str
@@ -44,7 +44,7 @@ def relaxations(policy: Policy) -> list[Relaxation]:
 def _made(
     policy: Policy, kind: Kind, what: str, before: str, after: str, change: Callable[[dict[str, Any]], None]
 ) -> Iterator[Relaxation]:
-    """Yield the changed policy, unless it would be none: what it asks for may need what was left out."""
+    """Yield the changed policy if it is valid: other requirements may need what was removed."""
     raw = copy.deepcopy(policy.to_dict())
     change(raw)
     try:
@@ -97,7 +97,7 @@ def _limits(policy: Policy) -> Iterator[Relaxation]:
     for name, column in policy.columns.items():
         for key, given in (("limit", column.limit), ("protected", column.protected)):
             if given is not None:
-                # Names of nodes may be values, so only how many there are is said.
+                # Names of nodes may be values, so only their number is shown.
                 before = f"level {given}" if isinstance(given, int) else counted(len(given), "node")
                 yield from _made(
                     policy, "requirement", f"{key} of {name}", before, "none",

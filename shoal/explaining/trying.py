@@ -1,4 +1,4 @@
-"""One policy tried on a coded table: what the release loses, or why there is none. Nothing is kept of its rows."""
+"""One policy tried on a coded table: the loss of the release, or why there is none. Its rows are not kept."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from shoal.table import CodedTable
 
 
 class TimeIsUpError(Exception):
-    """Raised inside a method, where leaving is safe, once there is no time left."""
+    """Raised inside a method, where it is safe to stop, when no time is left."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """What became of one policy."""
+    """The result of one policy."""
 
     loss: float | None
-    """By the measure that is explained; None where there is no release."""
+    """By the measure that is explained; None if there is no release."""
     reason: str = ""
     """Why there is none."""
     losses: Mapping[str, float] = field(default_factory=dict)
@@ -39,14 +39,14 @@ class Tried:
 
 
 def explained_measure(policy: Policy) -> str:
-    """Return the measure that costs are told in: the policy's if it is about cells or classes, else LM."""
+    """Return the measure of the costs: the policy's if it is about cells or classes, else LM."""
     name = policy.utility.measure
     known = name == "classes" or issubclass(MEASURES[name], CellMeasure | ClassMeasure)
     return name if known else "lm"
 
 
 def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_weight: float) -> Tried:
-    """Make a release, verify it, and measure it. As long as the method takes.
+    """Make a release, verify it, and measure it. Takes as long as the method.
 
     `whole_weight` is the weight of all quasi-identifiers of the policy that is explained: a column that is published as
     it is loses nothing, but it still counts in the mean.
@@ -88,7 +88,7 @@ def without_column(table: CodedTable, name: str) -> CodedTable:
 
 
 def until(deadline: float, progress: Progress, begin: float, end: float) -> Progress:
-    """Show the progress of one attempt as a part of the whole, and stop it once the time is up."""
+    """Show the progress of one attempt as a share of the whole, and stop it when no time is left."""
 
     def step(stage: str, share: float) -> None:
         if time.monotonic() > deadline:
