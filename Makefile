@@ -37,6 +37,7 @@ lint: $(VENV)/dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q -n0 -p no:cacheprovider tests/test_imports.py
 
 bench: $(VENV)-bench/bench
 	@.venv-bench/bin/python -m benchmarks

@@ -18,8 +18,8 @@ import polars as pl
 
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.methods.clustering.agglomerative import DISTANCES
 from shoal.methods.clustering.lower_bound import lower_bound
+from shoal.methods.clustering.merging import DISTANCES
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements

@@ -18,12 +18,13 @@ from shoal.kernels.losses import box_losses
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods import losses as tabulating
-from shoal.methods.clustering import agglomerative
-from shoal.methods.clustering.agglomerative import DISTANCES, Agglomerative
+from shoal.methods.clustering import merging
+from shoal.methods.clustering.agglomerative import Agglomerative
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.clustering.finishing import boxes, numbered, total_loss
 from shoal.methods.clustering.improvement import improved, rebuilt
 from shoal.methods.clustering.local_moves import _linked
+from shoal.methods.clustering.merging import DISTANCES
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
@@ -82,7 +83,7 @@ def test_agglomeration_is_the_paper_s(data, table):
     kept = np.arange(table.rows, dtype=np.int32)
     answers = []
     for module in (kernels, naive):
-        state = agglomerative._start(codes, row_item, tree, k, modified, kept)
+        state = merging._start(codes, row_item, tree, k, modified, kept)
         while state.counters[0] > 0:
             module.agglomerate(codes, row_item, state, tree, losses, k, kind, modified, 3)
         cluster_of = np.full(table.rows, -1, np.int32)
@@ -121,7 +122,7 @@ def test_improvement_only_improves(data, table):
         return
     measure = data.draw(st.sampled_from(["lm", "entropy"]))
     items = collapse(table, measure)
-    start = agglomerative.cluster(
+    start = merging.cluster(
         items, k, data.draw(st.sampled_from(DISTANCES)), False, np.arange(table.rows, dtype=np.int32), RUN
     )
     after = improved(items, start, k, 0.0, RUN)
@@ -302,7 +303,7 @@ def test_wide_columns_lose_as_tables_say(data, table):
         wide = collapse(table, measure)
         for distance in DISTANCES:
             kept = np.arange(table.rows, dtype=np.int32)
-            answers = [agglomerative.cluster(items, 2, distance, False, kept, RUN) for items in (small, wide)]
+            answers = [merging.cluster(items, 2, distance, False, kept, RUN) for items in (small, wide)]
             # Trees differ, and so do ties; a cluster's loss must not.
             assert total_loss(wide, answers[0]) == pytest.approx(total_loss(small, answers[0]), abs=1e-4)
             assert total_loss(wide, answers[1]) == pytest.approx(total_loss(small, answers[1]), abs=1e-4)

@@ -13,10 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
-from shoal.policy.part import Part, shown
+from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
+from shoal.wording import shown
 
 SECTIONS: dict[str, type[Part]] = {
     "data": Data,

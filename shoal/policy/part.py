@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from shoal.errors import PolicyError
-from shoal.wording import shown as shown
+from shoal.policy.problems import explained
 
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
@@ -31,8 +31,6 @@ class Part(BaseModel):
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                from shoal.policy.problems import explained
-
                 raise PolicyError(explained(error, type(self))) from None
 
         # Tells pydantic not to call this when a part is validated inside another one: there all problems

@@ -16,8 +16,9 @@ from pydantic import (
 
 from shoal.errors import did_you_mean
 from shoal.policy.hierarchies import HierarchySpec
-from shoal.policy.part import Number, Part, Text, shown, wrong
+from shoal.policy.part import Number, Part, Text, wrong
 from shoal.table.plan import Role
+from shoal.wording import shown
 
 # --- reading options --------------------------------------------------------------------------------------
 

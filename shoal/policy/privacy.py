@@ -13,8 +13,10 @@ from shoal.errors import PolicyError
 from shoal.models import MODELS, Model
 from shoal.models.keys import Key, bounds, parameters
 from shoal.policy.adversaries import AdversaryName, models_against
-from shoal.policy.part import Number, Part, Whole, shown, wrong
+from shoal.policy.part import Number, Part, Whole, wrong
+from shoal.policy.problems import WORDS_OF_TAG
 from shoal.policy.toml import value as as_toml
+from shoal.wording import shown
 
 
 def _kinds() -> dict[str, tuple[type[Model], ...]]:
@@ -261,9 +263,10 @@ else:
         "Privacy", __base__=_Privacy, __module__=__name__, __doc__=_Privacy.__doc__, **_entries
     )
 
-WORDS_OF_TAG = {
-    f"<{form} {key}>": tuple(rule for kind in kinds for rule in kind.rules)
-    for key, kinds in KINDS.items()
-    for form in ("one", "each")
-}
-"""What may stand in the table of a key, for hints."""
+WORDS_OF_TAG.update(
+    {
+        f"<{form} {key}>": tuple(rule for kind in kinds for rule in kind.rules)
+        for key, kinds in KINDS.items()
+        for form in ("one", "each")
+    }
+)

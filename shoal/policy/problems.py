@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Problem, did_you_mean
-from shoal.policy.part import shown
+from shoal.wording import shown
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
@@ -34,6 +34,9 @@ _BOUNDS = {
     "less_than": ("lt", "less than"),
     "less_than_equal": ("le", "at most"),
 }
+
+WORDS_OF_TAG: dict[str, tuple[str, ...]] = {}
+"""Which words a part accepts that pydantic calls by a tag, such as ``<one l>``; the part's own module fills it."""
 
 
 def dotted(*keys: str | int) -> str:
@@ -71,8 +74,6 @@ def _is_tag(key: str | int) -> bool:
 
 def _known(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> list[str]:
     """Return what may stand where the last key of a path stands."""
-    from shoal.policy.privacy import WORDS_OF_TAG
-
     known = list(model.model_fields) if model is not None else []
     for key in path[:-1]:
         known = list(WORDS_OF_TAG.get(str(key), known))

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from shoal.arrays import IntVector, LongVector
-from shoal.methods.clustering.agglomerative import cluster
 from shoal.methods.clustering.clusters import Items
 from shoal.methods.clustering.finishing import boxes, numbered, total_loss
 from shoal.methods.clustering.local_moves import moved
+from shoal.methods.clustering.merging import cluster
 from shoal.run import Run
 
 NEIGHBOURHOOD = 6
