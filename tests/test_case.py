@@ -74,6 +74,21 @@ def test_anonymize_builds_everything_once(built):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("method", ["mondrian", "agglomerative", "p-k", "hilbert", "forest"])
+def test_methods_group_the_blocks_of_a_table_once(built, method):
+    """Feasibility, the method and the notes all ask which blocks can be served."""
+    shoal.anonymize(people(), **{**ASKED, "notion": None}, method=method, seed=1)
+    assert built["blocks"] == 1
+
+
+def test_compare_validates_each_policy_once(built):
+    asked = {**ASKED, "notion": None}
+    found = shoal.compare(people(), **asked, methods=["mondrian"], seconds=60)
+    assert len(found.trials) == 2
+    # The policy that was given, and one with the options of each trial.
+    assert built["policy"] == 1 + len(found.trials)
+
+
 def test_audit_builds_everything_once(built):
     release = shoal.anonymize(people(), **ASKED, method="global-1-k", seed=1).table
     built.clear()

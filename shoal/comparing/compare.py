@@ -18,7 +18,6 @@ from shoal.comparing.portfolio import (
     planned_attacks,
     portfolio,
     with_k,
-    with_method,
 )
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
@@ -122,9 +121,12 @@ def compare_coded(
             heeded: " ".join(reasons_against(table, requirements, limits=heeded)) for heeded in (True, False)
         }
         for planned in portfolio(policy, methods, sets=sets):
-            impossible = reasons[bool(planned.refusal) or _heeds_limits(policy, planned)]
-            refusal = planned.refusal or impossible
-            task = None if refusal else _task(policy, planned, seed, keep is not None)
+            own = planned.policy
+            impossible = reasons[own is None or own.build_method().heeds_limits]
+            task = None
+            if own is not None and not impossible:
+                attacks = planned_attacks(own, planned.method, planned.options)
+                task = Task(own, tuple(attacks), seed, policy.utility.measure, keep is not None)
             known = folder.known(task, seconds) if folder is not None and task is not None else None
             if task is not None and known is None:
                 tasks.append((len(trials), task))
@@ -151,17 +153,6 @@ def compare_coded(
         rows=table.rows,
         columns=dict.fromkeys((attribute.name for attribute in table.attributes), "quasi"),
         seconds=time.perf_counter() - start,
-    )
-
-
-def _heeds_limits(policy: Policy, planned: Planned) -> bool:
-    return with_method(policy, planned.method, planned.options).build_method().heeds_limits
-
-
-def _task(policy: Policy, planned: Planned, seed: int | None, keep: bool) -> Task:
-    own = with_method(policy, planned.method, planned.options)
-    return Task(
-        own, tuple(planned_attacks(own, planned.method, planned.options)), seed, policy.utility.measure, keep
     )
 
 

@@ -25,6 +25,8 @@ class Planned:
 
     method: str
     options: Options
+    policy: Policy | None = None
+    """The policy with this method and these options; None where it rules them out."""
     refusal: str = ""
 
 
@@ -76,8 +78,8 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
                 f"{name} relocates cells, and the policy allows no false cells; to allow 1 %: "
                 "privacy.relocation.budget = 0.01"
             )
-            found.append(Planned(name, {}, refusal))
-        found += [Planned(name, options, _ruled_out(policy, name, options)) for options in choices]
+            found.append(Planned(name, {}, refusal=refusal))
+        found += [_planned(policy, name, options) for options in choices]
     return found
 
 
@@ -92,13 +94,12 @@ def _relocating(policy: Policy) -> Iterator[Options]:
             yield {"variant": variant, "budget": min(budgets)} | ({"alpha": max(tests)} if tests else {})
 
 
-def _ruled_out(policy: Policy, method: str, options: Options) -> str:
-    """Return why the policy rules out a method with these options, or an empty text."""
+def _planned(policy: Policy, method: str, options: Options) -> Planned:
+    """Plan a method with these options, or say why the policy itself rules them out."""
     try:
-        with_method(policy, method, options)
+        return Planned(method, options, with_method(policy, method, options))
     except PolicyError as error:
-        return "; ".join(problem.message for problem in error.problems)
-    return ""
+        return Planned(method, options, refusal="; ".join(problem.message for problem in error.problems))
 
 
 def with_method(policy: Policy, method: str, options: Options) -> Policy:
