@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
-from shoal.membership.bucket import Bucket, Part, bucket_of, part_of, parts_of, propagated
+from shoal.membership.bucket import Bucket, Component, bucket_of, component_of, components_of, propagated
 from shoal.membership.certain import Certain, _Search
 from shoal.membership.chances import membership
 from shoal.membership.estimate import walked
@@ -22,7 +22,7 @@ def parts(people, private):
     tuples, many, _ = grouped(people)
     bucket = bucket_of(tuples, many, counts_of(people, private))
     low, high = propagated(bucket)
-    return [part_of(bucket, low, high, own) for own in parts_of(bucket, low, high)]
+    return [component_of(bucket, low, high, own) for own in components_of(bucket, low, high)]
 
 
 def drawn(seed, most=60):
@@ -101,7 +101,7 @@ def test_the_integer_program_sees_what_no_count_sees():
     places = (tuples + np.array([0, 2, 4])).astype(np.int32)
     bucket = Bucket(places, many, np.ones(6, np.int64))
     nobody = np.zeros(4, np.bool_)
-    part = part_of(bucket, np.zeros(4, np.int64), many, np.arange(4))
+    part = component_of(bucket, np.zeros(4, np.int64), many, np.arange(4))
     with pytest.raises(DataError, match="population"):
         Certain(part, nobody, nobody, 5.0).by_programming()
     with pytest.raises(DataError, match="population"):
@@ -271,7 +271,7 @@ def test_witnesses_fit_and_say_what_was_asked(seed):
 
 def test_walks_see_every_set_equally_often():
     # Two tuples of 3 and 2 people, two of them in: (2,0), (1,1), (0,2) with 3, 6 and 1 sets; nothing else is asked.
-    part = Part(
+    part = Component(
         own=np.arange(2),
         counts_of=np.zeros((2, 1), np.int32),
         people=np.array([3, 2]),

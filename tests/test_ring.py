@@ -20,7 +20,7 @@ from shoal.kernels.nearest import nearest_order
 from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
 from shoal.methods.cells.ring import ORDERS, Ring
-from shoal.methods.partitioning.diverse import Spread
+from shoal.methods.partitioning.diverse import Spreading
 from shoal.methods.partitioning.ordered import Lexicographic
 from shoal.methods.partitioning.partition import Partition, by_domain, lexicographic_order, sorted_codes
 from shoal.methods.partitioning.windows import part_losses, windows
@@ -228,7 +228,7 @@ def test_diverse_rings(table, k, l, partition):  # noqa: E741
             Ring(partition=partition).anonymize(table, asked(k, l), Run.start(1))
         return
     method = Ring(partition=partition)
-    parts, widths = method.rings(table, k, Spread(l, 0, "s0"), asked(k, l), Run.start(1))
+    parts, widths = method.rings(table, k, Spreading(l, 0, "s0"), asked(k, l), Run.start(1))
     for a, b, width in zip(parts.starts, parts.starts[1:], widths, strict=False):
         own = values[parts.order[a:b]].tolist()
         assert b - a >= width >= k

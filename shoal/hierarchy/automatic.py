@@ -13,7 +13,7 @@ from shoal.hierarchy.date_text import dates_in
 from shoal.hierarchy.domains import Domain, category_domain, ordered_domain
 from shoal.hierarchy.masks import from_mask
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import distinct, is_ordered, text_of
+from shoal.hierarchy.values import distinct_values, is_ordered, text_of
 
 FAN_OUT = 4
 LISTED_VALUES = 4
@@ -26,7 +26,7 @@ def from_nothing(values: pl.Series) -> Hierarchy:
 
     O(n log n).
     """
-    data = distinct(values)
+    data = distinct_values(values)
     if is_ordered(data.dtype):
         return ordered_domain(data).hierarchy(free=True)
     return category_domain(data).hierarchy()
@@ -40,7 +40,7 @@ def automatic(values: pl.Series) -> Hierarchy:
     and nodes are named ``{a, b, c}`` if that is short, else ``first..last``. Raises HierarchyError for dates
     that are not ISO dates, because sorting them as text would put them out of order. O(n log n).
     """
-    data = distinct(values)
+    data = distinct_values(values)
     if is_ordered(data.dtype):
         domain = ordered_domain(data)
         return _balanced(domain, "[{}, {}]")

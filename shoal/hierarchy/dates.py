@@ -9,7 +9,7 @@ import polars as pl
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import distinct, numbers_of, runs
+from shoal.hierarchy.values import distinct_values, numbers_of, runs
 from shoal.wording import counted, some_values
 
 _DAY = r"^\d{4}-\d{2}-\d{2}"
@@ -23,7 +23,7 @@ def from_dates(values: pl.Series, dates: Sequence[str]) -> Hierarchy:
     Names are ``2024-03-01``, ``2024-W09``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Each level must lie
     inside the next: a week does not lie inside a month. O(levels x n log n).
     """
-    data = distinct(values)
+    data = distinct_values(values)
     local = _local(data)
     frame = pl.DataFrame({"leaves": data, "local": local}).sort("local", "leaves", nulls_last=True)
     regular = len(data) - data.null_count()

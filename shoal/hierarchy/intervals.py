@@ -12,7 +12,7 @@ from shoal.arrays import FloatVector, LongVector
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import number_domain
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import Numbers, distinct, runs
+from shoal.hierarchy.values import Numbers, distinct_values, runs
 
 Number = int | float
 
@@ -27,7 +27,7 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     named ``20-24`` for integers (``-5 to -1`` if one end is negative) and ``[20.0, 25.0)`` otherwise.
     Infinite values are separate nodes below the root. O(n log n).
     """
-    domain = number_domain(distinct(values), "widths")
+    domain = number_domain(distinct_values(values), "widths")
     numbers = domain.numbers
     assert numbers is not None
     whole = _all_whole(numbers, [*widths, origin])
@@ -63,7 +63,7 @@ def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
     Intervals are named ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values
     of the data. O(n log n).
     """
-    domain = number_domain(distinct(values), "cuts")
+    domain = number_domain(distinct_values(values), "cuts")
     numbers = domain.numbers
     assert numbers is not None
     whole = _all_whole(numbers, [cut for level in cuts for cut in level])

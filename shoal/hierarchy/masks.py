@@ -10,7 +10,7 @@ import polars as pl
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.tree import Hierarchy, Level
-from shoal.hierarchy.values import distinct, runs, text_of
+from shoal.hierarchy.values import distinct_values, runs, text_of
 
 LONGEST = 64
 
@@ -27,7 +27,7 @@ def from_mask(
     `keep` characters on the other side are masked only at the root. `steps` is how many more characters
     each level masks, or the list of how many each level masks. O(levels x n log n).
     """
-    data = distinct(values)
+    data = distinct_values(values)
     frame = pl.DataFrame({"leaves": data, "text": text_of(data)})
     key = pl.col("text") if mask == "right" else pl.col("text").str.reverse()
     frame = frame.with_columns(key=key).sort("key", nulls_last=True)

@@ -12,7 +12,7 @@ from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
-from shoal.hierarchy.values import distinct, is_ordered, numbers_of, parse, runs, text_of
+from shoal.hierarchy.values import distinct_values, is_ordered, numbers_of, parse, runs, text_of
 from shoal.wording import some_values
 
 
@@ -26,7 +26,7 @@ def from_rows(
     become separate nodes under the root. Raises HierarchyError if the rows are not a tree or
     lack values of the data. O(levels x rows log rows).
     """
-    data = distinct(values)
+    data = distinct_values(values)
     columns = [
         pl.Series(f"L{i}", column, dtype=pl.String) for i, column in enumerate(zip(*rows, strict=True))
     ]

@@ -14,7 +14,7 @@ Numbers = NDArray[np.int64] | NDArray[np.float64]
 _TIMES = (pl.Date, pl.Datetime, pl.Time, pl.Duration)
 
 
-def distinct(values: pl.Series) -> pl.Series:
+def distinct_values(values: pl.Series) -> pl.Series:
     """Return the distinct values in a type that hierarchies support: categories become strings, -0.0 becomes 0.0."""
     dtype = values.dtype
     if isinstance(dtype, pl.Categorical | pl.Enum | pl.Null):

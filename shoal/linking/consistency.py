@@ -18,7 +18,7 @@ DENSE = 1 << 28
 """Up to this many pairs of class and value are marked in one array of bits; above it, keys are sorted."""
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """A tree of tight boxes over distinct rows, nodes in preorder; see `shoal.kernels.consistency.plant_boxes`."""
 
     first: IntVector
@@ -36,7 +36,7 @@ class People:
     codes: IntMatrix
     """``[distinct rows, quasi-identifiers]``, row-major."""
     weight: LongVector
-    tree: Tree
+    tree: BoxTree
 
     @classmethod
     def of(cls, attributes: tuple[Attribute, ...], codes: IntMatrix) -> People:
@@ -55,7 +55,7 @@ class People:
         rank[order] = np.arange(len(order), dtype=np.int32)
         row_of = rank[number]
         return cls(
-            row_of, shown[order], np.bincount(row_of, minlength=len(order)).astype(np.int64), Tree(*nodes)
+            row_of, shown[order], np.bincount(row_of, minlength=len(order)).astype(np.int64), BoxTree(*nodes)
         )
 
     def inside(self, low: IntMatrix, high: IntMatrix) -> tuple[LongVector, IntVector]:

@@ -13,7 +13,7 @@ from shoal.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Component:
     """A connected component of a bucket: undecided tuples that share counts with each other and with no others."""
 
     own: LongVector
@@ -103,7 +103,7 @@ def propagated(bucket: Bucket) -> tuple[LongVector, LongVector]:
     return low, high
 
 
-def parts_of(bucket: Bucket, low: LongVector, high: LongVector) -> list[LongVector]:
+def components_of(bucket: Bucket, low: LongVector, high: LongVector) -> list[LongVector]:
     """Return the undecided tuples by connected component: components share no count, so they are independent."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -122,7 +122,7 @@ def parts_of(bucket: Bucket, low: LongVector, high: LongVector) -> list[LongVect
     return [open_[own == value] for value in np.unique(own)]
 
 
-def part_of(bucket: Bucket, low: LongVector, high: LongVector, own: LongVector) -> Part:
+def component_of(bucket: Bucket, low: LongVector, high: LongVector, own: LongVector) -> Component:
     """Take one component out of a bucket, and subtract decided tuples from the counts. O(tuples x columns)."""
     decided = np.where(low < high, 0, low)
     left = bucket.wanted.copy()
@@ -138,7 +138,7 @@ def part_of(bucket: Bucket, low: LongVector, high: LongVector, own: LongVector) 
             columns[rank.tobytes()] = rank + counts
             wanted.append(left[used[np.argsort(first)]])
             counts += len(used)
-    return Part(
+    return Component(
         own=own,
         counts_of=np.ascontiguousarray(np.stack(list(columns.values()), axis=1).astype(np.int32)),
         people=bucket.people[own],

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
-from shoal.membership.bucket import Part, no_fit
+from shoal.membership.bucket import Component, no_fit
 from shoal.membership.walk import any_set
 
 GOOD_ENOUGH = 0.5
@@ -28,7 +28,7 @@ WEIGHT = 5
 class Certain:
     """The tuples of one component, and which of them are still undecided."""
 
-    def __init__(self, part: Part, seen_in: BoolVector, seen_out: BoolVector, seconds: float) -> None:
+    def __init__(self, part: Component, seen_in: BoolVector, seen_out: BoolVector, seconds: float) -> None:
         """`seen_in` and `seen_out`: a consistent set is known that contains, or lacks, a person of the tuple."""
         self.part, self.stop = part, time.monotonic() + seconds
         self.witnessed = bool(seen_in.any())
@@ -117,7 +117,7 @@ class Certain:
 class _Search:
     """Local search for consistent sets. O(pairs of people x columns) a step."""
 
-    def __init__(self, part: Part, random: np.random.Generator) -> None:
+    def __init__(self, part: Component, random: np.random.Generator) -> None:
         self.part, self.random = part, random
         self.last: LongVector | None = None
         tuples, columns = part.counts_of.shape
@@ -178,7 +178,7 @@ class _Search:
 class _Program:
     """The integer program over the people of one component."""
 
-    def __init__(self, part: Part, stop: float) -> None:
+    def __init__(self, part: Component, stop: float) -> None:
         from scipy.optimize import Bounds, LinearConstraint
         from scipy.sparse import coo_array
 

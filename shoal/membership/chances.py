@@ -17,10 +17,10 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, LongVector
 from shoal.membership.bucket import (
-    Part,
+    Component,
     bucket_of,
-    part_of,
-    parts_of,
+    component_of,
+    components_of,
     propagated,
 )
 
@@ -35,7 +35,7 @@ SECONDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Membership:
+class Chances:
     """What can be known about the people of one bucket, per distinct tuple: people of one tuple are interchangeable."""
 
     chance: FloatVector
@@ -68,7 +68,7 @@ def membership(
     limit: int = MOST_STATES,
     random: np.random.Generator | None = None,
     seconds: float = SECONDS,
-) -> Membership:
+) -> Chances:
     """Return the probability of everybody who could be in a bucket.
 
     `tuples` are the distinct combinations of values in the population, by column; `people` is the number of people with
@@ -86,7 +86,7 @@ def membership(
     states, whole = 0, True
     integers: list[tuple[int, list[int], LongVector]] = []
     answer = _Answer(low, bucket.people)
-    parts = parts_of(bucket, low, high)
+    parts = components_of(bucket, low, high)
     # Small components first: if the states do not suffice for all, they suffice for most.
     for number, own in enumerate(sorted(parts, key=len)):
         found = None
@@ -96,7 +96,7 @@ def membership(
             found = counted(bucket, low, high, own, limit - states)
         if found is None:
             share = (seconds - answer.spent) / (len(parts) - number)
-            answer.estimate(part_of(bucket, low, high, own), random, share)
+            answer.estimate(component_of(bucket, low, high, own), random, share)
             whole = False
             continue
         states += found.states
@@ -145,7 +145,7 @@ class _Answer:
         chance[self.forced_in[own]] = 1.0
         self.chance[own] = self.low[own] = self.high[own] = chance
 
-    def estimate(self, part: Part, random: np.random.Generator | None, seconds: float) -> None:
+    def estimate(self, part: Component, random: np.random.Generator | None, seconds: float) -> None:
         """Find who is certain in a component that was not counted, and estimate the others."""
         from shoal.membership.certain import Certain
 
@@ -174,9 +174,9 @@ class _Answer:
         self.exact[own] = forced_in | forced_out
         self.spent += time.monotonic() - start
 
-    def membership(self, sets: int | None, people_in: tuple[int, ...] | None, states: int) -> Membership:
+    def membership(self, sets: int | None, people_in: tuple[int, ...] | None, states: int) -> Chances:
         """Return the result."""
-        return Membership(
+        return Chances(
             chance=self.chance,
             low=self.low,
             high=self.high,

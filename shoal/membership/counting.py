@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
-from shoal.membership.bucket import Bucket, Part, binomials, bits_for, no_fit, part_of
+from shoal.membership.bucket import Bucket, Component, binomials, bits_for, component_of, no_fit
 
 Words = NDArray[np.uint64]
 BUDGETS = (20_000, 200_000)
@@ -135,7 +135,7 @@ def counted(
     for budget, kept in ((min(BUDGETS[1], limit), 2), (limit // 8, 1), (limit, 1)):
         attempts = sorted(attempts, key=lambda attempt: -attempt.reached)[:kept]
         if spent == BUDGETS[1]:
-            found = _waved(problem, part_of(bucket, low, high, part), limit)
+            found = _waved(problem, component_of(bucket, low, high, part), limit)
             if found is not None:
                 return found
         if limit <= spent or attempts[0].reached + A_DECADE * math.log10(limit / spent) < 1.0:
@@ -149,7 +149,7 @@ def counted(
     return None
 
 
-def _waved(problem: _Problem, part: Part, limit: int) -> Counted | None:
+def _waved(problem: _Problem, part: Component, limit: int) -> Counted | None:
     """Count by waves. They give all probabilities, but not whether a tiny one is zero; that is proven separately."""
     from shoal.membership.certain import Certain
     from shoal.membership.waves import waved

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
-from shoal.membership.bucket import Part
+from shoal.membership.bucket import Component
 from shoal.membership.walk import Walks, any_set
 
 LADDERS = 8
@@ -50,7 +50,7 @@ class Estimate:
 class Ladders:
     """Ladders of walks over the sets of people of one component."""
 
-    def __init__(self, part: Part, random: np.random.Generator) -> None:
+    def __init__(self, part: Component, random: np.random.Generator) -> None:
         self.part, self.random = part, random
         starts = [any_set(part, random) for _ in range(LADDERS * len(PENALTIES))]
         self.walks = Walks(part, random, starts, np.tile(PENALTIES, LADDERS))
@@ -127,7 +127,7 @@ class Ladders:
 
 
 def walked(
-    part: Part,
+    part: Component,
     random: np.random.Generator,
     seconds: float,
     most_rounds: int | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.membership.bucket import Part
+from shoal.membership.bucket import Component
 
 FAR = 0.05
 """Share of steps that may go to any tuple, so that every set can be reached."""
@@ -28,7 +28,7 @@ class Walks:
 
     def __init__(
         self,
-        part: Part,
+        part: Component,
         random: np.random.Generator,
         starts: Sequence[LongVector],
         penalty: FloatVector,
@@ -72,7 +72,7 @@ class Walks:
         return found
 
 
-def any_set(part: Part, random: np.random.Generator) -> LongVector:
+def any_set(part: Component, random: np.random.Generator) -> LongVector:
     """Return a random set of the right size, as the number of present people per tuple."""
     free = np.repeat(np.arange(len(part.people)), part.most - part.least)
     more = random.permutation(free)[: part.size - int(part.least.sum())]
@@ -80,7 +80,7 @@ def any_set(part: Part, random: np.random.Generator) -> LongVector:
     return found
 
 
-def neighbours(part: Part) -> tuple[LongVector, IntVector]:
+def neighbours(part: Component) -> tuple[LongVector, IntVector]:
     """Return which tuples are near each other, as ``near[start[t]:start[t + 1]]``. The relation is symmetric.
 
     O(tuples^2 x columns), or O(tuples log tuples) above MOST_COMPARED tuples.

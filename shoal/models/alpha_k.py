@@ -10,8 +10,9 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.models.base import STEP, SensitiveModel, evened, number, one_class
+from shoal.models.base import STEP, SensitiveModel, evened, one_class
 from shoal.models.keys import Bounds, Key
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Hierarchy

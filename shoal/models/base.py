@@ -12,7 +12,9 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.keys import Key, bounds, parameters
+from shoal.release.results import plain
 from shoal.release.verdict import Verdict
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
@@ -252,15 +254,3 @@ def evened(counts: LongVector, drop: int) -> LongVector:
         else:
             high = middle - 1
     return np.minimum(counts, low)
-
-
-def plain(value: float) -> float | None:
-    """Return a number as a verdict shows it: counts as integers, and None for what no number expresses."""
-    if not np.isfinite(value):
-        return None
-    return int(value) if value.is_integer() else value
-
-
-def number(value: float) -> str:
-    """Write a number for a message: 3, 0.3333, 1,234."""
-    return f"{int(value):,}" if float(value).is_integer() else f"{value:.4g}"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
-from shoal.models.base import STEP, SensitiveModel, number
+from shoal.models.base import STEP, SensitiveModel
 from shoal.models.keys import Bounds, Key
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.table.groups import Groups

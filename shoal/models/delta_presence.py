@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
-from shoal.models.base import Model, number
+from shoal.models.base import Model
 from shoal.models.keys import Bounds, Key
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence

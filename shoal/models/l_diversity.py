@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
-from shoal.models.base import SensitiveModel, evened, number, one_class
+from shoal.models.base import SensitiveModel, evened, one_class
 from shoal.models.keys import Bounds, Key
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.table import CodedTable

@@ -11,10 +11,12 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import DataError
-from shoal.models.base import GroupModel, Model, number, plain
+from shoal.models.base import GroupModel, Model
 from shoal.models.k_type import KType
 from shoal.models.keys import Key
 from shoal.models.l_diversity import DistinctDiversity, L, ProbabilisticDiversity
+from shoal.release.results import plain
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.linking.consistency import Consistency

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector
-from shoal.models.base import GroupModel, Model, number, plain
+from shoal.models.base import GroupModel, Model
 from shoal.models.keys import Bounds, Key
 from shoal.models.l_diversity import L, ProbabilisticDiversity, one_less
+from shoal.release.results import plain
+from shoal.wording import number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.models.base import STEP, SensitiveModel, number
+from shoal.models.base import STEP, SensitiveModel
 from shoal.models.keys import Bounds, Key
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.table.groups import Groups

@@ -39,7 +39,7 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class PlacedCells:
     """The distinct cells of a column, located in its domain."""
 
     low: IntVector
@@ -49,18 +49,18 @@ class Cells:
     """The start of the set of each cell, and all codes, if the column shows sets."""
 
 
-def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cells]:
+def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, PlacedCells]:
     """Number the distinct cells of a published column, and locate them: names, ranges, or sets of values."""
     if isinstance(column.dtype, pl.List):
         return _read_lists(column, hierarchy)
     number, names = factorize(column)
     low, high, known = hierarchy.read(names)
     if known.all() or not isinstance(names.dtype, pl.String | pl.Categorical | pl.Enum):
-        return number, Cells(low, high, known)
+        return number, PlacedCells(low, high, known)
     lost = np.flatnonzero(~known)
     parsed = [elements_of(text) if is_set(text) else None for text in names.cast(pl.String).gather(lost)]
     if all(elements is None for elements in parsed):
-        return number, Cells(low, high, known)
+        return number, PlacedCells(low, high, known)
     words = [word for elements in parsed if elements is not None for word in elements]
     place = iter(_located(pl.Series(words, dtype=pl.String), hierarchy))
     found: list[IntVector] = [np.arange(low[i], high[i] + 1, dtype=np.int32) for i in range(len(low))]
@@ -73,7 +73,7 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cell
     return number, _placed(lengths, np.concatenate(found), known)
 
 
-def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Cells]:
+def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, PlacedCells]:
     from shoal.kernels.ring import number_lists
 
     if column.null_count() or (column.list.len() == 0).any():
@@ -108,12 +108,12 @@ def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
     return codes
 
 
-def _placed(lengths: LongVector, codes: IntVector, known: BoolVector) -> Cells:
+def _placed(lengths: LongVector, codes: IntVector, known: BoolVector) -> PlacedCells:
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return Cells(codes[start[:-1]], codes[start[1:] - 1], known, (start, codes))
+    return PlacedCells(codes[start[:-1]], codes[start[1:] - 1], known, (start, codes))
 
 
-def class_sets(cells: Sequence[Cells], shown: IntMatrix) -> ValueSets:
+def class_sets(cells: Sequence[PlacedCells], shown: IntMatrix) -> ValueSets:
     """Write out the sets of all classes; `shown` is which cell each class shows in each column.
 
     A cell that is not a set stands for all values in its range.

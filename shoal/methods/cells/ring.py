@@ -12,7 +12,7 @@ from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
 from shoal.methods.losses import cell_measure
-from shoal.methods.partitioning.diverse import Spread, all_different, spread_out
+from shoal.methods.partitioning.diverse import Spreading, all_different, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
     blocks_first,
@@ -114,7 +114,7 @@ class Ring(Method):
         return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
 
     def rings(
-        self, table: CodedTable, k: int, spread: Spread | None, requirements: Requirements, run: Run
+        self, table: CodedTable, k: int, spread: Spreading | None, requirements: Requirements, run: Run
     ) -> tuple[Partition, LongVector]:
         """Return the rings and how many rows a cell of each covers. Everything here follows from the
         quasi-identifiers alone, unless sensitive values have to be spread.
@@ -151,7 +151,7 @@ class Ring(Method):
         return _parts_of(self.partition, table, replace(requirements, models=(KAnonymity(k=k),)), run)
 
     def _spread_parts(
-        self, table: CodedTable, k: int, spread: Spread, requirements: Requirements, run: Run
+        self, table: CodedTable, k: int, spread: Spreading, requirements: Requirements, run: Run
     ) -> Partition:
         """Return parts in which no sensitive value is too frequent, at least where no smaller ones are known."""
         if self.partition in ("mondrian", "agglomerative"):
@@ -254,7 +254,7 @@ def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _asked(requirements: Requirements) -> tuple[int, Spread | None]:
+def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
     """Return k and the sensitive column to spread, or refuse what rings cannot give."""
     k, spreads, problems = 1, [], []
     for model in requirements.models:
@@ -262,7 +262,7 @@ def _asked(requirements: Requirements) -> tuple[int, Spread | None]:
             # Every cell covers k rows, and every person has k cells: all of these notions follow.
             k = max(k, model.k)
         elif isinstance(model, CandidateDiversity):
-            spreads.append(Spread(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
+            spreads.append(Spreading(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
         elif isinstance(model, HybridK | AlphaHybrid):
             continue  # no cell is untrue
         elif model.name == "k-anonymity":

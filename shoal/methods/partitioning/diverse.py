@@ -20,7 +20,7 @@ from shoal.table.groups import group
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spreading:
     """In every part, no value of a sensitive column may have more than 1/l of the rows."""
 
     l: int  # noqa: E741
@@ -28,16 +28,16 @@ class Spread:
     column_name: str
 
 
-def spread_asked(requirements: Requirements) -> Spread | None:
+def spread_asked(requirements: Requirements) -> Spreading | None:
     """Return the spread that is enough for all models beside k, or None where no such spread is known."""
-    found: list[Spread] = []
+    found: list[Spreading] = []
     for model in requirements.group_models:
         if model.name == "k-anonymity":
             continue
         needed = _needed(model)
         if needed is None or not isinstance(model, SensitiveModel):
             return None
-        found.append(Spread(needed, model.column, model.column_name))
+        found.append(Spreading(needed, model.column, model.column_name))
     if not found or len({spread.column for spread in found}) > 1:
         return None
     return max(found, key=lambda spread: spread.l)
@@ -58,7 +58,7 @@ def _needed(model: GroupModel) -> int | None:
 
 
 def spread_out(
-    table: CodedTable, parts: Partition, spread: Spread, k: int, requirements: Requirements, *, cut: bool
+    table: CodedTable, parts: Partition, spread: Spreading, k: int, requirements: Requirements, *, cut: bool
 ) -> Partition:
     """Cut parts so that each has k rows, and no value more than 1/l of them. O(rows) for most orders.
 
@@ -79,7 +79,7 @@ def spread_out(
 
 
 def all_different(
-    table: CodedTable, parts: Partition, spread: Spread, k: int, requirements: Requirements, *, cut: bool
+    table: CodedTable, parts: Partition, spread: Spreading, k: int, requirements: Requirements, *, cut: bool
 ) -> Partition | None:
     """Cut parts as `spread_out` does, but into ones of max(k, l) rows or more that all have different values.
 
@@ -108,7 +108,7 @@ def _pieces(table: CodedTable, parts: Partition, values: IntVector, least: int, 
 
 
 def _diverse_blocks(
-    table: CodedTable, parts: Partition, spread: Spread, requirements: Requirements
+    table: CodedTable, parts: Partition, spread: Spreading, requirements: Requirements
 ) -> tuple[Partition, IntVector]:
     """Leave out blocks that cannot be diverse, as far as suppression permits; return the sensitive values too."""
     values = np.take(table.sensitive_codes[:, spread.column], parts.order)
