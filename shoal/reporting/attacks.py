@@ -1,4 +1,4 @@
-"""The adversaries that apply to a release, let loose on it, and what came of it in words."""
+"""The attacks that apply to a release, and their results in words."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from shoal.run import Progress, Run
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TriedAttack:
-    """One adversary, and how far she got."""
+    """One adversary, and how far they got."""
 
     title: str
     knows: str
     exposure: Exposure | None
     shown: Exposure | None = None
-    """What the edition may tell of it, if that is something else."""
+    """What the edition may show instead, if that differs."""
     failure: str = ""
-    """Why it could not be tried."""
+    """Why it could not run."""
 
     def outcome(self, gate: Gate) -> str:
-        """Say what came of it."""
+        """Return the result in words."""
         if self.exposure is None:
             # A reason may name values.
-            return "could not be tried" + ("" if gate.public else f": {self.failure}")
+            return "could not run" + ("" if gate.public else f": {self.failure}")
         if self.exposure.holds:
             return "nobody is exposed more than the policy allows"
         if self.shown is not None:
@@ -42,7 +42,7 @@ class TriedAttack:
         return f"{people} of {len(self.exposure.chances):,} people are exposed more than the policy allows"
 
     def found(self, gate: Gate) -> str:
-        """Return the expected share of people who are found out."""
+        """Return the expected share of people whom the adversary identifies."""
         if self.shown is not None:
             return _share(self.shown.success)
         return "" if self.exposure is None or not gate.tells_before else _share(self.exposure.success)
@@ -53,7 +53,7 @@ class TriedAttack:
         return "" if told is None else _share(told.baseline)
 
     def details(self, gate: Gate) -> str:
-        """Say the figures that matter to this attack; small counts of people are hidden by the gate."""
+        """Return the figures that matter for this attack; the gate hides small counts of people."""
         if self.exposure is None:
             return ""
         told = self.shown or self.exposure
@@ -82,10 +82,10 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
 
 
 def disclosed_by_rows(subject: Subject, exposure: Exposure) -> Exposure:
-    """Work out attribute disclosure from the published rows alone, each of them standing for its own person.
+    """Compute attribute disclosure from the published rows alone; each row stands for its own person.
 
-    What everybody has in truth decides the figures of the attack itself: whoever knows all but one of them would learn
-    the last. NaN where rows have cells of their own, since the rows that fit a person are then known to no outsider.
+    The figures of the attack itself depend on the true values: an adversary who knows all of them but one would learn
+    the last. NaN if rows are generalized separately, because then no outsider knows the candidates of a person.
     O(rows log rows) per sensitive column.
     """
     from shoal.models.extended_p import strong_values
@@ -118,9 +118,9 @@ def disclosed_by_rows(subject: Subject, exposure: Exposure) -> Exposure:
 
 
 def _applicable(subject: Subject) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Name the attacks that mean something for this release, with their options."""
-    yield "linkage, who knows some people", "linkage", {"adversary": "some"}
-    yield "linkage, who knows all members", "linkage", {"adversary": "members"}
+    """Yield the attacks that apply to this release, with their options."""
+    yield "linkage, knows some people", "linkage", {"adversary": "some"}
+    yield "linkage, knows all members", "linkage", {"adversary": "members"}
     if subject.table.sensitive:
         yield "attribute disclosure", "attribute-disclosure", {}
     made_by = subject.made_by
@@ -133,8 +133,8 @@ def _applicable(subject: Subject) -> Iterator[tuple[str, str, Mapping[str, Any]]
         given = made_by.build_method()
         known = {"partition": getattr(given, "partition", ""), "order": getattr(given, "order", "")}
         options = {key: value for key, value in known.items() if value}
-        yield "who knows the algorithm", "algorithm-aware", options
-        yield "who knows the algorithm and some rows", "corruption", options
+        yield "knows the algorithm", "algorithm-aware", options
+        yield "knows the algorithm and some rows", "corruption", options
 
 
 def _share(value: float) -> str:
@@ -144,18 +144,18 @@ def _share(value: float) -> str:
 def _linkage(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
     counts = figures.get("candidates_after_pruning", figures["candidates"])
     if counts["least"] is None:
-        yield "no row fits anybody"
+        yield "no row matches anybody"
         return
     if not gate.tells_before:
         return
     least = counts["least"]
     if gate.public and least < gate.k:
-        yield f"fewer than {gate.k:,} rows fit somebody"
+        yield f"somebody has fewer than {gate.k:,} candidates"
     else:
-        yield f"at least {least:,} rows fit everybody whom any row fits"
+        yield f"everybody who matches any row has at least {least:,} candidates"
     yield f"on average {counts['mean']:,.1f}"
     if counts["below_k"]:
-        yield f"fewer than {figures['k']:,} rows fit {gate.count(int(counts['below_k']))} people"
+        yield f"{gate.count(int(counts['below_k']))} people have fewer than {figures['k']:,} candidates"
 
 
 def _disclosure(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
@@ -182,13 +182,13 @@ def _statistical(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterato
 
 def _algorithm(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
     yield f"the first guess names {figures['named_by_the_first_guess']:.2%} of people in rings"
-    yield f"one turn names {figures['rings_that_one_turn_names']:.2%} of the rings"
+    yield f"one rotation names {figures['rings_that_one_turn_names']:.2%} of the rings"
 
 
 def _corruption(figures: Mapping[str, Any], people: int, gate: Gate) -> Iterator[str]:
     for name, entry in figures.items():
         if name.startswith("with_"):
-            yield f"with {entry['known']} known rows per ring she names {entry['guessed']:.2%} of the others"
+            yield f"with {entry['known']} known rows per ring they name {entry['guessed']:.2%} of the others"
 
 
 _DETAILS = {

@@ -1,7 +1,7 @@
-"""The bins of a column in charts: a few groups of its values, chosen so that their names give nobody away.
+"""The bins of a column in charts: a few groups of its values, chosen so that their names reveal nobody.
 
-Numbers and dates get round limits that no single value has a say in, with open ends. Categories show themselves, or
-nodes of their hierarchy where there are many. The gate of the edition then joins what rests on too few people.
+Numbers and dates get round limits that do not depend on single values, with open ends. Categories show themselves, or
+nodes of their hierarchy if there are many. The gate of the edition then joins bins of too few people.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Bins:
     labels: tuple[str, ...]
 
     def count(self, per_code: FloatVector | LongVector) -> FloatVector:
-        """Add up what codes have, by bin."""
+        """Sum the values of the codes of each bin."""
         held = np.bincount(self.bin_of, weights=per_code, minlength=len(self.labels))
         return held.astype(np.float64)
 
@@ -70,7 +70,7 @@ def _categories(
     held = np.bincount(node_of, weights=people, minlength=len(nodes.starts)).astype(np.int64)
     lumped = np.array(gate.hidden(held, MOST))
     shown = np.flatnonzero(~lumped)
-    # By size as the edition tells it: the order must not tell more.
+    # By size as the edition shows it: the order must not reveal more.
     shown = shown[np.argsort(-gate.steps(held[shown]), kind="stable")]
     names = nodes.names.gather(shown.astype(np.uint32)).to_list()
     labels = [label(name) for name in names]
@@ -79,13 +79,13 @@ def _categories(
     if held[lumped].any():
         labels.append(OTHER if len(shown) else EVERYTHING)
     elif lumped.any():
-        # Values that nobody has need no bin; the release may still spread some rows over them.
+        # Values that nobody has need no bin, though the release may spread some rows over them.
         labels.append(OTHER)
     return place[node_of], labels
 
 
 def _level(hierarchy: Hierarchy, people: LongVector, leaves_only: bool) -> int:
-    """The lowest level that fits into a chart; if none does, the highest one below the root."""
+    """Return the lowest level that fits into a chart; if none does, the highest one below the root."""
     if leaves_only and not _masked(hierarchy):
         return 0
     used = people > 0
@@ -97,14 +97,14 @@ def _level(hierarchy: Hierarchy, people: LongVector, leaves_only: bool) -> int:
 
 
 def _masked(hierarchy: Hierarchy) -> bool:
-    """Whether nodes are called by masks, which contain no whole value."""
+    """Return whether nodes are named by masks, which contain no whole value."""
     return len(hierarchy.levels) > 2 and all(
         bool(level.names.drop_nulls().str.ends_with("*").all()) for level in hierarchy.levels[1:]
     )
 
 
 def label(name: object) -> str:
-    """Write a value so that it fits, on one line, and without signs that a page or a drawing cannot hold."""
+    """Write a value on one line that fits, without characters that a page or a drawing cannot hold."""
     if name is None:
         return MISSING
     text = printable(str(name)) or "(empty)"
@@ -141,7 +141,7 @@ def _along_a_line(hierarchy: Hierarchy, people: LongVector, gate: Gate) -> tuple
         if gate.public and int(held.sum()) < gate.k:
             return np.zeros(hierarchy.size, np.int32), [EVERYTHING]
         if gate.public and missing < gate.k:
-            # With the last run that has anybody, which then has k people.
+            # Join it with the last run that has people, which then has k people.
             last = int(np.flatnonzero(np.bincount(run_of, weights=held))[-1])
             place[~there] = last
             labels[last] += " or missing" if missing else ""
@@ -178,8 +178,8 @@ def _number(value: float) -> str:
 
 
 def _middle(at: FloatVector, people: LongVector, k: int) -> tuple[float, float]:
-    """Return where people lie, without the outermost hundredths, and without k people at least on either side: where
-    bins begin, and how wide they are, must not follow from the one person who is farthest off.
+    """Return the range of most people, without the outermost hundredths, and without at least k people on either side:
+    the start and the width of bins must not follow from a single extreme person.
     """
     order = np.argsort(at, kind="stable")
     upto = np.cumsum(people[order])
@@ -204,12 +204,12 @@ def _round_edges(at: FloatVector, people: LongVector, whole: bool, k: int) -> Fl
     first = math.floor(low / step) + 1
     last = max(first, math.ceil(high / step))
     places = range(first, min(last, first + MOST - 2) + 1)
-    # Written and read again, so that 3 x 0.1 is 0.3.
+    # Round through text, so that 3 x 0.1 is 0.3.
     return np.array([float(f"{place * step:.12g}") for place in places])
 
 
 def _days(leaves: pl.Series) -> FloatVector | None:
-    """Return dates as days since 1970, NaN for null; None where the values are no dates."""
+    """Return dates as days since 1970, NaN for null; None if the values are not dates."""
     if isinstance(leaves.dtype, pl.Date | pl.Datetime):
         dates = leaves.cast(pl.Date)
     elif isinstance(leaves.dtype, pl.String):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDTH = 8.2
 """Inches."""
 HATCH = "////"
-"""Marks what was before, so that the two can be told apart without colours."""
+"""Marks the bars before, so that readers can distinguish the two without colours."""
 
 
 def before_and_after(
@@ -50,7 +50,7 @@ def before_and_after(
 
 
 def _in_words(labels: Sequence[str], before: FloatVector, after: FloatVector) -> str:
-    """Say the most important of a chart with two bars per label."""
+    """Return the main points of a chart with two bars per label."""
     if not len(labels):
         return "There is nothing to show. "
     top, shown = int(np.argmax(before)), int(np.argmax(after))
@@ -122,7 +122,7 @@ def matrices(key: str, title: str, names: Sequence[str], before: FloatMatrix, af
 
 
 def frontier(key: str, comparison: Comparison) -> Chart:
-    """Draw what every release of a comparison loses, and how far the adversary gets with it."""
+    """Draw the loss of every release of a comparison, and how far the adversary gets with it."""
     from shoal.comparing.plot import GRID, INK, frontier_figure
 
     title = "Risk and loss of the releases that were compared"
@@ -134,7 +134,7 @@ def frontier(key: str, comparison: Comparison) -> Chart:
     chosen = comparison.best()
     words = (
         f"{len(known):,} releases were compared, {len(good):,} withstand the adversary, and {len(best):,} are on "
-        "the frontier: no other has less risk for no more loss. "
+        "the Pareto frontier: no release here has both lower risk and lower loss. "
     )
     words += "" if chosen is None else f"The best by the policy's measure is {titled(chosen)}."
     with drawing():
@@ -149,7 +149,7 @@ def frontier(key: str, comparison: Comparison) -> Chart:
         )
         for trial in sorted(known, key=comparison.loss)
     ]  # fmt: skip
-    head = ("method", f"loss ({comparison.measure})", "risk", "rows left out", "classes", "withstands")
+    head = ("method", f"loss ({comparison.measure})", "risk", "rows suppressed", "classes", "withstands")
     return Chart(title, words, svg, Table(f"Numbers of the chart: {title}", head, rows))
 
 

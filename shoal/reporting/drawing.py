@@ -1,4 +1,4 @@
-"""Drawings as SVG that can stand inside a page: text stays text, colours follow the page, nothing is fetched."""
+"""Drawings as SVG inside a page: text stays text, colours follow the page, nothing is fetched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BEFORE = "#d55e00"
 AFTER = "#0072b2"
-"""Vermilion and blue of Okabe and Ito: told apart by everyone, and by their brightness in grey."""
+"""Vermilion and blue of Okabe and Ito: everyone can distinguish them, by brightness also in grey."""
 NEUTRAL = "#888888"
 _INK = "#010203"
 """Stands for the colour of the text around the drawing, whatever that is."""
@@ -48,18 +48,18 @@ SETTINGS: Any = {
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw and save figures within this, so that they look alike whatever the user's own settings are."""
+    """Draw and save figures within this context, so that they look the same under any settings of the user."""
     import matplotlib
 
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
-        # A sign that the font here lacks is drawn by the reader's browser all the same.
+        # The reader's browser draws characters that the font here lacks.
         warnings.simplefilter("ignore", UserWarning)
         yield
 
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Figure]:
-    """Give an empty figure, in inches, that belongs to no window and no global state."""
+    """Yield an empty figure, in inches, without a window or global state."""
     from matplotlib.figure import Figure
 
     with drawing():
@@ -67,7 +67,7 @@ def canvas(width: float, height: float) -> Iterator[Figure]:
 
 
 def svg_of(figure: Figure, key: str, title: str, description: str) -> str:
-    """Return a figure as markup with a title and a description for whoever cannot see it.
+    """Return a figure as markup with a title and a description for people who cannot see it.
 
     `key` makes the addresses inside unique on the page.
     """

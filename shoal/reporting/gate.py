@@ -1,4 +1,4 @@
-"""`Gate`: what an edition may tell. The public one tells nothing that rests on fewer than k people."""
+"""`Gate`: what an edition may show. The public one shows nothing that depends on fewer than k people."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from shoal.arrays import FloatVector, LongVector
 from shoal.models.requirements import Requirements
 
 USUAL_K = 5
-"""The smallest crowd of a public report, where the policy asks for no k."""
+"""The smallest group of people in a public report, if the policy has no k."""
 FEW_LEFT_OUT = (
-    "Fewer than {0:,} rows were left out of the release. Figures of the original beside those of the release would be "
-    "about these few people, so this public edition does not have them."
+    "Fewer than {0:,} rows were suppressed. Comparing figures of the original with those of the release would "
+    "reveal these few people, so this public edition does not show figures of the original."
 )
 
 
@@ -36,8 +36,8 @@ class Gate:
 
     @property
     def tells_before(self) -> bool:
-        """Whether figures over all people of the original may stand beside those of the release. Where few were left
-        out, the difference would be about these few, however it is rounded.
+        """Whether figures of the original may be shown next to those of the release. If few rows were suppressed, the
+        difference would be about these few people, however it is rounded.
         """
         return not self.public or self.left_out == 0 or self.left_out >= self.k
 
@@ -52,7 +52,7 @@ class Gate:
     def share(self, people: float, total: int) -> str:
         """Write people of the original as a share of all; the public edition rounds to steps of k people.
 
-        Nobody reads like a few: whether somebody is alone would tell a group of one from a group of two.
+        Zero is shown like a small count: otherwise it would distinguish no person from a few.
         """
         if self.public and people < self.k:
             return f"less than {self.k / max(total, 1):.2%}"
@@ -65,7 +65,7 @@ class Gate:
 
     def runs(self, people: LongVector) -> list[tuple[int, int]]:
         """Divide ordered bins into runs ``[first, last]``: each bin by itself, or in the public edition joined with
-        its neighbours until every run has nobody, or k people. One run is left where there are not so many in all.
+        its neighbours until every run has nobody, or k people. One run is left if there are fewer people in all.
         """
         runs = [(bin_, bin_) for bin_ in range(len(people))]
         if not self.public:
@@ -73,7 +73,7 @@ class Gate:
         held = [int(count) for count in people]
         while len(runs) > 1 and any(0 < count < self.k for count in held):
             at = held.index(min(count for count in held if count))
-            # The smaller neighbour, so that large bins stay as they are.
+            # The smaller neighbour, so that large bins stay unchanged.
             left = at > 0 and (at == len(runs) - 1 or held[at - 1] <= held[at + 1])
             first = at - 1 if left else at
             runs[first : first + 2] = [(runs[first][0], runs[first + 1][1])]
@@ -81,8 +81,8 @@ class Gate:
         return runs
 
     def hidden(self, people: LongVector, most: int) -> list[bool]:
-        """Choose which categories are lumped together: all but the `most` largest ones, in the public edition also
-        each with fewer than k people, and then as many of the next smallest as give the lump k people itself.
+        """Choose which categories are combined: all but the `most` largest ones, in the public edition also each with
+        fewer than k people, and then as many of the next smallest as the combined one needs to have k people.
         """
         order = np.argsort(-people, kind="stable")
         lumped = np.zeros(len(people), np.bool_)

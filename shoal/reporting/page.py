@@ -1,4 +1,4 @@
-"""From sections to one HTML page that needs nothing else: every text escaped, only drawings trusted."""
+"""From sections to one self-contained HTML page: every text is escaped, only drawings are trusted."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PUBLIC_WORDS = (
-    "It tells nothing about single people: what rests on fewer than {k:,} of them is joined with others or left "
+    "It says nothing about single people: what depends on fewer than {k:,} of them is combined with others or left "
     "out."
 )
-PRIVATE_WORDS = "It tells about single people. Keep it with the original data; it is not part of the release."
+PRIVATE_WORDS = (
+    "It contains data about single people. Keep it with the original data; it is not part of the release."
+)
 _NUMBER = re.compile(r"-?[\d,]*\.?\d+%?")
 
 
@@ -63,7 +65,7 @@ def _style() -> Markup:
 
 
 def _number_class(table: Table, column: int) -> Markup:
-    """Columns of numbers stand to the right, so that they can be compared."""
+    """Align columns of numbers to the right, so that readers can compare them."""
     from markupsafe import Markup
 
     cells = [row[column] for row in table.rows if row[column]]

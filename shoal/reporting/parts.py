@@ -18,7 +18,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing, the same in words for whoever cannot see it, and its numbers as a table."""
+    """A drawing, a description in words for people who cannot see it, and its numbers as a table."""
 
     title: str
     description: str

@@ -1,4 +1,4 @@
-"""Columns that are published as they are, in bins: they differ from the original by the rows that were left out."""
+"""Columns that are published as they are, in bins: they differ from the original only by the suppressed rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shoal.table.plan import ColumnPlan
 def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, FloatVector]]:
     """Yield each plain column of both tables: its bins, and the rows in them before and after. O(rows) each.
 
-    Columns that cannot be put in order, such as lists, are passed over, and so are values that the original lacks.
+    Columns without an order, such as lists, are skipped, and so are values that the original lacks.
     """
     for name, after in subject.plain.items():
         before = subject.table.kept[name]
@@ -40,8 +40,8 @@ def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, F
 def release_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector]]:
     """Yield each sensitive and each plain column as the release has it: its bins, and the rows in them.
 
-    The public edition has no more than that. Values that are published as they are can be counted by everybody, so any
-    figure of the original beside them would tell what those have who were left out. O(rows) each.
+    The public edition shows no more than that. Everybody can count values that are published as they are, so any figure
+    of the original next to them would reveal the values of suppressed people. O(rows) each.
     """
     published = subject.published
     plans = {plan.name: plan for plan in subject.policy.plans(subject.table.columns, of_release=True)}

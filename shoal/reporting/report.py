@@ -57,12 +57,11 @@ def report(
 ) -> Report:
     """Report on a release, made by any tool: what was asked and done, guarantees, attacks, risk and use.
 
-    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then more attacks can be tried,
-    and no `record` is needed. `record` is the private run record or its path; without it, how the release was made is
-    not told. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a release
-    in two. The public edition tells nothing that rests on fewer than k people; the private one names the rows that are
-    most exposed, and tells about the run.
-    O(rows x columns) beside the attacks.
+    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then more attacks can be
+    tried, and no `record` is needed. `record` is the private run record or its path; without it, how the release was
+    made is not shown. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a
+    release in two. The public edition shows nothing that depends on fewer than k people; the private one names the
+    rows that are most exposed, and describes the run. O(rows x columns), plus the attacks.
     """
     if edition not in EDITIONS:
         raise PolicyError(
@@ -122,7 +121,7 @@ def _page(subject: Subject, parts: list[Section], holds: bool) -> str:
     state = "It satisfies its policy." if holds else "It violates its policy."
     loss = subject.measures.get("lm")
     lost = (
-        f" {loss:.1%} of the information in the quasi-identifiers was given up for that."
+        f" Information loss in the quasi-identifiers (LM): {loss:.1%}."
         if loss == loss and loss is not None and holds
         else ""
     )

@@ -1,4 +1,4 @@
-"""Risk of re-identification before and after, and how many people stand in classes of which size."""
+"""Risk of re-identification before and after, and how many people are in classes of which size."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ STEPS = (1, 2, 4, 10, 20, 100)
 
 @dataclass(frozen=True, eq=False)
 class Risks:
-    """Risks before and after; `after` is None where the size of a class tells nothing about who can be found."""
+    """Risks before and after; `after` is None if the size of a class does not say who can be found."""
 
     before: Risk
     after: Risk | None
     unique_before: int
-    """People whose quasi-identifiers nobody shared."""
+    """People whose quasi-identifiers were unique."""
     sizes_before: LongVector
     """Person -> people with the same quasi-identifiers."""
     sizes_after: LongVector
-    """Published row -> rows that read the same; where rows have cells of their own, person -> rows that could be
-    the person's."""
+    """Published row -> rows with identical quasi-identifiers; if rows are generalized separately, person -> number of
+    candidates."""
 
 
 def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
@@ -52,7 +52,7 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
 
 
 def as_it_is(table: CodedTable) -> Published:
-    """Return the original as an outsider would see it, were its quasi-identifiers published as they are."""
+    """Return the original as an outsider would see it if its quasi-identifiers were published as they are."""
     from shoal.kernels.grouping import distinct
 
     number, first = distinct(table.codes)
@@ -61,7 +61,7 @@ def as_it_is(table: CodedTable) -> Published:
 
 
 def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
-    """Count the people of the population with the very values of each class."""
+    """Count the people of the population with exactly the values of each class."""
     from shoal.kernels.grouping import distinct
 
     if table.population is None or raw.low is None:
@@ -76,11 +76,11 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
 def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVector]:
     """Divide people by the size of their class: names of the bins, shares of people before and after.
 
-    The first bins are what k forbids: alone, and with fewer than k; the public edition has these as one. There bins are
-    joined until each rests on k people of the original.
+    The first bins are what k forbids: unique rows, and fewer than k; the public edition combines these. It also joins
+    bins until each has k people of the original.
     """
     largest = int(max(risks.sizes_before.max(initial=1), risks.sizes_after.max(initial=1)))
-    # To tell those who are alone from small groups is for the private edition.
+    # Only the private edition distinguishes unique people from small groups.
     alone = set() if gate.public else {2}
     limits = sorted({1, *alone, *(gate.k * step for step in STEPS if gate.k * step <= largest)})
     before, after = (

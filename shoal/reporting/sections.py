@@ -23,7 +23,7 @@ from shoal.wording import number, printable
 
 
 def asked(subject: Subject) -> Section:
-    """Say what the policy asks for."""
+    """Return what the policy asks for."""
     policy = subject.policy
     rows = []
     for key, value in policy.privacy.asked.items():
@@ -32,11 +32,11 @@ def asked(subject: Subject) -> Section:
         rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
     if policy.privacy.adversary:
         names = ", ".join(policy.privacy.adversary)
-        rows.append(("adversary", names, "whom a release must withstand"))
+        rows.append(("adversary", names, "the adversaries that a release must withstand"))
     rows.append(
-        ("suppression", f"{policy.utility.suppression:.2%}", "the share of rows that may be left out")
+        ("suppression", f"{policy.utility.suppression:.2%}", "the share of rows that may be suppressed")
     )
-    rows.append(("measure", policy.utility.measure, "the loss that is to be kept small"))
+    rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
     plans = policy.plans(_all_columns(subject))
     columns = [
         (plan.name, plan.role, PUBLISHED_AS[plan.role], *_generalized(plan, subject)) for plan in plans
@@ -52,8 +52,8 @@ def asked(subject: Subject) -> Section:
                 columns,
             ),
             Words(
-                "A quasi-identifier is what others may know about a person. A sensitive column is what nobody should "
-                "learn. An identifier names people outright, and a plain column is published as it is."
+                "A quasi-identifier is what other people may know about a person. A sensitive column is what nobody "
+                "should learn. An identifier names people directly. A plain column is published as it is."
             ),
             *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
         ),
@@ -67,7 +67,7 @@ def _all_columns(subject: Subject) -> list[str]:
 
 
 def _generalized(plan: ColumnPlan, subject: Subject) -> tuple[str, str]:
-    """Say how a column may be generalized. Values that a policy spells out may be rare, so they are left out."""
+    """Return how a column may be generalized. Values that a policy lists may be rare, so they are not shown."""
     if plan.role != "quasi":
         return "", ""
     free = any(a.name == plan.name and a.hierarchy.free for a in subject.table.attributes)
@@ -89,15 +89,15 @@ def _words(value: Any) -> str:
 
 
 def done(subject: Subject) -> Section:
-    """Say how the release was made, as far as that is known."""
+    """Return how the release was made, as far as that is known."""
     published, record, made_by = subject.published, subject.record, subject.made_by
     rows_before = published.rows + published.suppressed
     parts: list[Part] = []
     rows: list[tuple[str, str]] = [
         ("rows of the original", f"{rows_before:,}"),
         ("rows published", f"{published.rows:,}"),
-        ("rows left out", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
-        ("classes of rows that read alike", f"{published.classes:,}")
+        ("rows suppressed", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
+        ("equivalence classes", f"{published.classes:,}")
         if published.buckets is None
         else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
     ]
@@ -106,8 +106,8 @@ def done(subject: Subject) -> Section:
         if told != (published.classes, published.suppressed):
             parts.append(
                 Words(
-                    "The record tells of another number of classes, or of rows left out, than this release has: it may "
-                    "be the record of another release.",
+                    "The record has a different number of classes, or of suppressed rows, than this release: it may be "
+                    "the record of another release.",
                     emphasis=True,
                 )
             )
@@ -116,7 +116,7 @@ def done(subject: Subject) -> Section:
         if name in METHODS:
             rows[1:1] = [
                 ("what it does", METHODS[name].summary),
-                ("where it comes from", METHODS[name].paper),
+                ("paper", METHODS[name].paper),
             ]
         options = made_by.method.options() if made_by is not None and made_by.method.name == name else {}
         rows += [(f"option {key}", _words(value)) for key, value in options.items()]
@@ -126,7 +126,7 @@ def done(subject: Subject) -> Section:
             shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
             rows.append(("levels of generalization", shown))
         if record.get("changed_cells"):
-            rows.append(("cells changed outright", f"{record['changed_share']:.2%}; which ones is secret"))
+            rows.append(("false cells", f"{record['changed_share']:.2%}; which ones is secret"))
     else:
         parts.append(
             Words(
@@ -141,7 +141,7 @@ def done(subject: Subject) -> Section:
 
 
 def guarantees(subject: Subject) -> Section:
-    """Say what the release guarantees, in plain words."""
+    """Return what the release guarantees, in plain words."""
     rows = [
         (
             verdict.model, "yes" if verdict.holds else "NO",
@@ -167,20 +167,20 @@ def _reached(verdict: Verdict, subject: Subject) -> Any:
 
 
 def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
-    """Say which adversaries were let loose, and how far they got."""
+    """Return which attacks Shoal ran, and how far they got."""
     gate = subject.gate
     rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess()) for a in tried]
     exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
     words = (
         Words(f"Not every attack was withstood: {', '.join(exposed)}.", emphasis=True)
         if exposed
-        else Words("Nobody is exposed more than the policy allows to any of the adversaries that were tried.")
+        else Words("Nobody is exposed more than the policy allows to any of the attacks that Shoal ran.")
     )
-    head = ("attack", "the adversary ..", "outcome", "found out on average", "by a blind guess")
+    head = ("attack", "the adversary ..", "outcome", "identified on average", "by a blind guess")
     details = [(a.title, a.details(gate)) for a in tried if a.exposure is not None]
     return Section(
         "attacks",
-        "Which attacks were tried",
+        "Which attacks Shoal ran",
         (
             words,
             Table("Attacks and their outcome", head, rows),
@@ -200,7 +200,7 @@ def risk(subject: Subject, risks: Risks) -> Section:
         ),
         ("prosecutor, average", "prosecutor_mean", "the same, over all rows"),
         ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
-        ("marketer", "marketer", "share of rows found when all are attempted"),
+        ("marketer", "marketer", "share of rows found if all are tried"),
     )
     people = subject.table.rows
     rows = [
@@ -212,11 +212,11 @@ def risk(subject: Subject, risks: Risks) -> Section:
     ]  # fmt: skip
     above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
     rows.append(
-        (f"above {before.threshold:.0%}", "share of rows with a prosecutor's chance above the customary limit",
+        (f"above {before.threshold:.0%}", "share of rows with a prosecutor risk above the usual limit",
          gate.share(round(before.at_risk * people), people) if gate.tells_before else "", above)
     )  # fmt: skip
     rows.append(
-        ("unique", "share of rows that nobody shares the quasi-identifiers with",
+        ("unique", "share of rows whose quasi-identifiers no other row has",
          gate.share(risks.unique_before, people) if gate.tells_before else "", unique)
     )  # fmt: skip
     parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
@@ -227,17 +227,17 @@ def risk(subject: Subject, risks: Risks) -> Section:
         parts.append(
             before_and_after(
                 "sizes",
-                "People by the number of rows that read alike" if by_class
-                else "People by the rows that could be theirs",
+                "People by the size of their equivalence class" if by_class
+                else "People by their number of candidates",
                 names, shares_before, shares_after, "share of people",
-                first="rows that read alike" if by_class else "candidate rows",
+                first="rows in the class" if by_class else "candidate rows",
             )
         )  # fmt: skip
     return Section("risk", "Risk before and after", parts)
 
 
 def _risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str:
-    """Write a risk of the original. Exactly, the highest one would tell how small its smallest group is."""
+    """Write a risk of the original. The exact highest risk would reveal the size of the smallest group."""
     if not gate.public:
         return f"{value:.2%}"
     if highest:
@@ -248,19 +248,19 @@ def _risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str
 
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     yield Words(
-        "Before means: if the quasi-identifiers of the original were published as they are, without names."
+        "Before: the risk if the quasi-identifiers of the original were published as they are, without names."
     )
     if not subject.gate.tells_before:
         yield Words(FEW_LEFT_OUT.format(subject.gate.k))
     if risks.after is None:
         kind = (
-            "Rows of this release have cells of their own"
+            "This release generalizes each row separately"
             if subject.published.bucket_of is None
             else "Columns were shuffled against each other within buckets"
         )
         yield Words(
-            f"{kind}. The size of a class then tells nothing about who can be found, so the linkage attack stands for "
-            "the risk after: the chart counts the rows that could be a person's."
+            f"{kind}. The size of a class then does not say who can be found, so the linkage attack stands for "
+            "the risk after: the chart counts the candidates of each person."
         )
     if not risks.before.population_known:
         yield Words(
@@ -269,16 +269,16 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
 
 
 def private(subject: Subject, tried: list[TriedAttack]) -> Section:
-    """What only whoever keeps the original may see: exposed rows, the digest of the input, versions and timings."""
+    """Return what only the keeper of the original may see: exposed rows, the input's digest, versions and timings."""
     parts: list[Part] = [
-        Words("This section tells about single people and about the run. It must stay with the original.")
+        Words("This section contains data about single people and about the run. Keep it with the original.")
     ]
     for number_, one in enumerate(tried):
         exposure = one.exposure
         if exposure is None or not exposure.most_exposed:
             continue
         rows = [(f"{row:,}", f"{exposure.chances[row]:.2%}") for row in exposure.most_exposed]
-        head = ("row of the original, from 0", "chance to be found out")
+        head = ("row of the original, from 0", "probability of being identified")
         parts.append(Table(f"Most exposed to attack {number_ + 1}: {one.title}", head, rows))
         parts += [Words(f"Note: {note}") for note in exposure.notes]
     facts: list[tuple[str, str]] = []
@@ -297,5 +297,5 @@ def private(subject: Subject, tried: list[TriedAttack]) -> Section:
 
 
 def printable_lines(text: str) -> str:
-    """Keep the lines of a text, and replace signs that steer a terminal or a page."""
+    """Keep the lines of a text, and replace characters that control a terminal or a page."""
     return "\n".join(printable(line) for line in text.splitlines())

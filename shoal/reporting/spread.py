@@ -1,4 +1,4 @@
-"""How a release spreads over the bins of columns, and how columns hang together, before and after."""
+"""How a release spreads over the bins of columns, and how columns are associated, before and after."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.reporting.bins import Bins
 from shoal.table import CodedTable
 
 CHUNK = 1 << 16
-"""Classes that are spread at a time."""
+"""How many classes are spread at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,8 @@ class Spread:
         return np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
     def _together_after(self, i: int, j: int) -> FloatMatrix:
-        """Count pairs of bins; the cells of a class are independent of each other as far as the release tells."""
+        """Count pairs of bins; the cells of a class count as independent, because the release does not say
+        otherwise."""
         quasi, published = len(self.original.attributes), self.published
         shape = len(self.bins[i].labels), len(self.bins[j].labels)
         if j >= quasi:
@@ -122,7 +123,7 @@ class Spread:
 
 
 def cramers_v(counts: FloatMatrix) -> float:
-    """Return the strength of the association in a table of counts: 0 none, 1 one column decides the other."""
+    """Return the strength of the association in a table of counts: 0 for none, 1 if one column determines the other."""
     counts = counts[counts.sum(axis=1) > 1e-12][:, counts.sum(axis=0) > 1e-12]
     total = counts.sum()
     if min(counts.shape) < 2:
@@ -135,8 +136,8 @@ def cramers_v(counts: FloatMatrix) -> float:
 def correlations(original: CodedTable, published: Published) -> list[tuple[str, str, float, float]]:
     """Return Spearman's rank correlation of every two columns of numbers or dates, before and after.
 
-    After, each cell of a quasi-identifier stands at the mean of the values that it covers. Rows that lack one of the
-    two are left out. Empty where the release shows sets. Ranks, since a single person who is far off must not decide
+    After, each cell of a quasi-identifier counts as the mean of the values that it covers. Rows that lack one of the
+    two are left out. Empty if the release shows sets. It uses ranks, because a single extreme person must not decide
     the figure. O(rows log rows x pairs).
     """
     if published.low is None or published.high is None or published.sets is not None:
@@ -164,7 +165,7 @@ def correlations(original: CodedTable, published: Published) -> list[tuple[str, 
 
 
 def spearman(first: FloatVector, second: FloatVector) -> float:
-    """Return the correlation of the ranks of two columns; NaN where one of them does not vary."""
+    """Return the correlation of the ranks of two columns; NaN if one of them is constant."""
     both = ~np.isnan(first) & ~np.isnan(second)
     if both.sum() < 2:
         return float("nan")
@@ -174,7 +175,7 @@ def spearman(first: FloatVector, second: FloatVector) -> float:
 
 
 def _ranks(values: FloatVector) -> FloatVector:
-    """Rank values from 0 on; equal ones share the mean of their ranks."""
+    """Rank values from 0; equal ones share the mean of their ranks."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     upto = np.cumsum(count)
     middle: FloatVector = (upto - (count + 1) / 2)[place]

@@ -1,4 +1,4 @@
-"""`Subject`: what a report is about, read once: the original, the release as an outsider sees it, and its papers."""
+"""`Subject`: what a report is about, read once: the original, the release as an outsider sees it, and its record."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from shoal.release.verdict import Verdict
 from shoal.reporting.gate import Gate
 from shoal.table import CodedTable
 
-SUPPRESSION = "how many rows were left out because they could not be made safe"
-IDENTIFIERS = "no column of the release names people outright"
+SUPPRESSION = "how many rows were suppressed because they could not be made safe"
+IDENTIFIERS = "no column of the release names people directly"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Subject(Case):
-    """A case with its original, its record and the edition that is written about it."""
+    """A case with its original, its record and the edition of the report."""
 
     table: CodedTable
     public: bool
     """The edition that is written: public, or private."""
     name: str
-    """What the release is called."""
+    """The name of the release."""
     record: Mapping[str, Any] | None
-    """The run record, where there is one: how the release was made."""
+    """The run record, if there is one: how the release was made."""
     run_notes: tuple[str, ...] = ()
     """Notes of the run that made the release."""
 
     @cached_property
     def gate(self) -> Gate:
-        """What the edition may tell."""
+        """What the edition may show."""
         return Gate.of(self.requirements, public=self.public, left_out=self.published.suppressed)
 
     @cached_property
@@ -69,7 +69,7 @@ class Subject(Case):
 
     @property
     def has_classes(self) -> bool:
-        """The size of a class tells who can be found: rows have no cells of their own, and nothing was shuffled."""
+        """The size of a class says who can be found: rows are not generalized separately, and nothing was shuffled."""
         return self.published.bucket_of is None and self.classes_tell
 
     @property
@@ -89,7 +89,7 @@ def read_subject(source: Any, policy: Policy, *, record: Any, **more: Any) -> Su
         run_notes=source.notes if own else (),
         **more,
     )
-    _fits(subject.record, subject.table, subject.digest)
+    _check_record(subject.record, subject.table, subject.digest)
     return subject
 
 
@@ -103,21 +103,21 @@ def _record(given: Any) -> Mapping[str, Any] | None:
             found = json.loads(Path(given).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise DataError(
-                f"there is no record {given}: `shoal anonymize --record FILE` writes one"
+                f"the record {given} does not exist: `shoal anonymize --record FILE` writes one"
             ) from None
         except (OSError, ValueError) as error:
             raise DataError(f"{given} cannot be read as a record: {error}") from None
     wanted = ("policy", "method", "seed", "input")
     if not isinstance(found, Mapping) or any(key not in found for key in wanted):
         raise DataError(
-            "this is no record of a run: it lacks one of policy, method, seed, input; give what "
+            "this is not a record of a run: it lacks one of policy, method, seed, input; give what "
             "`shoal anonymize --record` wrote"
         )
     return found
 
 
-def _fits(record: Mapping[str, Any] | None, table: CodedTable, digest: str | None) -> None:
-    """A record of another table would make the report tell untruths."""
+def _check_record(record: Mapping[str, Any] | None, table: CodedTable, digest: str | None) -> None:
+    """Refuse the record of another table, which would make the report false."""
     if record is None:
         return
     made = record["input"]

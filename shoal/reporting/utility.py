@@ -1,4 +1,4 @@
-"""The sections of a report about use: losses, distributions, associations, counting questions, the frontier."""
+"""The sections of a report about usefulness: losses, distributions, associations, count queries, the frontier."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def columns_in_bins(subject: Subject) -> list[Bins]:
 
 
 def losses(subject: Subject) -> Section:
-    """Say how much of each column is gone, and what the measures are."""
+    """Return the information loss of each column, and the measures."""
     known = {name: value for name, value in subject.losses.items() if value == value}
     parts: list[Part] = []
     if known:
@@ -57,14 +57,14 @@ def losses(subject: Subject) -> Section:
         )
         parts.append(
             bars(
-                "losses", "Information lost per column (LM)", list(known), np.array(list(known.values())),
+                "losses", "Information loss per column (LM)", list(known), np.array(list(known.values())),
                 "share lost", "column",
             )
         )  # fmt: skip
     else:
         parts.append(
             Words(
-                "Cells of the release are no names of the policy's hierarchies, so no loss can be computed."
+                "Some cells of the release are not in the policy's hierarchies, so no loss can be computed."
             )
         )
     told = public_measures(subject.measures) if subject.gate.public else subject.measures
@@ -78,7 +78,7 @@ def losses(subject: Subject) -> Section:
 
 
 def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
-    """Compare the distribution of each column, and how columns hang together, before and after."""
+    """Compare the distribution of each column, and the associations between columns, before and after."""
     if subject.published.low is None or not subject.published.rows:
         return []
     gate, quasi = subject.gate, len(subject.table.attributes)
@@ -115,7 +115,7 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
 
 
 def _as_published(subject: Subject) -> Iterator[Part]:
-    """Show what is published as it is, as the release has it."""
+    """Show the columns that are published as they are."""
     for number_, (own, rows) in enumerate(release_distributions(subject)):
         used = rows > 0
         kept = [label for label, there in zip(own.labels, used, strict=True) if there]
@@ -129,7 +129,7 @@ def _public_words(k: int) -> str:
     return (
         f"In this public edition, values that fewer than {k:,} people of the original have are joined with others, and "
         f"counts of the original are rounded to multiples of {k:,}. Sensitive and plain columns are published as they "
-        "are; they are shown as the release has them, and not before."
+        "are, so only their distribution in the release is shown."
     )
 
 
@@ -138,22 +138,22 @@ def _associations(subject: Subject, spread: Spread) -> Section:
     secret = {attribute.name for attribute in subject.table.sensitive}
     before, after = spread.associations()
     if len(names) > MOST_ASSOCIATED:
-        # The columns that hang together most before are the ones worth looking at.
+        # Show the columns with the strongest associations before.
         strength = np.where(np.eye(len(names), dtype=bool), 0, before).max(axis=0)
         chosen = np.sort(np.argsort(-strength, kind="stable")[:MOST_ASSOCIATED])
         names = [names[column] for column in chosen]
         before, after = before[np.ix_(chosen, chosen)], after[np.ix_(chosen, chosen)]
     parts: list[Part] = [
         Words(
-            "Cramér's V tells how strongly two columns hang together, over the bins of the charts above: 0 not at all, "
-            "1 where one decides the other. Generalization blurs associations, so they are usually weaker after."
+            "Cramér's V says how strongly two columns are associated, over the bins of the charts above: 0 not at "
+            "all, 1 if one determines the other. Generalization blurs associations, so they are usually weaker after."
         ),
         matrices("associations", "Associations between columns (Cramér's V)", names, before, after),
     ]
     if subject.gate.public and secret:
         parts.append(
             Words(
-                "How sensitive columns hang together with others is what the release hides, so they are left out here."
+                "The release hides how sensitive columns are associated with others, so they are left out here."
             )
         )
     lines = [
@@ -168,9 +168,10 @@ def _associations(subject: Subject, spread: Spread) -> Section:
 
 
 def queries(subject: Subject, progress: Progress) -> Section | None:
-    """Ask counting questions of the release and of the original.
+    """Run count queries on the release and on the original.
 
-    Not for the public: errors are relative to exact counts of the original, of which few people decide the smallest.
+    Not for the public: errors are relative to exact counts of the original, and few people decide the smallest of
+    these.
     """
     if subject.gate.public:
         return None
@@ -186,18 +187,18 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
     if not np.isfinite(medians).all():
         return None
     chart = bars(
-        "questions", "Median relative error of counting questions", [row[0] for row in rows], np.array(medians),
-        "relative error", "question finds about",
+        "questions", "Median relative error of count queries", [row[0] for row in rows], np.array(medians),
+        "relative error", "query finds about",
     )  # fmt: skip
     means = [(name, f"{median:.1%}", f"{mean:.1%}") for name, median, mean in rows]
-    table = Table(chart.table.caption, ("question finds about", "median", "mean"), means)
+    table = Table(chart.table.caption, ("query finds about", "median", "mean"), means)
     return Section(
         "questions",
-        "Answers to counting questions",
+        "Answers to count queries",
         (
             Words(
-                f"{QUERIES:,} random questions of each size, such as how many people are in an age range and in a "
-                "region, were asked of the release and of the original. The release answers as if the rows of a class "
+                f"{QUERIES:,} random queries of each size, such as how many people are in an age range and in a "
+                "region, were run on the release and on the original. The release answers as if the rows of a class "
                 "were spread evenly over the values that it covers."
             ),
             replace(chart, table=table),
@@ -206,7 +207,8 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
 
 
 def compared(comparison: Comparison, *, public: bool) -> Section:
-    """Show the frontier of a comparison. Why a method failed may name values, so the public does not learn it."""
+    """Show the frontier of a comparison. Why a method failed may name values, so the public edition does not show
+    it."""
     parts: list[Part] = []
     best = comparison.best()
     if best is not None:
@@ -216,8 +218,8 @@ def compared(comparison: Comparison, *, public: bool) -> Section:
     if public and not MEASURES[comparison.measure].public:
         parts.append(
             Words(
-                f"The measure {comparison.measure} tells exact counts or extremes of the original, so the frontier is "
-                "left to the private edition."
+                f"The measure {comparison.measure} reveals exact counts or extremes of the original, so only the "
+                "private edition shows the frontier."
             )
         )
     else:
