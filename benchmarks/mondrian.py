@@ -10,8 +10,7 @@ import polars as pl
 
 from benchmarks.data import adult, census
 from benchmarks.timing import best, head, row, seconds
-from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.tree import tiled
+from shoal.hierarchy import build
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
@@ -25,10 +24,7 @@ def without_trees(table):
     codes = table.codes.copy(order="F")
     for j, attribute in enumerate(table.attributes):
         present, codes[:, j] = np.unique(codes[:, j], return_inverse=True)
-        leaves = pl.Series("leaves", np.arange(len(present)))
-        levels = tiled([leaves, pl.Series(["*"]).new_from_index(0, len(present))])
-        free = Hierarchy(leaves, levels, free=True, ordered=len(present))
-        attributes.append(replace(attribute, hierarchy=free))
+        attributes.append(replace(attribute, hierarchy=build(pl.Series(np.arange(len(present))))))
     return replace(table, attributes=tuple(attributes), codes=codes)
 
 

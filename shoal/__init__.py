@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.registry import imported_late
 
 __version__ = "0.1.0"
 
@@ -32,33 +33,35 @@ if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
     from shoal.reporting.report import Report, report
 
-# Imported when first asked for, so that `import shoal` and `shoal --help` cost nothing.
-_PLACES = {
-    "Audit": "shoal.release.results",
-    "Comparison": "shoal.comparing",
-    "DataError": "shoal.errors",
-    "Explanation": "shoal.explaining",
-    "Exposure": "shoal.attacks",
-    "HierarchyError": "shoal.errors",
-    "InfeasibleError": "shoal.errors",
-    "NetworkResult": "shoal.network.anonymize",
-    "OutputError": "shoal.errors",
-    "Policy": "shoal.policy",
-    "PolicyError": "shoal.errors",
-    "Release": "shoal.release",
-    "Report": "shoal.reporting.report",
-    "Result": "shoal.release.results",
-    "ShoalError": "shoal.errors",
-    "ViolationError": "shoal.errors",
-    "anonymize": "shoal.anonymizing",
-    "anonymize_network": "shoal.network.anonymize",
-    "attack": "shoal.attacking",
-    "audit": "shoal.auditing",
-    "audit_network": "shoal.network.judging",
-    "explain": "shoal.explaining.explain",
-    "report": "shoal.reporting.report",
-    "compare": "shoal.comparing.compare",
-}
+# Late, so that `import shoal` and `shoal --help` cost nothing.
+__getattr__ = imported_late(
+    __name__,
+    {
+        "anonymizing": ("anonymize",),
+        "attacking": ("attack",),
+        "attacks": ("Exposure",),
+        "auditing": ("audit",),
+        "comparing": ("Comparison",),
+        "comparing.compare": ("compare",),
+        "errors": (
+            "DataError",
+            "HierarchyError",
+            "InfeasibleError",
+            "OutputError",
+            "PolicyError",
+            "ShoalError",
+            "ViolationError",
+        ),
+        "explaining": ("Explanation",),
+        "explaining.explain": ("explain",),
+        "network.anonymize": ("NetworkResult", "anonymize_network"),
+        "network.judging": ("audit_network",),
+        "policy": ("Policy",),
+        "release": ("Release",),
+        "release.results": ("Audit", "Result"),
+        "reporting.report": ("Report", "report"),
+    },
+)
 
 __all__ = [
     "Audit",
@@ -86,12 +89,6 @@ __all__ = [
     "explain",
     "report",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        return getattr(import_module(_PLACES[name]), name)
-    raise AttributeError(f"module 'shoal' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,10 +1,10 @@
-"""`Registry`: names to classes, each imported when it is first used."""
+"""Names that are imported when they are first used: `Registry` of classes, and the public names of a package."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 
@@ -33,3 +33,15 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
+
+
+def imported_late(package: str, places: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package whose names, listed by module, are imported when they are first used."""
+
+    def imported(name: str) -> Any:
+        for module, names in places.items():
+            if name in names:
+                return getattr(import_module(f"{package}.{module}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return imported

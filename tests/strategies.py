@@ -10,6 +10,19 @@ from shoal.hierarchy import Hierarchy, Level
 from shoal.table import Attribute, CodedTable
 
 
+def tiled(names):
+    """Build levels from one name per code and level; a new node begins wherever the name changes.
+
+    Equal names must already be neighbours, and level 0 must have one node per code.
+    """
+    levels = [Level(np.arange(len(names[0]), dtype=np.int32), names[0].cast(pl.String))]
+    for column in names[1:]:
+        text = column.cast(pl.String)
+        starts = np.flatnonzero(text.rle_id().diff().fill_null(1).to_numpy()).astype(np.int32)
+        levels.append(Level(starts, text.gather(starts)))
+    return tuple(levels)
+
+
 def _levels(draw, size):
     """Random levels over `size` codes: each level merges neighbouring nodes of the one below, up to the root."""
     levels = [Level(np.arange(size, dtype=np.int32), pl.Series("names", [f"v{i}" for i in range(size)]))]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.tree import tiled
 from shoal.kernels import agglomerative as kernels
 from shoal.kernels import founding, neighbours
 from shoal.kernels import improve as improving
@@ -32,7 +31,7 @@ from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import group
 from tests import naive
-from tests.strategies import tables
+from tests.strategies import tables, tiled
 
 RUN = Run.start(1)
 

@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.tree import tiled
 from shoal.models import GroupModel
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import one_class
@@ -29,7 +28,7 @@ from shoal.models.requirements import Requirements
 from shoal.models.t_closeness import EqualCloseness
 from shoal.table import Attribute
 from tests.rules import OPTIONS, PLACE, models, satisfies, simple_table
-from tests.strategies import tables
+from tests.strategies import tables, tiled
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.tree import tiled
 from shoal.kernels import lattice as kernels
 from shoal.methods import METHODS
 from shoal.methods.full_domain import lattice as lattice_module
@@ -22,7 +21,7 @@ from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from tests import naive
 from tests.lattice_reference import NotAMultiple, ShareOfFirst, loss, published, satisfying
-from tests.strategies import tables
+from tests.strategies import tables, tiled
 
 MEASURES = ["lm", "gcp", "entropy", "precision", "ag", "il", "dm", "avg"]
 

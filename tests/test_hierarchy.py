@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import HierarchyError
-from shoal.hierarchy import ROOT, Hierarchy, build, from_csv, tiled, to_csv
-from tests.strategies import hierarchies
+from shoal.hierarchy import ROOT, Hierarchy, build, from_csv, to_csv
+from tests.strategies import hierarchies, tiled
 
 INTS = st.lists(st.one_of(st.none(), st.integers(-60, 60)), min_size=1, max_size=15)
 FLOATS = st.lists(st.one_of(st.none(), st.floats(-50, 50, width=32), st.floats()), min_size=1, max_size=12)
@@ -694,9 +694,3 @@ def test_automatic_names():
     assert zips.levels[1].names[0] == "0100*"
     numbers = build(pl.Series([5, 1, 9, 7, -3, 2, 100, 8]), "auto")
     assert numbers.levels[1].names.to_list() == ["[-3, 1]", "[2, 7]", "[8, 100]"]
-
-
-def test_tiled_starts_a_node_where_the_name_changes():
-    levels = tiled([pl.Series(["a", "b", None]), pl.Series(["X", "X", None]), pl.Series(["*", "*", "*"])])
-    assert [level.starts.tolist() for level in levels] == [[0, 1, 2], [0, 2], [0]]
-    assert levels[1].names.to_list() == ["X", None]

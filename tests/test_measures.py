@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from shoal.errors import PolicyError, ShoalError
 from shoal.hierarchy import Hierarchy, Level
-from shoal.hierarchy.tree import tiled
 from shoal.linking.evidence import Evidence
 from shoal.linking.risk import population_sizes
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure
@@ -26,7 +25,7 @@ from shoal.measures.queries import QueryError, count_rows
 from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
-from tests.strategies import tables
+from tests.strategies import tables, tiled
 
 CELLS = [name for name, kind in MEASURES.items() if issubclass(kind, CellMeasure)]
 CLASSES = [name for name, kind in MEASURES.items() if issubclass(kind, ClassMeasure)]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.tree import tiled
 from shoal.kernels import mondrian as kernels
 from shoal.methods import METHODS
 from shoal.methods.losses import losses_of
@@ -27,7 +26,7 @@ from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import group
 from tests import naive
-from tests.strategies import tables
+from tests.strategies import tables, tiled
 
 METHOD = st.builds(Mondrian, strict=st.booleans(), choose=st.sampled_from(["gain", "width"]))
 

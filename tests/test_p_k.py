@@ -29,7 +29,7 @@ from shoal.policy import Policy
 from shoal.run import Run
 from tests import naive
 from tests.rules import PLACE, TREE, of_counts, simple_table
-from tests.strategies import tables
+from tests.strategies import tables, tiled
 
 CLUSTERINGS = ("greedy-p-k", "enhanced-p-k", "p-k")
 
@@ -244,7 +244,6 @@ def test_enhanced_reaches_the_bound_with_one_column(counts, k, p, seed):
     codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
     names = pl.Series([f"v{i}" for i in range(8)])
     from shoal.hierarchy import Hierarchy
-    from shoal.hierarchy.tree import tiled
 
     flat = Hierarchy(names, tiled([names, pl.Series(["*"] * 8)]))
     table = simple_table(codes.tolist(), hierarchy=flat)

@@ -7,8 +7,9 @@ none. `FORMATS` lists the file formats.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.registry import imported_late
 
 if TYPE_CHECKING:
     from shoal.frames.coding import factorize
@@ -16,33 +17,22 @@ if TYPE_CHECKING:
     from shoal.frames.formats import FORMATS
     from shoal.frames.frame import Frame
     from shoal.frames.options import ReadOptions
-    from shoal.frames.output import Outbox, check_writable, write, write_text
+    from shoal.frames.output import Outbox, check_apart, check_writable, write, write_text
     from shoal.frames.reading import read
 
-# Imported when first asked for, so that a wrong file name is answered before polars is imported.
-_PLACES = {
-    "FORMATS": "formats",
-    "Frame": "frame",
-    "Outbox": "output",
-    "ReadOptions": "options",
-    "check_apart": "output",
-    "check_writable": "output",
-    "factorize": "coding",
-    "give_back": "dataframes",
-    "read": "reading",
-    "write": "output",
-    "write_text": "output",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
-
+# Late, so that a wrong file name is answered before polars is imported.
+__getattr__ = imported_late(
+    __name__,
+    {
+        "coding": ("factorize",),
+        "dataframes": ("give_back",),
+        "formats": ("FORMATS",),
+        "frame": ("Frame",),
+        "options": ("ReadOptions",),
+        "output": ("Outbox", "check_apart", "check_writable", "write", "write_text"),
+        "reading": ("read",),
+    },
+)
 
 __all__ = [
     "FORMATS",

@@ -83,8 +83,6 @@ def framed(
     kind: str,
     query: pl.LazyFrame,
     options: ReadOptions,
-    schema: pl.Schema,
-    rows: int,
     *,
     path: Path | None = None,
     digest: str | None = None,
@@ -96,8 +94,10 @@ def framed(
     Replaces `options.null_values` by null, unless the reader did so (`nulls_done`).
     """
     where = str(path) if path else f"the {kind} frame"
+    schema = query.collect_schema()
     if not len(schema):
         raise DataError(f"{where}: the table has no columns")
+    rows = int(query.select(pl.len()).collect().item())
     if not rows:
         raise DataError(f"{where}: the table has {len(schema)} columns but no rows")
     refuse_patterns(schema.names(), where)

@@ -25,4 +25,4 @@ def read(source: object, options: ReadOptions | None = None) -> Frame:
     from shoal.frames.frame import framed
 
     kind, data = from_dataframe(source)
-    return framed(kind, data.lazy(), options, data.schema, data.height)
+    return framed(kind, data.lazy(), options)

@@ -1,4 +1,4 @@
-"""Value sets as text: ``{15, 20, 48}``.
+"""Columns as text, for formats without categories, time zones or lists. Value sets become ``{15, 20, 48}``.
 
 An element is written as plain text. It is in double quotes if it would be ambiguous without: if it is empty, has a
 comma, a brace, a quote or blanks at its ends, or is the word ``null``; quotes inside are doubled. The null value is
@@ -10,6 +10,19 @@ from __future__ import annotations
 import polars as pl
 
 _ODD = r'(?s)[,{}"]|^\s|\s$|^$|^null$'
+
+
+def as_text(column: pl.Series, *, sets: bool = False) -> pl.Series:
+    """Return categories, moments (ISO 8601), durations and, if asked, `sets` as text, and any other column as it is."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.Enum | pl.Categorical):
+        return column.cast(pl.String)
+    if isinstance(dtype, pl.Datetime):
+        zone = {None: "", "UTC": "Z"}.get(dtype.time_zone, "%:z")
+        return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
+    if isinstance(dtype, pl.Duration):
+        return column.dt.to_string("iso")
+    return sets_as_text(column) if sets and dtype == pl.List else column
 
 
 def sets_as_text(column: pl.Series) -> pl.Series:

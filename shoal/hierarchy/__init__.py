@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.registry import imported_late
 
 if TYPE_CHECKING:
     from shoal.hierarchy.files import from_csv, to_csv
     from shoal.hierarchy.kinds import KINDS, build
-    from shoal.hierarchy.tree import ROOT, Hierarchy, Level, tiled
+    from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 
-# Imported when first asked for, so that a policy is checked before polars is imported.
-_PLACES = {
-    "KINDS": "kinds",
-    "ROOT": "tree",
-    "Hierarchy": "tree",
-    "Level": "tree",
-    "build": "kinds",
-    "from_csv": "files",
-    "tiled": "tree",
-    "to_csv": "files",
-}
+# Late, so that a policy is checked before polars is imported.
+__getattr__ = imported_late(
+    __name__,
+    {"files": ("from_csv", "to_csv"), "kinds": ("KINDS", "build"), "tree": ("ROOT", "Hierarchy", "Level")},
+)
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-__all__ = ["KINDS", "ROOT", "Hierarchy", "Level", "build", "from_csv", "tiled", "to_csv"]
+__all__ = ["KINDS", "ROOT", "Hierarchy", "Level", "build", "from_csv", "to_csv"]

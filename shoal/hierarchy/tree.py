@@ -249,16 +249,3 @@ class Hierarchy:
     def locate(self, values: pl.Series) -> IntVector:
         """Return the code of each value of the data, -1 if it is not a leaf. O(values + leaves)."""
         return locate(self.leaves, values)
-
-
-def tiled(names: Sequence[pl.Series]) -> tuple[Level, ...]:
-    """Build levels from one name per code and level; a new node begins wherever the name changes.
-
-    Equal names must already be neighbours, and level 0 must have one node per code.
-    """
-    levels = [Level(np.arange(len(names[0]), dtype=np.int32), names[0].cast(pl.String))]
-    for column in names[1:]:
-        text = column.cast(pl.String)
-        starts = np.flatnonzero(text.rle_id().diff().fill_null(1).to_numpy()).astype(np.int32)
-        levels.append(Level(starts, text.gather(starts)))
-    return tuple(levels)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shoal.registry import imported_late
 
 if TYPE_CHECKING:
     from shoal.table.table import Attribute, CodedTable
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: policies need plans, and are checked before polars is imported."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from shoal.table import table
-
-    return getattr(table, name)
-
+# Late, because policies need plans, and are checked before polars is imported.
+__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable")})
 
 __all__ = ["Attribute", "CodedTable"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
-from shoal.frames.formats.base import COLUMN_TYPES, Content, FileFormat
+from shoal.frames.formats.base import FileFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,14 +19,14 @@ class Arrow(FileFormat):
     name: ClassVar[str] = "arrow"
     title: ClassVar[str] = "Arrow IPC"
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
-    keeps: ClassVar[tuple[str, ...]] = COLUMN_TYPES
+    keeps: ClassVar[None] = None
+    on_disk: ClassVar[bool] = True
 
-    def load(self, path: Path, options: ReadOptions) -> Content:
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Scan the file; columns stay on disk."""
         import polars as pl
 
-        scan = pl.scan_ipc(path)
-        return Content(scan, int(scan.select(pl.len()).collect().item()), options, on_disk=True)
+        return pl.scan_ipc(path), options
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write the table."""

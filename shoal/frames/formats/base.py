@@ -7,7 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, ClassVar, NamedTuple
+from typing import IO, TYPE_CHECKING, ClassVar
 
 from shoal.errors import DataError, OutputError, did_you_mean
 from shoal.wording import first_line
@@ -17,33 +17,6 @@ if TYPE_CHECKING:
 
     from shoal.frames.frame import Frame
     from shoal.frames.options import ReadOptions
-
-COLUMN_TYPES = (
-    "Array",
-    "Binary",
-    "Boolean",
-    "Categorical",
-    "Date",
-    "Datetime",
-    "Decimal",
-    "Duration",
-    "Enum",
-    "Float32",
-    "Float64",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "List",
-    "String",
-    "Struct",
-    "Time",
-    "UInt8",
-    "UInt16",
-    "UInt32",
-    "UInt64",
-)
-"""The polars types that a format with typed columns keeps."""
 
 
 class Format(ABC):
@@ -81,26 +54,19 @@ class Format(ABC):
         return ""
 
 
-class Content(NamedTuple):
-    """What a reader found in a file."""
-
-    query: pl.LazyFrame
-    rows: int
-    options: ReadOptions
-    """With what was detected filled in."""
-    on_disk: bool = False
-    """Whether the columns are read later, when they are asked for."""
-
-
 class FileFormat(Format):
     """A format of files. Subclasses say how to load and save one, and what such a file can hold."""
 
-    keeps: ClassVar[tuple[str, ...]]
-    """Names of the polars types that the format has; values of other types come back in another type."""
+    keeps: ClassVar[tuple[str, ...] | None] = ()
+    """Names of the polars types that the format has, None for all; values of other types come back in another type."""
+    refuses: ClassVar[tuple[str, ...]] = ("Object",)
+    """Names of the polars types that a file cannot hold, not even as text."""
+    on_disk: ClassVar[bool] = False
+    """Whether columns stay on disk until they are asked for."""
 
     @abstractmethod
-    def load(self, path: Path, options: ReadOptions) -> Content:
-        """Read a file that exists and is not empty."""
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
+        """Read a file that exists and is not empty, and return its options with what was detected filled in."""
 
     @abstractmethod
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
@@ -108,9 +74,7 @@ class FileFormat(Format):
 
     def holds(self, dtype: pl.DataType) -> bool:
         """Whether a file can hold columns of this type, perhaps as text."""
-        import polars as pl
-
-        return dtype != pl.Object
+        return dtype.base_type().__name__ not in self.refuses
 
     def refusal(self, data: pl.DataFrame) -> str:
         """Return why a file cannot hold this table, and what to do; "" if it can."""
@@ -124,7 +88,9 @@ class FileFormat(Format):
 
     def altered(self, column: pl.Series) -> str:
         """Return how the column differs when it is written and read back, in words; "" if it comes back equal."""
-        kept = column.dtype.base_type().__name__ in self.keeps
+        name = column.dtype.base_type().__name__
+        # A column without any type is read as text.
+        kept = name != "Null" if self.keeps is None else name in self.keeps
         return "" if kept else f"{column.dtype} comes back as another type"
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
@@ -157,23 +123,20 @@ class FileFormat(Format):
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if not path.stat().st_size:
                 raise DataError(f"{path}: the file is empty")
-            content = self.load(path, options)
-            schema = content.query.collect_schema()
+            query, options = self.load(path, options)
+            return framed(
+                self.name,
+                query,
+                options,
+                path=path,
+                digest=digest,
+                version=version if self.on_disk else None,
+                nulls_done="null_values" in self.options,
+            )
         except OSError as error:
             raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
-        return framed(
-            self.name,
-            content.query,
-            content.options,
-            schema,
-            content.rows,
-            path=path,
-            digest=digest,
-            version=version if content.on_disk else None,
-            nulls_done="null_values" in self.options,
-        )
 
 
 def check_readable(path: Path) -> None:

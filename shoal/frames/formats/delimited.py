@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
-from shoal.frames.formats.base import Content, FileFormat
+from shoal.frames.formats.base import FileFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,19 +28,14 @@ class Csv(FileFormat):
         "guess_types",
     )
     keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date", "Datetime")
+    refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
 
-    def load(self, path: Path, options: ReadOptions) -> Content:
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read the file after settling its delimiter and encoding."""
         from shoal.frames.formats.delimited_text import read_delimited
 
         data, options = read_delimited(path, options)
-        return Content(data.lazy(), data.height, options)
-
-    def holds(self, dtype: pl.DataType) -> bool:
-        """Whether values of this type can be written as one text."""
-        import polars as pl
-
-        return dtype not in (pl.Binary, pl.Object) and not (dtype.is_nested() and dtype != pl.List)
+        return data.lazy(), options
 
     def altered(self, column: pl.Series) -> str:
         """Return how the column differs when it is read back: text has no types, so they are guessed."""
@@ -56,12 +51,9 @@ class Csv(FileFormat):
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return categories, times and value sets as text."""
-        import polars as pl
+        from shoal.frames.sets import as_text
 
-        from shoal.frames.formats.text_columns import as_text
-        from shoal.frames.sets import sets_as_text
-
-        return sets_as_text(column) if column.dtype == pl.List else as_text(column)
+        return as_text(column, sets=True)
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write the table with the delimiter that `options` give."""

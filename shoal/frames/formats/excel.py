@@ -9,8 +9,7 @@ from typing import IO, TYPE_CHECKING, ClassVar
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_duplicates
-from shoal.frames.formats.base import Content, FileFormat
-from shoal.frames.formats.delimited import Csv
+from shoal.frames.formats.base import FileFormat
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
@@ -34,8 +33,9 @@ class Excel(FileFormat):
     reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
     writes_with: ClassVar[tuple[str, ...]] = ("xlsxwriter",)
     keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date")
+    refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
 
-    def load(self, path: Path, options: ReadOptions) -> Content:
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read one sheet."""
         import fastexcel
         import polars as pl
@@ -67,11 +67,7 @@ class Excel(FileFormat):
             # The reader's message about a column may end in a list of its values.
             reason = first_line(error).partition(": [")[0]
             raise DataError(f"{path}: is not a readable Excel file: {reason}") from None
-        return Content(data.lazy(), data.height, options)
-
-    def holds(self, dtype: pl.DataType) -> bool:
-        """Whether values of this type can be written as a number, a date or one text."""
-        return Csv().holds(dtype)
+        return data.lazy(), options
 
     def refusal(self, data: pl.DataFrame) -> str:
         """Return why a sheet cannot hold this table."""
@@ -110,17 +106,14 @@ class Excel(FileFormat):
         """Return as text what a cell has no type for."""
         import polars as pl
 
-        from shoal.frames.formats.text_columns import as_text
-        from shoal.frames.sets import sets_as_text
+        from shoal.frames.sets import as_text
 
         dtype = column.dtype
         if dtype == pl.Time or (dtype.is_numeric() and _beyond_excel(column)):
             return column.cast(pl.String)  # a time of day would become one of the year 1899
-        if dtype == pl.List:
-            return sets_as_text(column)
         if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
             return column
-        return as_text(column)
+        return as_text(column, sets=True)
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write a workbook, made in memory: its library would leave drafts in a temporary directory."""

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError
 from shoal.frames.column_names import refuse_duplicates, refuse_patterns
-from shoal.frames.formats.base import Content, FileFormat
+from shoal.frames.formats.base import FileFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,16 +23,10 @@ class JsonLines(FileFormat):
     title: ClassVar[str] = "JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     options: ClassVar[tuple[str, ...]] = ("guess_types",)
-    keeps: ClassVar[tuple[str, ...]] = (
-        "String",
-        "Int64",
-        "Float64",
-        "Boolean",
-        "Date",
-        "Datetime",
-    )
+    keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date", "Datetime")
+    refuses: ClassVar[tuple[str, ...]] = ("Binary", "Object")
 
-    def load(self, path: Path, options: ReadOptions) -> Content:
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read the file, looking at every line for the types of the columns."""
         import polars as pl
 
@@ -49,13 +43,7 @@ class JsonLines(FileFormat):
         refuse_patterns(data.columns, str(path))
         if options.guess_types:
             data = data.with_columns([guess_dates(column) for column in data if column.dtype == pl.String])
-        return Content(data.lazy(), data.height, options)
-
-    def holds(self, dtype: pl.DataType) -> bool:
-        """Whether JSON has a value or a text for this type."""
-        import polars as pl
-
-        return dtype not in (pl.Binary, pl.Object)
+        return data.lazy(), options
 
     def altered(self, column: pl.Series) -> str:
         """Return how the column differs when it is read back: JSON has neither dates nor infinity nor NaN."""
@@ -76,7 +64,7 @@ class JsonLines(FileFormat):
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return categories and times as text."""
-        from shoal.frames.formats.text_columns import as_text
+        from shoal.frames.sets import as_text
 
         return as_text(column)
 
