@@ -13,6 +13,7 @@ import polars as pl
 from shoal import frames
 from shoal.case import Case
 from shoal.comparing.auto import method_of
+from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, PolicyError, Problem, ViolationError
 from shoal.frames import Frame
 from shoal.measures.evaluate import public_measures
@@ -168,8 +169,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     if "choice" in facts:
         # The chosen method is what was applied, and what a rerun should apply.
         notes.append(facts["choice"])
-        method = {"name": facts["method"], **facts["options"]}
-        policy = Policy.from_dict({**policy.to_dict(), "method": method}, policy.base)
+        policy = with_method(policy, facts["method"], facts["options"])
     parts: dict[str, Any] = {
         "rows": case.original.rows,
         "suppressed": case.published.suppressed,

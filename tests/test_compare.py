@@ -462,3 +462,15 @@ def test_command_line(tmp_path, monkeypatch):
     assert done.exit_code == 0
     assert "auto chose mondrian" in " ".join(done.output.split())
     assert len(pl.read_csv("release.csv")) == 60
+
+
+def test_auto_ranks_by_a_measure_that_cannot_steer_its_choice():
+    """The record names the method that was chosen, with the measure that steered it."""
+    frame = pl.DataFrame({"age": [20 + i % 17 for i in range(40)], "s": [f"v{i % 3}" for i in range(40)]})
+    made = shoal.anonymize(
+        frame, quasi=["age"], sensitive=["s"], k=4, measure="dm",
+        method={"name": "auto", "methods": ["mondrian"]}, seed=1,
+    )  # fmt: skip
+    assert made.method == "mondrian"
+    again = shoal.anonymize(frame, shoal.Policy.from_toml(made.record["policy"]), seed=1)
+    assert again.measures["dm"] == made.measures["dm"]

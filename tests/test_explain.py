@@ -120,13 +120,16 @@ def test_costs_are_the_losses_of_the_relaxed_policies() -> None:
 
 
 def test_costs_are_told_in_the_measure_of_the_policy() -> None:
-    found = shoal.explain(people(), **ASKED, k=8, measure="dm", seed=1)
+    by_dm = {**ASKED, "k": 8, "method": "full-domain", "measure": "dm"}
+    found = shoal.explain(people(), **by_dm, seed=1)
     assert found.measure == "dm"
-    assert found.loss == shoal.anonymize(people(), **ASKED, k=8, measure="dm", seed=1).measures["dm"]
-    many = shoal.explain(people(), **ASKED, k=8, measure="classes", seed=1)
+    assert found.loss == shoal.anonymize(people(), **by_dm, seed=1).measures["dm"]
+    # These steer no method, but auto ranks releases by them.
+    auto = {**ASKED, "k": 8, "method": {"name": "auto", "methods": ["mondrian"]}}
+    many = shoal.explain(people(), **auto, measure="classes", seed=1)
     # More classes are better, so a gain is an increase.
     assert cost(many, "k").won == cost(many, "k").loss - many.loss > 0
-    assert shoal.explain(people(), **ASKED, k=8, measure="query-error", seed=1).measure == "lm"
+    assert shoal.explain(people(), **auto, measure="query-error", seed=1).measure == "lm"
 
 
 def test_a_limit_that_costs_is_found_out() -> None:

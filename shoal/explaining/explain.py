@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import frames
+from shoal.comparing.portfolio import with_method
 from shoal.errors import PolicyError, Problem
 from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
 from shoal.explaining.relaxing import Relaxation, relaxations
@@ -59,8 +60,7 @@ def explain(
     base = try_policy(table, chosen, measure, Run.start(dice, own), whole_weight=sum(weights.values()))
     if "choice" in base.facts:
         # The rest is about the chosen method, without choosing again.
-        options = dict(base.facts["options"])
-        chosen = chosen.with_method(str(base.facts["method"]), **options)
+        chosen = with_method(chosen, base.facts["method"], base.facts["options"])
     work = _Work(frame, table, population, measure, dice, progress, time.monotonic() + seconds)
     return Explanation(
         rows=table.rows,

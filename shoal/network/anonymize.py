@@ -14,8 +14,8 @@ import polars as pl
 from shoal import frames
 from shoal.arrays import BoolVector, IntVector
 from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
-from shoal.models.feasibility import reasons_against, refusal, unserved
-from shoal.models.requirements import Requirements
+from shoal.methods.blocks import satisfying
+from shoal.models.feasibility import reasons_against, unserved
 from shoal.network.card import network_card
 from shoal.network.clustering import cluster_network
 from shoal.network.graph import Network
@@ -123,7 +123,8 @@ def anonymize_network(
     reasons = reasons_against(full, requirements)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
-    dropped, names = _unserved(full, requirements)
+    dropped = ~satisfying(full, requirements)[full.block_of]
+    names = unserved(full, requirements)[1]
     network, table = (whole.without(dropped), _part(full, ~dropped)) if names else (whole, full)
     with clock("cluster"):
         found = cluster_network(network, table, requirements, float(alpha), run)
@@ -240,15 +241,6 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
     for name in ("nodes", "members", "edges"):
         frames.check_writable(folder / f"{name}.{kind}", force=force)
     frames.check_writable(folder / "masked.graphml", force=force, table=False)
-
-
-def _unserved(table: CodedTable, requirements: Requirements) -> tuple[BoolVector, list[str]]:
-    """Return the nodes of blocks that cannot satisfy the models, and the names of these blocks; too many are an
-    error."""
-    good, names, count = unserved(table, requirements)
-    if count > requirements.suppressible(table.rows) or count == table.rows:
-        raise InfeasibleError(refusal(table, requirements))
-    return ~good[table.block_of], names
 
 
 def _part(table: CodedTable, kept: BoolVector) -> CodedTable:
