@@ -29,8 +29,7 @@ class Sampled:
 
     def frame(self, rows: int, seed: int = 1) -> pl.DataFrame:
         """Return the first columns that matter, and who is who."""
-        drawn = sample(self.name, rows, seed).select(*self.quasi, self.sensitive)
-        return drawn.with_columns(pl.int_range(rows).alias(TAG))
+        return drawn(self.name, rows, seed).select(*self.quasi, self.sensitive, pl.int_range(rows).alias(TAG))
 
     def policy(self, privacy: dict[str, Any], method: dict[str, Any], **more: Any) -> shoal.Policy:
         """Return the policy of the sample with other requirements, another method, perhaps protected nodes of the
@@ -59,6 +58,10 @@ class Sampled:
             population=population,
             together=made.card.get("shuffled_together"),
         )
+
+
+drawn = cache(sample)
+"""A sample is drawn once, and frames do not change."""
 
 
 @cache
