@@ -23,7 +23,7 @@ def attack(
     original: Any,
     second: Any = None,
     population: Any = None,
-    name: str = "linkage",
+    name: str = ATTACKS.default,
     adversary: str | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
@@ -74,10 +74,8 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
 
 def _belief(requirements: Requirements, column: int) -> float:
     """Return the largest share of a person's matching rows that the policy allows a value of a column."""
-    own: list[Any] = [model for model in requirements.models if getattr(model, "column", None) == column]
-    shares = [model.alpha for model in own if model.name == "alpha-k"]
-    shares += [1.0 / model.l for model in own if model.name in ("probabilistic-l", "slicing-l")]
-    return float(min(shares, default=1.0))
+    own = (model for model in requirements.models if getattr(model, "column", None) == column)
+    return min((model.belief for model in own), default=1.0)
 
 
 def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:

@@ -182,7 +182,7 @@ class Case(Evidence):
     @cached_property
     def losses(self) -> Mapping[str, float]:
         """The information loss (LM) of each quasi-identifier."""
-        return per_column("lm", self)
+        return per_column(MEASURES.default, self)
 
 
 def read_release(source: Any, second: Any, policy: Policy) -> tuple[pl.DataFrame, bool]:
@@ -236,8 +236,10 @@ def as_published(
     if bucket is not None and table is not None:
         method = policy.build_method()
         if not method.shows_buckets:
+            from shoal.methods.permuting.anatomy import Anatomy
+
             # Two tables that another tool made: assume that quasi-identifiers stay in their rows.
-            method = METHODS["anatomy"]()
+            method = Anatomy()
         together, sensitive_in = method.shuffled_together(table)
         published = replace(published, together=together, sensitive_in=sensitive_in)
         notes.append(

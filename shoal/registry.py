@@ -18,6 +18,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self.kind = kind
         self._places = places
 
+    @property
+    def default(self) -> str:
+        """The first name: what is meant where nobody chooses."""
+        return next(iter(self._places))
+
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._places:
             raise PolicyError([Problem(self.kind, f"'{name}' is unknown", did_you_mean(name, self._places))])

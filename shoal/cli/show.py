@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
     from shoal.suggest import Suggestion
 
-SHOWN_MEASURES = ("gcp", "entropy", "dm", "avg")
-
 
 def _console() -> Console:
     return Console(highlight=False)
@@ -111,23 +109,24 @@ def costs(report: Audit) -> list[str]:
     """Say in words how much information was lost and which risk is left."""
     known = {name: value for name, value in report.measures.items() if value == value}
     lines = []
-    if "lm" in known:
+    from shoal.measures import MEASURES
+    from shoal.measures.risk import ProsecutorMax, ProsecutorMean, UniqueBefore
+
+    if MEASURES.default in known:
         columns = "   ".join(f"{printable(name)} {value:.1%}" for name, value in report.losses.items())
-        lines.append(f"information loss (LM): {known['lm']:.1%}   ({columns})")
-    if "risk-prosecutor-max" in known:
+        lines.append(f"information loss (LM): {known[MEASURES.default]:.1%}   ({columns})")
+    if ProsecutorMax.name in known:
         before = (
-            f"; {known['unique-before']:.1%} of rows were unique in the original"
-            if "unique-before" in known
+            f"; {known[UniqueBefore.name]:.1%} of rows were unique in the original"
+            if UniqueBefore.name in known
             else ""
         )
         lines.append(
-            f"re-identification risk: at most {known['risk-prosecutor-max']:.1%} per person, "
-            f"{known['risk-prosecutor-mean']:.1%} on average{before}"
+            f"re-identification risk: at most {known[ProsecutorMax.name]:.1%} per person, "
+            f"{known[ProsecutorMean.name]:.1%} on average{before}"
         )
-    from shoal.measures import MEASURES
-
-    asked = [name for name in known if not MEASURES[name].default]
-    rest = "   ".join(f"{name} {number(known[name])}" for name in (*SHOWN_MEASURES, *asked) if name in known)
+    shown = [name for name, kind in MEASURES.items() if kind.shown or not kind.default]
+    rest = "   ".join(f"{name} {number(known[name])}" for name in shown if name in known)
     return [*lines, f"other measures: {rest}"] if rest else lines
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError
+from shoal.measures import MEASURES
 
 VERSION = 1
 """Version of the file format."""
@@ -25,7 +26,7 @@ class Comparison:
     """The adversaries that releases had to withstand, by their names in the policy."""
     derivation: tuple[str, ...] = ()
     """Why these models and methods stop them, in one or two sentences each."""
-    measure: str = "lm"
+    measure: str = MEASURES.default
     """The policy's measure, by which releases are ranked."""
     lower_is_better: bool = True
     k: int | None = None

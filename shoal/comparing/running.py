@@ -12,6 +12,7 @@ from shoal.case import Case
 from shoal.comparing.portfolio import PlannedAttack, in_words
 from shoal.comparing.trial import Outcome, Trial
 from shoal.errors import PolicyError, ShoalError
+from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.results import plain
@@ -28,7 +29,7 @@ class Task:
     """With the method, the options and the k of the trial."""
     attacks: tuple[PlannedAttack, ...]
     seed: int | None = None
-    measure: str = "lm"
+    measure: str = MEASURES.default
     """The measure that ranks releases; it steers the method if it can."""
     keep: bool = False
     """Return the release, too."""

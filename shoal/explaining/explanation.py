@@ -13,7 +13,6 @@ from shoal.methods import METHODS
 from shoal.release.results import plain
 from shoal.wording import counted, counted_parts, number, printable
 
-SHARES = ("lm", "gcp", "precision")
 """Measures that are shares of all information."""
 NOTHING = 1e-9
 NOT_TRIED = "not tried: no time left"
@@ -215,7 +214,7 @@ class Explanation:
     def _amount(self, value: float | None, *, difference: bool = False) -> str:
         if value is None:
             return "unknown"
-        if self.measure in SHARES:
+        if MEASURES[self.measure].share:
             return f"{100 * value:.2f} points" if difference else f"{value:.2%}"
         return number(value)
 

@@ -13,6 +13,7 @@ from shoal.anonymizing import propose
 from shoal.comparing.auto import method_of
 from shoal.errors import ShoalError
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure
+from shoal.measures.classes import NumberOfClasses
 from shoal.policy import Policy
 from shoal.run import Progress, Run
 from shoal.table import CodedTable
@@ -41,8 +42,8 @@ class Tried:
 def explained_measure(policy: Policy) -> str:
     """Return the measure of the costs: the policy's if it is about cells or classes, else LM."""
     name = policy.utility.measure
-    known = name == "classes" or issubclass(MEASURES[name], CellMeasure | ClassMeasure)
-    return name if known else "lm"
+    known = issubclass(MEASURES[name], CellMeasure | ClassMeasure | NumberOfClasses)
+    return name if known else MEASURES.default
 
 
 def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, whole_weight: float) -> Tried:

@@ -27,6 +27,10 @@ class Measure(ABC):
     """The public may see it: it follows from the published rows, from the number of suppressed ones, and from how
     many values each column can have. Others are exact functions of the values in the original, and can be solved
     for what few people have."""
+    share: ClassVar[bool] = False
+    """It is a share, 0 to 1, and is told in percent."""
+    shown: ClassVar[bool] = False
+    """The terminal shows it without being asked, next to LM and the risk."""
     needs_classes: ClassVar[bool] = False
     """It says nothing about releases without equivalence classes, where each row is generalized separately."""
     lower_is_better: ClassVar[bool] = True

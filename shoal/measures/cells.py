@@ -65,6 +65,7 @@ class Lm(CellMeasure):
     """Loss metric (Iyengar 2002)."""
 
     name: ClassVar[str] = "lm"
+    share: ClassVar[bool] = True
     public: ClassVar[bool] = True
     summary: ClassVar[str] = "mean share of its domain that a cell covers, by number of values (0..1)"
     sets_lose_less: ClassVar[bool] = True
@@ -84,6 +85,8 @@ class Gcp(CellMeasure):
     """Global certainty penalty: the mean normalized certainty penalty (Xu et al. 2006, Ghinita et al. 2007)."""
 
     name: ClassVar[str] = "gcp"
+    shown: ClassVar[bool] = True
+    share: ClassVar[bool] = True
     summary: ClassVar[str] = "mean share of its domain that a cell covers, numbers by width (0..1)"
     sets_lose_less: ClassVar[bool] = True
 
@@ -102,6 +105,7 @@ class Precision(CellMeasure):
     """The level of cells in their hierarchies, relative to the height; one minus Sweeney's precision (2002)."""
 
     name: ClassVar[str] = "precision"
+    share: ClassVar[bool] = True
     public: ClassVar[bool] = True
     summary: ClassVar[str] = "mean level of a cell over the height of its hierarchy (0..1)"
 

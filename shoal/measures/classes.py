@@ -15,6 +15,7 @@ class Discernibility(ClassMeasure):
     """Discernibility metric (Bayardo and Agrawal 2005): each row costs the size of its class."""
 
     name: ClassVar[str] = "dm"
+    shown: ClassVar[bool] = True
     public: ClassVar[bool] = True
     summary: ClassVar[str] = "sum of squared class sizes; a suppressed row costs the number of all rows"
 
@@ -32,6 +33,7 @@ class AverageClass(ClassMeasure):
     """Normalized average class size (LeFevre et al. 2006)."""
 
     name: ClassVar[str] = "avg"
+    shown: ClassVar[bool] = True
     public: ClassVar[bool] = True
     summary: ClassVar[str] = "rows / (classes x k), suppressed rows counted; 1 is the best for k-anonymity"
 

@@ -39,6 +39,7 @@ class Entropy(CellMeasure):
     """
 
     name: ClassVar[str] = "entropy"
+    shown: ClassVar[bool] = True
     summary: ClassVar[str] = "mean entropy of the original value given the cell, in bits"
     needs_original: ClassVar[bool] = True
     monotone: ClassVar[bool] = False

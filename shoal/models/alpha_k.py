@@ -48,6 +48,11 @@ class AlphaK(SensitiveModel):
         return value * STEP if value * STEP < 1 else None
 
     @property
+    def belief(self) -> float:
+        """A guess from a class is right with probability alpha at most."""
+        return self.alpha
+
+    @property
     def title(self) -> str:
         """Name the model."""
         k = self.k if self.k > 1 else "k"

@@ -89,6 +89,11 @@ class Model(ABC):
         return None
 
     @property
+    def belief(self) -> float:
+        """The largest probability of a sensitive value that it permits an adversary to reach; 1: any."""
+        return 1.0
+
+    @property
     def by_classes(self) -> GroupModel | None:
         """A rule over single classes that is enough for the model, so that searches by classes can serve it."""
         return None

@@ -13,6 +13,7 @@ from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import Model
 from shoal.models.extended_p import ExtendedPSensitive
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
@@ -79,7 +80,7 @@ def demands_of(table: CodedTable, requirements: Requirements) -> Demands:
             k = max(k, model.k)
         found = _demands(table, model)
         each += found
-        complete &= bool(found) or model.name == "k-anonymity"
+        complete &= bool(found) or isinstance(model, KAnonymity)
     if not each:
         each.append(Demand("", np.zeros(table.rows, np.int32), 1))
     return Demands(k, tuple(each), complete)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
+from shoal.models.extended_p import ExtendedPSensitive
+from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import Groups
@@ -32,7 +34,7 @@ def _possible(table: CodedTable, requirements: Requirements) -> list[str]:
     """Say how far p can go, where too much of it is what was asked for."""
     from shoal.models.demands import outlook
 
-    asked = any(model.name in ("p-sensitive", "extended-p-sensitive") for model in requirements.models)
+    asked = any(isinstance(model, PSensitive | ExtendedPSensitive) for model in requirements.models)
     far = outlook(table, requirements) if asked else None
     return [str(far)] if far is not None and far.classes == 0 and far.largest_p < far.p else []
 

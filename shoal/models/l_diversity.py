@@ -127,6 +127,11 @@ class ProbabilisticDiversity(Diversity):
     """1 over the largest permitted share of a value."""
 
     @property
+    def belief(self) -> float:
+        """A guess from a class is right with probability 1/l at most."""
+        return 1.0 / self.l
+
+    @property
     def values_needed(self) -> int:
         """Shares of at most 1/l need l values to sum to one."""
         return int(np.ceil(self.l - 1e-9))

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector
 from shoal.models.base import GroupModel, Model
+from shoal.models.k_anonymity import KAnonymity
 from shoal.table.groups import Groups
 
 
@@ -34,15 +35,13 @@ class Requirements:
     def k(self) -> int:
         """The size that every class must have; 1 where none is asked for."""
         return max(
-            (int(model.required) for model in self.group_models if model.name == "k-anonymity"), default=1
+            (int(model.required) for model in self.group_models if isinstance(model, KAnonymity)), default=1
         )
 
     @property
     def plain_k(self) -> bool:
         """Class size is all that is asked for, so a method may take a faster way than `satisfied`."""
-        return all(
-            rule is not None and rule.name == "k-anonymity" for rule in (m.by_classes for m in self.models)
-        )
+        return all(isinstance(rule, KAnonymity) for rule in (m.by_classes for m in self.models))
 
     @property
     def monotone(self) -> bool:

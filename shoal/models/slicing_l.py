@@ -58,6 +58,11 @@ class SlicingDiversity(Model):
         return one_less(value)
 
     @property
+    def belief(self) -> float:
+        """A guess over all buckets is right with probability 1/l at most."""
+        return 1.0 / self.l
+
+    @property
     def title(self) -> str:
         """Name the model."""
         return f"slicing {number(self.l)}-diversity of {self.column_name}"

@@ -19,6 +19,8 @@ from pydantic import (
 )
 
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.measures import MEASURES
+from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.checks import built, problems_of
 from shoal.policy.hierarchies import planned
@@ -129,8 +131,8 @@ class Policy(BaseModel):
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
         protected: Mapping[str, Sequence[str]] | None = None,
-        method: str | Mapping[str, Any] = "mondrian",
-        measure: str = "lm",
+        method: str | Mapping[str, Any] = METHODS.default,
+        measure: str = MEASURES.default,
         suppression: float = 0.0,
         other_columns: str = "refuse",
         data: Mapping[str, Any] | None = None,

@@ -15,6 +15,8 @@ from pydantic import (
 )
 
 from shoal.errors import did_you_mean
+from shoal.measures import MEASURES
+from shoal.methods import METHODS
 from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.part import Number, Part, Text, wrong
 from shoal.table.plan import Role
@@ -127,7 +129,7 @@ class MethodChoice(Part):
 
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
-    name: Text = "mondrian"
+    name: Text = METHODS.default
     """Name of the method; `shoal methods` lists them."""
 
     def options(self) -> dict[str, Any]:
@@ -153,7 +155,7 @@ class Population(Part):
 class Utility(Part):
     """What a good release is."""
 
-    measure: Text = "lm"
+    measure: Text = MEASURES.default
     """The loss to keep small; `shoal measures` lists them."""
     suppression: Annotated[Number, Field(ge=0, le=1)] = 0.0
     """Share of rows, 0 to 1, that may be left out."""
@@ -161,8 +163,6 @@ class Utility(Part):
     @field_validator("measure")
     @classmethod
     def _registered(cls, name: str) -> str:
-        from shoal.measures import MEASURES
-
         if name not in MEASURES:
             raise wrong(f"there is no measure '{name}'", did_you_mean(name, MEASURES))
         return name

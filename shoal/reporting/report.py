@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
@@ -119,7 +120,7 @@ def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
 def _page(subject: Subject, parts: list[Section], holds: bool) -> str:
     parts_said = counted_parts(subject.published.classes, subject.published.buckets, explained=True)
     state = "It satisfies its policy." if holds else "It violates its policy."
-    loss = subject.measures.get("lm")
+    loss = subject.measures.get(MEASURES.default)
     lost = (
         f" Information loss in the quasi-identifiers (LM): {loss:.1%}."
         if loss == loss and loss is not None and holds

@@ -13,7 +13,9 @@ from shoal.linking.consistency import Consistency, People
 from shoal.methods.blocks import of_size
 from shoal.methods.losses import losses_of
 from shoal.models.hybrid import AlphaHybrid, HybridK
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
+from shoal.models.probabilistic_k import ProbabilisticK
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -209,11 +211,11 @@ def _asked(requirements: Requirements, method: str, gives: tuple[str, ...]) -> i
         if isinstance(model, KType):
             if model.name not in gives:
                 message = f"{method} gives {' and '.join(gives)}, but {model.name} is asked for"
-                hint = "take ring" if model.name == "probabilistic-k" else "take k-k or global-1-k"
+                hint = "take ring" if isinstance(model, ProbabilisticK) else "take k-k or global-1-k"
                 problems.append(Problem("method.name", message, hint))
         elif isinstance(model, HybridK | AlphaHybrid):
             continue  # no cell is untrue
-        elif model.name == "k-anonymity":
+        elif isinstance(model, KAnonymity):
             message = f"{method} gives every row cells of its own, so its releases are not k-anonymous"
             hint = f'ask for privacy.notion = "{gives[-1]}", or take mondrian or agglomerative'
             problems.append(Problem("method.name", message, hint))

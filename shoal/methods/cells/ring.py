@@ -265,7 +265,7 @@ def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
             spreads.append(Spreading(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
         elif isinstance(model, HybridK | AlphaHybrid):
             continue  # no cell is untrue
-        elif model.name == "k-anonymity":
+        elif isinstance(model, KAnonymity):
             message = (
                 "ring shows different values in rows of one part, so its releases have no classes of k rows"
             )

@@ -15,6 +15,7 @@ from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.objective import objective
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.table import CodedTable
@@ -273,7 +274,7 @@ class Judge:
         self.requirements = requirements
         self.most = requirements.suppressible(table.rows)
         self.rows = table.rows
-        self.others = tuple(m for m in requirements.group_models if m.name != "k-anonymity")
+        self.others = tuple(m for m in requirements.group_models if not isinstance(m, KAnonymity))
         self.rollups = RollUps(table, sensitive=bool(self.others))
         self.objective = objective(table, requirements)
         self.checked = 0

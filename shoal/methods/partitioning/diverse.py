@@ -12,6 +12,7 @@ from shoal.errors import InfeasibleError
 from shoal.methods.partitioning.partition import Partition, by_domain, sorted_codes
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import GroupModel, SensitiveModel
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import Diversity, RecursiveDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
@@ -32,7 +33,7 @@ def spread_asked(requirements: Requirements) -> Spreading | None:
     """Return the spread that is enough for all models beside k, or None where no such spread is known."""
     found: list[Spreading] = []
     for model in requirements.group_models:
-        if model.name == "k-anonymity":
+        if isinstance(model, KAnonymity):
             continue
         needed = _needed(model)
         if needed is None or not isinstance(model, SensitiveModel):

@@ -19,6 +19,7 @@ from shoal.methods.permuting.permuting import (
     own_cells,
 )
 from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import Diversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
@@ -112,7 +113,7 @@ class Anatomy(Permuting):
         groups = group(bucket_of, buckets, table.sensitive_codes, table.sensitive, table.sensitive_counts)
         for model in requirements.group_models:
             # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
-            if model.name != "k-anonymity" and not model.satisfied(groups).all():
+            if not isinstance(model, KAnonymity) and not model.satisfied(groups).all():
                 raise InfeasibleError(
                     f'buckets of different values do not satisfy {model.title}: choose partitioner = "mondrian", '
                     "which checks every model, or weaken the requirement"

@@ -11,6 +11,7 @@ from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method, Shuffled
 from shoal.models.base import Model
+from shoal.models.delta_presence import DeltaPresence
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -96,7 +97,7 @@ class Permuting(Method):
 
         # Partitioners that split by presence need its bounds.
         by_presence = self.partitioner in ("mpalm", "spalm")
-        more = tuple(m for m in requirements.models if by_presence and m.name == "delta-presence")
+        more = tuple(m for m in requirements.models if by_presence and isinstance(m, DeltaPresence))
         wanted = Requirements(
             models=(KAnonymity(k=self.k), *(requirements.group_models if rules is None else rules), *more),
             suppression=requirements.suppression,
