@@ -63,7 +63,7 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
     requirements, sensitive = case.requirements, case.published.sensitive
     known = {
         # Without k, candidates are counted but nobody is judged by them; the other attacks need a k.
-        "k": requirements.k if name == "linkage" else max(requirements.k, 2),
+        "k": max(requirements.k, ATTACKS[name].least_k),
         "presence": case.policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),
     }

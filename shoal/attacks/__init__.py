@@ -7,11 +7,11 @@ ATTACKS: Registry[Attack] = Registry(
     "attack",
     {
         "linkage": "shoal.attacks.linkage:Linkage",
-        "membership": "shoal.attacks.membership:Membership",
-        "statistical": "shoal.attacks.statistical:Statistical",
         "attribute-disclosure": "shoal.attacks.attribute_disclosure:AttributeDisclosure",
-        "corruption": "shoal.attacks.corruption:Corruption",
+        "statistical": "shoal.attacks.statistical:Statistical",
+        "membership": "shoal.attacks.membership:Membership",
         "algorithm-aware": "shoal.attacks.algorithm_aware:AlgorithmAware",
+        "corruption": "shoal.attacks.corruption:Corruption",
     },
 )
 

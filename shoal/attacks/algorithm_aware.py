@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.base import Attack, Exposure
-from shoal.attacks.rerun import rerun, true_classes
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.rerun import no_rings, rerun, ring_options, true_classes
 from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
 from shoal.run import Run
@@ -33,6 +34,8 @@ class AlgorithmAware(Attack):
     """
 
     name: ClassVar[str] = "algorithm-aware"
+    title: ClassVar[str] = "knows the algorithm"
+    against: ClassVar[Mapping[str, Options]] = {"knows-algorithm": {}}
     summary: ClassVar[str] = "knows everyone's quasi-identifiers and the method, and reconstructs its rings"
 
     k: int = 2
@@ -41,6 +44,22 @@ class AlgorithmAware(Attack):
     """The partition of the ring method."""
     order: str = "lexicographic"
     """Its order of rows."""
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
+        return no_rings(setting)
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """Read the options of the method."""
+        return ring_options(setting)
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        yield f"the first guess names {figures['named_by_the_first_guess']:.2%} of people in rings"
+        yield f"one rotation names {figures['rings_that_one_turn_names']:.2%} of the rings"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Try all rotations of all rings. O(rows x k)."""

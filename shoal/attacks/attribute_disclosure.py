@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
-from shoal.attacks.base import Attack, Exposure
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.linking.evidence import Evidence
 from shoal.models.extended_p import strong_values
@@ -28,6 +29,8 @@ class AttributeDisclosure(Attack):
     """
 
     name: ClassVar[str] = "attribute-disclosure"
+    title: ClassVar[str] = "attribute disclosure"
+    informs: ClassVar[Options | None] = {}
     summary: ClassVar[str] = (
         "knows the quasi-identifiers; believes a sensitive value by its share of the matching rows"
     )
@@ -46,6 +49,23 @@ class AttributeDisclosure(Attack):
             if not 0 < threshold <= 1:
                 message = f"must be a share above 0 and up to 1, not {threshold}"
                 raise PolicyError([Problem("threshold", message, "1 means certain")])
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Without sensitive values there is nothing to disclose."""
+        return "" if setting.sensitive else "the table has no sensitive column"
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        for name, column in figures["columns"].items():
+            if "before" not in column:
+                yield f"{name} is certain in {column['after']['certain']:.1%} of the published rows"
+                continue
+            before, after = (
+                edition.share(round(column[when]["certain"] * people), people) for when in ("before", "after")
+            )
+            yield f"{name} is certain for {after} of people, before for {before}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Read the rows that match each person, before and after. O(distinct people x classes) at worst.

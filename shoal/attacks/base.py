@@ -3,18 +3,59 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from shoal.arrays import FloatVector
 from shoal.linking.evidence import Evidence
+from shoal.methods import Method
+from shoal.models import Model
 from shoal.release.results import plain
 from shoal.run import Run
 
 MOST_EXPOSED = 20
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is known about a release before it is attacked."""
+
+    method: Method | None
+    """The method that made it; None where that is not known."""
+    models: tuple[Model, ...]
+    sensitive: bool
+    """The table has sensitive columns."""
+    population: bool
+    """Everybody who could be in the table is known."""
+    owners: bool
+    """It is known whose each row is, so that guesses can be judged."""
+
+
+class Edition(Protocol):
+    """What a report may say about people."""
+
+    @property
+    def public(self) -> bool:
+        """It is for everybody."""
+
+    @property
+    def k(self) -> int:
+        """Counts of fewer people are hidden in the public edition."""
+
+    @property
+    def tells_before(self) -> bool:
+        """Figures over all people of the original may stand next to those of the release."""
+
+    def count(self, people: int) -> str:
+        """Write a number of people."""
+
+    def share(self, people: float, total: int) -> str:
+        """Write people as a share of all."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,6 +122,41 @@ class Attack(ABC):
     """The key in the registry."""
     summary: ClassVar[str]
     """One line: what the adversary knows, and does."""
+    title: ClassVar[str]
+    """What a report calls it."""
+    against: ClassVar[Mapping[str, Options]] = {}
+    """The adversaries of a policy that it plays, each with the options to play them."""
+    informs: ClassVar[Options | None] = None
+    """The options with which methods are compared where no adversary of the policy asks for it; None: not at all."""
+    least_k: ClassVar[int] = 2
+    """The k where the policy asks for none."""
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Return why it means nothing for such a release, or an empty text."""
+        return ""
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """Return the options that follow from the method and the models, which an adversary knows."""
+        return {}
+
+    @classmethod
+    def played(cls, adversary: str, setting: Setting) -> Options | None:
+        """Return the options to play an adversary of a policy; None where it does not."""
+        if adversary not in cls.against or cls.inapplicable(setting):
+            return None
+        return {**cls.against[adversary], **cls.reads(setting)}
+
+    @classmethod
+    def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
+        """Return the titles under which a report tries it, each with its options."""
+        return {} if cls.inapplicable(setting) else {cls.title: cls.reads(setting)}
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words; the edition hides small counts of people."""
+        yield from ()
 
     @abstractmethod
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:

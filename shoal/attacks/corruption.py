@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.attacks.base import Attack, Exposure
-from shoal.attacks.rerun import Rerun, rerun, true_classes
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.rerun import Rerun, no_rings, rerun, ring_options, true_classes
 from shoal.linking.consistency import Consistency
 from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
@@ -32,6 +33,7 @@ class Corruption(Attack):
     """
 
     name: ClassVar[str] = "corruption"
+    title: ClassVar[str] = "knows the algorithm and some rows"
     summary: ClassVar[str] = "knows the owners of some rows of each ring, and infers the others"
 
     k: int = 2
@@ -42,6 +44,23 @@ class Corruption(Attack):
     """The partition of the ring method."""
     order: str = "lexicographic"
     """Its order of rows."""
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
+        return no_rings(setting)
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """Read the options of the method."""
+        return ring_options(setting)
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        for name, entry in figures.items():
+            if name.startswith("with_"):
+                yield f"with {entry['known']} known rows per ring they name {entry['guessed']:.2%} of the others"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Simulate, with random known people. O(rows x k + matching pairs) for each number of known rows."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.attacks.base import Attack, Exposure
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.run import Run
@@ -29,6 +30,14 @@ class Linkage(Attack):
     """
 
     name: ClassVar[str] = "linkage"
+    title: ClassVar[str] = "linkage"
+    against: ClassVar[Mapping[str, Options]] = {
+        "knows-some": {"adversary": "some"},
+        "knows-members": {"adversary": "members"},
+        "knows-algorithm": {"adversary": "members"},
+    }
+    informs: ClassVar[Options | None] = {"adversary": "members"}
+    least_k: ClassVar[int] = 1
     summary: ClassVar[str] = (
         "counts the candidates of each person, for an adversary who knows some people or all members"
     )
@@ -42,6 +51,41 @@ class Linkage(Attack):
         if self.adversary not in ADVERSARIES:
             hint = did_you_mean(self.adversary, ADVERSARIES)
             raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
+
+    @classmethod
+    def played(cls, adversary: str, setting: Setting) -> Options | None:
+        """In a release with relocated rows nobody can tell which assignments are complete; matching rows can be
+        counted.
+        """
+        found = super().played(adversary, setting)
+        relocated = setting.method is not None and setting.method.relocates
+        return {"adversary": "some"} if found and relocated else found
+
+    @classmethod
+    def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
+        """Try both adversaries."""
+        return {
+            "linkage, knows some people": {"adversary": "some"},
+            "linkage, knows all members": {"adversary": "members"},
+        }
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        counts = figures.get("candidates_after_pruning", figures["candidates"])
+        if counts["least"] is None:
+            yield "no row matches anybody"
+            return
+        if not edition.tells_before:
+            return
+        least = counts["least"]
+        if edition.public and least < edition.k:
+            yield f"somebody has fewer than {edition.k:,} candidates"
+        else:
+            yield f"everybody who matches any row has at least {least:,} candidates"
+        yield f"on average {counts['mean']:,.1f}"
+        if counts["below_k"]:
+            yield f"{edition.count(int(counts['below_k']))} people have fewer than {figures['k']:,} candidates"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count candidates, and for ``members`` those after pruning. O(rows + matching pairs)."""

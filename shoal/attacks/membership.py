@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.attacks.base import Attack, Exposure
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.membership.chances import MOST_STATES, SECONDS
@@ -28,6 +29,8 @@ class Membership(Attack):
     """Computes, for everybody in the population, the share of all possible tables that contain the person."""
 
     name: ClassVar[str] = "membership"
+    title: ClassVar[str] = "membership"
+    against: ClassVar[Mapping[str, Options]] = {"unsure-of-membership": {}}
     summary: ClassVar[str] = (
         "computes the probability that each person of a population is in the table, exactly if possible"
     )
@@ -48,6 +51,17 @@ class Membership(Attack):
         if self.adversary not in ADVERSARIES:
             hint = did_you_mean(self.adversary, ADVERSARIES)
             raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Who could be in the table must be known."""
+        return "" if setting.population else "no population is known"
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        yield f"{figures['population']:,} people could be in the table"
+        yield f"{edition.count(figures['certainly_in'])} are certainly in it"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count, bucket by bucket. O(people x classes) without buckets."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.attacks.base import Options, Setting
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
@@ -97,3 +98,17 @@ def true_classes(evidence: Evidence) -> IntVector:
     own = np.full(evidence.original.rows, -1, np.int32)
     own[evidence.owner] = evidence.published.class_of
     return own
+
+
+def no_rings(setting: Setting) -> str:
+    """Return why rings cannot be reconstructed, or guesses not be judged, or an empty text."""
+    if not isinstance(setting.method, Ring):
+        return "the release was not made by the method ring"
+    return "" if setting.owners else "whose row is whose is not known"
+
+
+def ring_options(setting: Setting) -> Options:
+    """Return how the method forms and orders its rings: an adversary knows that."""
+    if not isinstance(setting.method, Ring):
+        return {}
+    return {"partition": setting.method.partition, "order": setting.method.order}

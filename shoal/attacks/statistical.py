@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.attacks.base import Attack, Exposure
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
-from shoal.models.hybrid import chi_squared, expected, untrue_rows
+from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, untrue_rows
 from shoal.release.published import Published
 from shoal.run import Run
 
@@ -30,6 +31,8 @@ class Statistical(Attack):
     """
 
     name: ClassVar[str] = "statistical"
+    title: ClassVar[str] = "statistics of relocated rows"
+    against: ClassVar[Mapping[str, Options]] = {"knows-distribution": {}}
     summary: ClassVar[str] = (
         "knows the true distribution, and suspects that rows of classes that are too large were relocated"
     )
@@ -54,6 +57,26 @@ class Statistical(Attack):
             )
         if problems:
             raise PolicyError(problems)
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Only relocated rows can be found by their numbers."""
+        allowed = any(isinstance(model, HybridK | AlphaHybrid) for model in setting.models)
+        relocates = setting.method is not None and setting.method.relocates
+        return "" if allowed or relocates else "no row was relocated"
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """Test at the level of the policy."""
+        levels = [model.alpha for model in setting.models if isinstance(model, AlphaHybrid)]
+        return {"alpha": max(levels)} if levels else {}
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        verdict = "more than chance" if figures["rejected"] else "no more than chance"
+        exact = "" if edition.public else f" (p = {figures['p_value']:.3g})"
+        yield f"the sizes of classes show {verdict}{exact}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from shoal.attacks import ATTACKS
+from shoal.attacks.base import Setting
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.methods.partitioning.windows import SETS
@@ -130,25 +132,23 @@ def in_words(error: PolicyError) -> str:
 
 
 def planned_attacks(policy: Policy, method: str, options: Options) -> list[PlannedAttack]:
-    """Return the attacks for the adversaries of a policy and the releases of a method, the deciding ones first."""
-    adversaries = implied(policy.privacy)
-    found = []
-    if "knows-some" in adversaries:
-        found.append(PlannedAttack("linkage", {"adversary": "some"}, True))
-    if "knows-members" in adversaries or "knows-algorithm" in adversaries:
-        # If rows were relocated, complete assignments are unknown, but candidates can be counted.
-        knows = "some" if METHODS[method].relocates else "members"
-        found.append(PlannedAttack("linkage", {"adversary": knows}, True))
-    if "knows-algorithm" in adversaries and method == "ring":
-        rings = {key: options[key] for key in ("partition", "order") if key in options}
-        found.append(PlannedAttack("algorithm-aware", rings, True))
-    if "knows-distribution" in adversaries:
-        tests = [model.alpha for model in policy.models() if isinstance(model, AlphaHybrid)]
-        found.append(PlannedAttack("statistical", {"alpha": max(tests)}, True))
-    if "unsure-of-membership" in adversaries:
-        found.append(PlannedAttack("membership", {}, True))
-    if not any(attempt.attack == "linkage" for attempt in found):
-        found.append(PlannedAttack("linkage", {"adversary": "members"}, False))
-    if policy.names("sensitive"):
-        found.append(PlannedAttack("attribute-disclosure", {}, False))
-    return found
+    """Return the attacks that play the adversaries of a policy and apply to a method, the deciding ones first."""
+    setting = Setting(
+        method=with_method(policy, method, options).build_method(),
+        models=policy.models(),
+        sensitive=bool(policy.names("sensitive")),
+        population=True,  # Whoever asks who is in the table has given it, in the policy or with the table.
+        owners=True,
+    )
+    found: list[PlannedAttack] = []
+    for adversary in implied(policy.privacy):
+        for name, kind in ATTACKS.items():
+            played = kind.played(adversary, setting)
+            if played is not None and PlannedAttack(name, played, True) not in found:
+                found.append(PlannedAttack(name, played, True))
+    decided = {attempt.attack for attempt in found}
+    return found + [
+        PlannedAttack(name, kind.informs, False)
+        for name, kind in ATTACKS.items()
+        if kind.informs is not None and name not in decided and not kind.inapplicable(setting)
+    ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
+from shoal.attacks.linkage import Linkage
 from shoal.linking.risk import Risk, assess
 from shoal.release.published import Published
 from shoal.reporting.attacks import TriedAttack
@@ -44,7 +45,7 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
         sizes = published.sizes[published.class_of]
         after = subject.risk
     else:
-        members = next((a.exposure for a in tried if a.exposure and a.exposure.attack == "linkage"), None)
+        members = next((a.exposure for a in tried if a.exposure and a.exposure.attack == Linkage.name), None)
         chances = members.chances if members is not None else np.zeros(0)
         sizes = np.round(1.0 / chances[chances > 0]).astype(np.int64)
     before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw))
