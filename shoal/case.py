@@ -42,7 +42,7 @@ class Case(Evidence):
     requirements: Requirements
     """Of the policy, resolved against the sensitive columns of the release."""
     rows: pl.DataFrame
-    """The published rows as text, in the order of `published`."""
+    """The published rows. In a file, rows that count as suppressed are among them."""
     second: pl.DataFrame | None = None
     """The sensitive values by bucket, if a method publishes them as a separate table."""
     release: Release | None = None
