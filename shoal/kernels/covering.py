@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import least_loss, lift, range_loss
+from shoal.kernels.losses import PART, least_loss, lift, range_loss
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _growth(code, low, high, losses):
     """Return what a row adds to the loss of a cell, and whether it lies outside."""
     total = 0.0
@@ -28,7 +28,7 @@ def _growth(code, low, high, losses):
     return total, outside
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _grow(code, low, high, losses):
     """Let a cell take in a row, in place."""
     for j in range(len(low)):
@@ -64,7 +64,7 @@ def hulls(slots, low, high, first, last, skip, losses):
     return hull, dear
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _least(node, code, hull, dear, worst, losses):
     """Return at most what a row adds to the loss of any cell of a node that does not cover it.
 
@@ -178,7 +178,7 @@ def cover_each(
     return grown
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _cover_more(old_low, old_high, low, high, codes, covered, first, last, skip, box):
     """Count one more cell over every row that a cell has come to cover."""
     columns = len(low)
@@ -268,7 +268,7 @@ def join_components(
     return grown
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _partner(
     low, high, slot, best, gain, cell, taken, most, need, codes, component, parent, met, first, last, skip, box,
     losses, stack, bounds,
@@ -312,7 +312,7 @@ def _partner(
     return best, gain, cell, taken
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _root(parent, number):
     while parent[number] != number:
         parent[number] = parent[parent[number]]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import least_loss, lift, range_loss
+from shoal.kernels.losses import PART, least_loss, lift, range_loss
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _settle(low, high, own, inner, losses):
     """Lift a range to the smallest cells over it; note their losses, and by how much a larger cell may lose less."""
     for j in range(len(low)):
@@ -20,7 +20,7 @@ def _settle(low, high, own, inner, losses):
         inner[j] = min(least_loss(losses, j, low[j], high[j]) - own[j], 0.0)
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _count(low, high, enough, codes, weight, first, last, skip, box):
     """Count the rows inside a range, but no further than to `enough`."""
     columns = len(low)
@@ -52,7 +52,7 @@ def _count(low, high, enough, codes, weight, first, last, skip, box):
     return found
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _bound(node, low, high, own, inner, best, box, losses):
     """Return at most what any row of a node adds to the loss of a cell; stops once that reaches `best`."""
     columns = len(low)
@@ -73,7 +73,7 @@ def _bound(node, low, high, own, inner, best, box, losses):
     return total
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _added(row, low, high, own, codes, losses):
     """Return what a row adds to the loss of a cell, and whether it lies outside."""
     total = 0.0
@@ -86,7 +86,7 @@ def _added(row, low, high, own, codes, losses):
     return total, outside
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _cheapest(low, high, own, inner, codes, first, last, skip, box, losses, stack, bounds):
     """Return the row outside a cell that adds least to its loss; -1 where none can be added."""
     best, chosen = np.inf, -1

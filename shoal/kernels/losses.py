@@ -25,6 +25,9 @@ LOOK_UP = njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 """How look-ups are compiled: into their callers, and without counting references to arrays. Where numba counts them, a
 look-up takes ten times as long."""
 
+PART = njit(cache=True, nogil=True, _nrt=False)
+"""How parts of kernels are compiled that make no arrays: they count no references either."""
+
 
 class Losses(NamedTuple):
     """What the ranges of all columns lose."""

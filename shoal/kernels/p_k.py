@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import START, range_loss, widen
+from shoal.kernels.losses import PART, START, range_loss, widen
 
 MUST = 1 << 40
 """Score of a label that must be taken now, or its share in what remains becomes too large."""
@@ -107,7 +107,7 @@ class Desk(NamedTuple):
     """Demand -> labels that the classes to come can do without."""
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _draw(pool, atom, change):
     """Take a row of an atom out of the pool (change = -1), or put it back (1)."""
     left, listed, place, live, rows = pool.left, pool.listed, pool.place, pool.live, pool.rows
@@ -128,7 +128,7 @@ def _draw(pool, atom, change):
         rows[pool.labels[kind, d]] += change
 
 
-@njit(cache=True, nogil=True)
+@PART
 def _value(shape, codes, point, grown, least, cost, bound):
     """Note what the class loses with the rows of a point, and at least when it is larger."""
     total = 0.0

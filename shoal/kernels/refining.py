@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import LEVELS, NODES, ORDERED, SIZE, least_loss, lift, range_loss
+from shoal.kernels.losses import LEVELS, NODES, ORDERED, PART, SIZE, least_loss, lift, range_loss
 
 NEAR = 256
 """Rows around a cell of which a better one is made."""
@@ -17,7 +17,7 @@ HEIRS = 16
 """Rows that a cell hands over to others at most."""
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _joined(low, high, other_low, other_high, bound, worst, losses):
     """Price of a cell that takes in a range, or a bound for all cells over both; `worst` stands for all that cost more.
 
@@ -32,14 +32,14 @@ def _joined(low, high, other_low, other_high, bound, worst, losses):
     return total
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _take(code, low, high, losses):
     """Let a cell take in a row, in place."""
     for j in range(len(low)):
         low[j], high[j] = lift(losses, j, min(low[j], code[j]), max(high[j], code[j]))
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _copy(from_low, from_high, low, high):
     """Copy a cell. A loop, not slices: numba compiles far longer for those."""
     for j in range(len(low)):
@@ -85,7 +85,7 @@ def _counted(low, high, change, covered, people, found):
     return found, used
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _around(low, high, limit, people, losses, found, away):
     """List the rows with which a cell can cost less than `limit`, nearest first, and `NEAR` at most; return how many.
 
@@ -118,7 +118,7 @@ def _around(low, high, limit, people, losses, found, away):
     return used
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _enough(low, high, k, near, codes, weight):
     """Whether at least k of the listed rows are inside a cell."""
     found = np.int64(0)
@@ -135,7 +135,7 @@ def _enough(low, high, k, near, codes, weight):
     return False
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _next(j, side, wider, low, high, base_low, base_high, near, codes, losses):
     """Return the next smaller range of a column that still covers the base, or the next wider one; the same: none.
 
@@ -173,7 +173,7 @@ def _next(j, side, wider, low, high, base_low, base_high, near, codes, losses):
     return lift(losses, j, first, last)
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, losses):
     """Shrink a cell by the steps that save most, as long as k rows stay inside; not in the column `fixed`."""
     while True:
@@ -198,7 +198,7 @@ def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, loss
         low[column], high[column] = best_low, best_high
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _traded(low, high, base_low, base_high, k, near, codes, weight, losses, try_low, try_high):
     """Make a cell cheaper: tighten it, then widen a column and tighten the others, wherever that helps.
 
@@ -268,7 +268,7 @@ def _replaced(low, high, cost, base_low, base_high, k, people, losses, desk, nea
     return least
 
 
-@njit(cache=True, nogil=True, no_cpython_wrapper=True)
+@PART
 def _heir(v, slot, budget, slots, low, high, people, losses, near, away):
     """Return the cell of a row near to row v, other than `slot`, that takes v in for the least, and what that costs."""
     codes = people[0]

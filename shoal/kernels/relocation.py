@@ -33,7 +33,7 @@ class Desk(NamedTuple):
     """Codes, true codes and number of each row."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _holds_more(losses, j, values, found, a, z):
     """Return whether the smallest node over the values `a` to `z` of a box holds another of its values."""
     if losses.shape[j, ORDERED] >= 0 or a == z:
@@ -47,7 +47,7 @@ def _holds_more(losses, j, values, found, a, z):
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sort(codes, begin, end, j, keys):
     """Sort a column of a box: ``keys`` receives code x rows + place, ascending. O(rows^1.3), few rows as a rule."""
     rows = end - begin
@@ -101,11 +101,9 @@ def _propose(codes, true, begin, end, k, most, noise, losses, choice, desk):
                 cost = fresh[found] - fresh[z + 1] + fresh[a]
                 if cost > most:
                     break
-                # A node may hold more than what was asked for: then other ends give the same for less.
-                if _holds_more(losses, j, values, found, a, z):
-                    continue
                 ratio = rows * (whole - range_loss(losses, j, values[a], values[z])) / max(cost, 1) * noise[j]
-                if ratio > best * (1 + 1e-12):
+                # A node may hold more than what was asked for: then other ends give the same for less.
+                if ratio > best * (1 + 1e-12) and not _holds_more(losses, j, values, found, a, z):
                     best = ratio
                     choice[0], choice[1], choice[2], choice[3], choice[4] = (
                         TRIM,
@@ -131,7 +129,7 @@ def _propose(codes, true, begin, end, k, most, noise, losses, choice, desk):
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _push(heap, count, ratio, box):
     """Add a box to a heap by ratio, the lower number first among equals."""
     at = count
@@ -144,7 +142,7 @@ def _push(heap, count, ratio, box):
     heap[at] = box
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _pop(heap, count, ratio):
     """Take the first box out of a heap of so many."""
     first, last = heap[0], heap[count - 1]
