@@ -219,7 +219,7 @@ def test_limits_part_no_buckets_of_values():
         shoal.anonymize(rows, limited(other))
     made = shoal.anonymize(rows, limited(other, 0.3))
     assert made.suppressed == 2
-    assert any("limits leave 1 block without a release" in note for note in made.notes)
+    assert any("limits 1 block cannot be published" in note for note in made.notes)
     assert shoal.explain(rows, limited({"name": "anatomy"}), seconds=1e-9).feasible
     found = shoal.compare(rows, limited({"name": "anatomy"}), methods=["anatomy", "bucketization"])
     status = {trial.method: trial.status for trial in found.trials}

@@ -266,7 +266,9 @@ def test_sensitive_columns_that_nothing_protects_are_noted(folder):
 
     def noted(**rules):
         notes = shoal.anonymize(ages, **roles, **rules).notes
-        return [name for name in "st" if any(f"protects `{name}`" in note for note in notes)]
+        return [
+            name for name in "st" if any(f"protects the sensitive column `{name}`" in note for note in notes)
+        ]
 
     assert noted() == ["s", "t"]
     assert noted(l={"s": {"distinct": 2}}) == ["t"]
@@ -275,7 +277,7 @@ def test_sensitive_columns_that_nothing_protects_are_noted(folder):
     command = ("anonymize", folder / "ages.csv", "-o", folder / "o.csv", "--quasi", "age", "--k", "3")
     out = " ".join(run(*command, "--sensitive", "s", "--plain", "t").output.split())
     assert "3 of 3 rows in 1 class, by" in out
-    assert "nothing in the policy protects `s` from being learnt" in out
+    assert "nothing in the policy protects the sensitive column `s`" in out
 
 
 def test_help_lists_the_exit_codes():

@@ -148,7 +148,7 @@ def test_names_of_several_columns_stay_in_the_private_record():
     assert "a = y" not in str(refused.value)
     made = shoal.anonymize(rows, method="p-k", suppression=0.34, **asked)
     assert made.notes[0] == (
-        "generalization limits leave 1 block without a release, 1 row in all: "
+        "under the generalization limits 1 block cannot be published, 1 row in all: "
         "a combination of a and b (1 row)"
     )
     assert made.record["suppressed_blocks"] == ["a = y, b = v (1 row)"]

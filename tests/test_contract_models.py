@@ -176,7 +176,7 @@ def test_a_verdict_is_the_definition(name, data):
     event(f"satisfied: {expected}")
     if name == "hybrid-k":
         assert not verdict.holds
-        assert "known only to whoever made the release" in verdict.detail
+        assert "known only to the maker of the release" in verdict.detail
     elif name in LENIENT:
         assert expected or not verdict.holds
     else:

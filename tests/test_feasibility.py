@@ -59,7 +59,7 @@ def test_reasons_carry_numbers():
     assert PSensitive(p=2).infeasible(table) == "no release can be 2-sensitive: `s1` has 1 value"
     few = DistinctDiversity(l=3, **PLACE).infeasible(table, 2)
     assert few is not None
-    assert "it takes 3 values, `disease` has 2" in few
+    assert "it needs 3 values, but `disease` has 2" in few
     common = ProbabilisticDiversity(l=2, **PLACE).infeasible(table)
     assert common is not None
     assert "reaches only 1.333" in common
@@ -112,11 +112,11 @@ def test_blocks_of_the_worked_example_are_fine_alone():
 def test_a_block_that_cannot_be_served_is_named():
     table = simple_table([0, 0, 1, 2, 1, 1], quasi=(Attribute("city", CITIES), [0, 1, 2, 3, 2, 3]))
     reason, possible = reasons_against(table, asking(KAnonymity(k=2), PSensitive(p=2)))
-    assert possible == "p = 2 is out of reach, the largest p possible is 1, with at most 3 classes"
+    assert possible == "p = 2 is impossible, the largest possible p is 1, with at most 3 classes"
     assert "1 of them cannot satisfy 2-sensitivity" in reason
     assert "city = California (2 rows)" in reason
     assert "Midwest" not in reason
-    assert "At least 2 rows would have to be suppressed, 0 may be" in reason
+    assert "At least 2 rows would have to be suppressed, but only 0 may be" in reason
     assert reasons_against(table, asking(PSensitive(p=2), suppression=0.34)) == []
     assert len(reasons_against(table, asking(PSensitive(p=2), suppression=0.33))) == 2
 
@@ -215,20 +215,20 @@ def test_the_outlook_in_words():
     far = outlook(table, asking(KAnonymity(k=3), PSensitive(p=3)))
     assert far == Outlook(3, 3, 2, 3, "s0", 1, 4, 1)
     assert str(far) == (
-        "p = 3 permits at most 2 classes; sensitive values limit it: k = 3 alone would permit 3. `s0` is the hardest "
+        "p = 3 allows at most 2 classes; sensitive values limit it: k = 3 alone would allow 3. `s0` is the hardest "
         "column to make sensitive: each class takes 1 of its values from the rarer ones. "
-        "The largest p possible is 4, with a single class"
+        "The largest possible p is 4, with a single class"
     )
     easy = outlook(table, asking(KAnonymity(k=5), PSensitive(p=2)))
     assert str(easy) == (
-        "p = 2 permits at most 2 classes; k = 5 limits it, not sensitive values. "
-        "The largest p possible is 4, with a single class"
+        "p = 2 allows at most 2 classes; k = 5 limits it, not sensitive values. "
+        "The largest possible p is 4, with a single class"
     )
     assert outlook(table, asking(KAnonymity(k=3))) is None
     reasons = reasons_against(table, asking(KAnonymity(k=3), PSensitive(p=5)))
     assert reasons == [
         "no release can be 5-sensitive: `s0` has 4 values",
-        "p = 5 is out of reach, the largest p possible is 4, with a single class",
+        "p = 5 is impossible, the largest possible p is 4, with a single class",
     ]
 
 

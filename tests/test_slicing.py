@@ -157,7 +157,7 @@ def test_the_overlapping_slices_of_the_example():
     held = shoal.audit(SLICED, original=T1, **keywords, l={"slicing": 2})
     assert [(v.required, v.reached, v.holds) for v in held.verdicts] == [(2, 2, True)]
     failed = shoal.audit(SLICED, original=T1, **keywords, l={"slicing": 2.5})
-    assert failed.verdicts[0].detail == "3 of 8 people's values are likelier"
+    assert failed.verdicts[0].detail == "3 of 8 people have a more likely value"
     # By itself the second bucket tells that whoever is 27 has 42.
     assert not shoal.audit(SLICED, original=T1, **keywords, l={"probabilistic": 2}).holds
     assert not shoal.audit(SLICED, original=T1, **keywords, l={"distinct": 2}).holds

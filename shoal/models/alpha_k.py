@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class AlphaK(SensitiveModel):
     """Every class has at least k rows, and no sensitive value has more than the share alpha of them.
 
-    Monotone: the share of a value in a union lies between its shares in the parts.
+    Monotone: the share of a value in a union lies between its shares in the two classes.
     """
 
     name: ClassVar[str] = "alpha-k"
@@ -36,15 +36,15 @@ class AlphaK(SensitiveModel):
     higher_is_safer: ClassVar[bool] = False
 
     alpha: Annotated[float, Bounds(gt=0, le=1)]
-    """Largest permitted share of a sensitive value in a class."""
+    """Largest allowed share of a sensitive value in a class."""
     k: Annotated[int, Bounds(ge=1)] = 1
-    """Smallest permitted class; 1 leaves that to k-anonymity."""
+    """Smallest allowed class; 1 leaves that to k-anonymity."""
     values: tuple[str, ...] = ()
-    """The sensitive values to protect, where only some of them are sensitive; none: all of them."""
+    """The sensitive values to protect; without any, all of them."""
 
     @classmethod
     def looser(cls, value: Any) -> Any:
-        """Permit half as much again."""
+        """Allow half as much again."""
         return value * STEP if value * STEP < 1 else None
 
     @property
@@ -85,7 +85,7 @@ class AlphaK(SensitiveModel):
 
     @property
     def values_needed(self) -> int:
-        """The smallest number of values in a class; 1 where only some values are protected."""
+        """The smallest number of values in a class; 1 if only some values are protected."""
         if self.values:
             return 1
         return int(np.ceil(1 / self.alpha - 1e-9))
@@ -98,7 +98,7 @@ class AlphaK(SensitiveModel):
         values = int((counts > 0).sum())
         if values < self.values_needed:
             return (
-                f"no release can satisfy {self.title}: it takes {self.values_needed:,} values, "
+                f"no release can satisfy {self.title}: it needs {self.values_needed:,} values, but "
                 f"`{self.column_name}` has {values:,}"
             )
         protected = counts

@@ -1,4 +1,4 @@
-"""What a privacy model is: a rule over published rows, and where possible over candidate groups."""
+"""What a privacy model is: a rule over published rows, and if possible over candidate groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.table.groups import Groups, Histograms
 
 STEP = 1.5
-"""How much larger a share or a distance becomes where a policy asks for less."""
+"""The factor by which a relaxed share or distance grows."""
 
 
 class Model(ABC):
@@ -43,13 +43,13 @@ class Model(ABC):
     """The words in the key's table that ask for it, each with the fields that it sets; none: the key takes the
     parameter itself."""
     stands_in: ClassVar[bool] = False
-    """No policy asks for it directly: it takes the place of another model, see `instead_of`."""
+    """No policy asks for it directly: it replaces another model, see `instead_of`."""
     usual: ClassVar[Any]
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""
     """The adversary that a policy with this model is about."""
     weakest: ClassVar[bool] = False
-    """The weakest model that is known to stop that adversary: asked for where a policy names them."""
+    """The weakest model that is known to stop that adversary: required if a policy names them."""
     public: ClassVar[Literal["never", "complete", "always"]] = "never"
     """Whether the public may learn how far a release gets: ``always``, where that follows from the published rows;
     ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
@@ -57,7 +57,7 @@ class Model(ABC):
     needs_original: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Hold every bounded field against its bounds."""
+        """Check every bounded field."""
         problems = []
         for name, (kind, limits) in bounds(type(self)).items():
             broken = limits.broken(getattr(self, name), kind)
@@ -76,7 +76,7 @@ class Model(ABC):
 
     @classmethod
     def looser(cls, value: Any) -> Any:
-        """Return the next weaker value in a policy, or None where the only weaker one is to drop the requirement."""
+        """Return the next weaker value in a policy, or None if the only weaker one is to drop the requirement."""
         return None
 
     @classmethod
@@ -105,12 +105,12 @@ class Model(ABC):
 
     @property
     def required(self) -> Any:
-        """The threshold that `reached` is held against: the first parameter."""
+        """The threshold that `reached` is compared with: the first parameter."""
         return getattr(self, parameters(type(self))[0])
 
     @abstractmethod
     def verify(self, evidence: Evidence) -> Verdict:
-        """Judge what is published."""
+        """Judge the published rows."""
 
     def verdict(self, published: Published, reached: Any, holds: bool, detail: str = "") -> Verdict:
         """Return a verdict that knows what of it is public."""
@@ -125,7 +125,7 @@ class Model(ABC):
 
 
 class GroupModel(Model):
-    """A model that holds when every class satisfies a rule of its own. An empty group satisfies none."""
+    """A model that holds if every class by itself satisfies a rule. An empty group satisfies none."""
 
     monotone: ClassVar[bool]
     """Merging two groups that satisfy the rule always gives a group that satisfies it."""
@@ -137,7 +137,7 @@ class GroupModel(Model):
 
     @property
     def required(self) -> float:
-        """The threshold that `reached` is held against: the first parameter."""
+        """The threshold that `reached` is compared with: the first parameter."""
         found: float = super().required
         return found
 
@@ -146,7 +146,7 @@ class GroupModel(Model):
         """Return how far each group gets, in the unit of `required`."""
 
     def satisfied(self, groups: Groups) -> BoolVector:
-        """Return which groups satisfy the rule. Only rounding errors of sums are forgiven (1e-9)."""
+        """Return which groups satisfy the rule. The tolerance for rounding errors of sums is 1e-9."""
         reached = self.reached(groups)
         if self.higher_is_safer:
             return np.asarray(reached >= self.required - 1e-9)
@@ -166,7 +166,7 @@ class GroupModel(Model):
         return np.where(self.hopeless(groups), 0, groups.size)
 
     def verify(self, evidence: Evidence) -> Verdict:
-        """Judge the worst class of what is published."""
+        """Judge the worst published class."""
         return self.judge(evidence.published, evidence.groups)
 
     def judge(self, published: Published, groups: Groups) -> Verdict:
@@ -188,7 +188,7 @@ class GroupModel(Model):
             return None
         reached = number(float(self.reached(whole)[0]))
         return (
-            f"no release can satisfy {self.title}: even the whole table as one class reaches only {reached}, "
+            f"no release can satisfy {self.title}: even the whole table as one class reaches only {reached}, but "
             f"{number(self.required)} is required"
         )
 
@@ -229,7 +229,7 @@ class SensitiveModel(GroupModel):
 
 
 def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = None) -> Groups:
-    """Return the whole table as one group; with `counts`, what is left of it as one column sees it."""
+    """Return the whole table as one group; with `counts`, what is left of it for one column."""
     from shoal.table.groups import Groups, Histograms
 
     columns = list(table.sensitive_counts)

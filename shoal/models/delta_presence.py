@@ -1,4 +1,4 @@
-"""delta-presence: can one find out that a person is in the table at all? (Nergiz, Atzori, Clifton 2007.)"""
+"""delta-presence: can an adversary find out that a person is in the table at all? (Nergiz, Atzori, Clifton 2007.)"""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from shoal.table import CodedTable
 
 SLACK = 1e-9
-"""Rounding errors of divisions, and nothing else."""
+"""Tolerance for rounding errors of divisions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaPresence(Model):
-    """For everybody in the population, the chance to be in the table lies between two bounds."""
+    """For everybody in the population, the probability of being in the table lies between two bounds."""
 
     name: ClassVar[str] = "delta-presence"
     summary: ClassVar[str] = (
@@ -43,9 +43,9 @@ class DeltaPresence(Model):
     needs_original: ClassVar[bool] = True
 
     low: Annotated[float, Bounds(ge=0, le=1)]
-    """Smallest permitted chance; above 0, everybody of the population must fall in a class."""
+    """Smallest allowed probability; above 0, everybody in the population must match a class."""
     high: Annotated[float, Bounds(ge=0, le=1)]
-    """Largest permitted chance."""
+    """Largest allowed probability."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,22 +70,22 @@ class DeltaPresence(Model):
         return f"({number(self.low)}, {number(self.high)})-presence"
 
     def allows(self, rows: int, people: int) -> bool:
-        """Whether so many rows of the table among so many people of the population are within the bounds."""
+        """Return whether so many rows among so many people of the population are within the bounds."""
         return self.low * people - SLACK * people <= rows <= self.high * people + SLACK * people
 
     def within(self, rows: NDArray[Any], people: NDArray[Any]) -> BoolVector:
-        """Tell the same of many groups at once."""
+        """Return the same for many groups at once."""
         slack = SLACK * people
         good: BoolVector = (rows >= self.low * people - slack) & (rows <= self.high * people + slack)
         return good
 
     def verify(self, evidence: Evidence) -> Verdict:
-        """Judge the least and the most certain person. A chance that is only estimated never passes for proven."""
+        """Judge the least and the most certain person. An estimated probability never counts as proven."""
         from shoal.membership.presence import presence
 
         published, original = evidence.published, evidence.table
         if original is None or original.population is None:
-            detail = "cannot be judged without the population: name it in the policy, and give the original"
+            detail = "needs the population: name it in the policy, and give the original"
             return self.verdict(published, None, False, detail)
         found = presence(published, original.population)
         least, most = float(found.low.min()), float(found.high.max())
@@ -96,61 +96,61 @@ class DeltaPresence(Model):
         unsure = int((~found.exact & outside).sum())
         if unsure:
             details.append(
-                f"for {unsure:,} of them it could not be computed exactly, so the worst is assumed"
+                f"for {unsure:,} of them Shoal could not compute it exactly, so it assumes the worst"
             )
         if found.overlapping:
             details.append(
-                f"{found.overlapping:,} people fit several classes: for them, and whoever shares a class with them, "
-                "bounds are proven and no chance"
+                f"{found.overlapping:,} people match several classes: for them, and people who share a class with "
+                "them, only bounds are proven"
             )
         if published.suppressed:
             details.append(f"{published.suppressed:,} suppressed rows could be anybody's")
         untrue = _untrue(evidence)
         if untrue:
             details.append(
-                f"{untrue:,} rows were relocated; judged is what whoever takes all cells for true works out, and "
-                "nothing protects from whoever knows which are not"
+                f"{untrue:,} rows were relocated; the verdict is about an adversary who believes all cells, and "
+                "nothing protects from one who knows which cells are false"
             )
         return self.verdict(published, [least, most], not outside.any(), "; ".join(details))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """Even one class of everybody gives each person the share of the population that the table is.
 
-        Suppressing rows does not help: the people are in the table all the same.
+        Suppressing rows does not help: the people are still in the table.
         """
         if table.population is None or not len(table.population):
             return None
         share = table.rows / len(table.population)
-        # Rounded so that what is proposed holds.
+        # Rounded so that the proposed value is feasible.
         if share > self.high + SLACK:
             side, proposed = f"more than {number(self.high)}", math.ceil(share * 10_000) / 10_000
-            remedy = f"permit a chance of {proposed:g} or more, or name a population of more people"
+            remedy = f"allow a probability of {proposed:g} or more, or name a larger population"
         elif share < self.low - SLACK:
             side, proposed = f"less than {number(self.low)}", math.floor(share * 10_000) / 10_000
-            remedy = f"ask for a chance of {proposed:g} or less, or name a population of fewer people"
+            remedy = f"ask for a probability of {proposed:g} or less, or name a smaller population"
         else:
             return None
         return (
             f"no release can satisfy {self.title}: the table has {table.rows:,} of the {len(table.population):,} "
-            f"people of the population, a share of {share:.4g}, {side}; on average everybody has this chance "
+            f"people of the population, a share of {share:.4g}, {side}; this is everybody's average probability "
             f"({remedy})"
         )
 
 
 def _untrue(evidence: Evidence) -> int:
-    """Count the rows whose cells do not hold what their owner has, where owners are known."""
+    """Count the rows with a false cell, if owners are known."""
     published, original, owner = evidence.published, evidence.table, evidence.owner
     if owner is None or original is None or published.low is None or published.high is None:
         return 0
     if published.bucket_of is not None:
-        return 0  # Cells stand beside each other by chance.
+        return 0  # Shuffled cells of a row do not belong together anyway.
     true = original.codes[owner]
     low, high = published.low[published.class_of], published.high[published.class_of]
     return int(((true < low) | (true > high)).any(axis=1).sum())
 
 
 def asked_presence(models: tuple[Model, ...], method: str) -> DeltaPresence:
-    """Return the delta-presence that is asked for; methods that are made for it cannot do without."""
+    """Return the delta-presence of the policy; methods made for it need it."""
     found = [model for model in models if isinstance(model, DeltaPresence)]
     if not found:
         hint = "add presence = [0.0, 0.5] to [privacy], and a [population]"

@@ -1,4 +1,4 @@
-"""What requirements ask of the sensitive values of a class, as labels to count, and how far that can go."""
+"""What requirements ask of the sensitive values of a class, as labels to count, and which p is possible."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from shoal.table import CodedTable
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """So many different labels in every class, and perhaps no label with too large a share of it."""
+    """A number of distinct labels in every class, and optionally a largest share per label."""
 
     column: str
-    """The sensitive column, for people."""
+    """The name of the sensitive column."""
     label_of: IntVector
     """Row -> label; rows with one label count as one value."""
     p: int
     """How many different labels a class needs."""
     alpha: float = 2.0
-    """Largest permitted share of a label; above 1: any."""
+    """Largest allowed share of a label; above 1, any share."""
     capped: BoolVector | None = None
-    """The labels to which alpha applies; None: all."""
+    """The labels to which alpha applies; None for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Demands:
     def size(self, counts: Sequence[LongVector], shares: Sequence[FloatVector]) -> int:
         """Return the least number of rows, from k on, with which a class can respect all shares.
 
-        With a share of 0.4, no two of 4 rows may be alike: such a class takes five rows, or four labels.
+        With a share of 0.4, no two of 4 rows may have one label: such a class needs five rows, or four labels.
         """
         size = self.k
         rows = int(counts[0].sum())
@@ -71,7 +71,7 @@ class Demands:
 def demands_of(table: CodedTable, requirements: Requirements) -> Demands:
     """Translate requirements: k, p-sensitivity plain and extended, distinct l-diversity, (alpha,k).
 
-    Where nothing is asked of sensitive values, one demand that every class meets stands in.
+    Without any requirement for sensitive values, there is one demand that every class meets.
     """
     k, complete = max(requirements.k, 1), True
     each: list[Demand] = []
@@ -106,38 +106,38 @@ def _demands(table: CodedTable, model: Model) -> list[Demand]:
 
 @dataclass(frozen=True)
 class Outlook:
-    """How many classes sensitive values leave room for, and how many different ones a class can have."""
+    """How many classes the sensitive values allow, and how many distinct values a class can have."""
 
     p: int
-    """The largest p that is asked for."""
+    """The largest required p."""
     k: int
     classes: int
     """No release without suppression has more classes."""
     by_rows: int
-    """What k alone would permit."""
+    """How many classes k alone would allow."""
     hardest: str
     """The column that is hardest to make sensitive."""
     rarer: int
-    """How many of the p values of a class come from the rarer values of that column where the bound is reached."""
+    """How many of the p values of a class come from the rarer values of that column if the bound is reached."""
     largest_p: int
-    """No release has more different values in every class."""
+    """No release has more distinct values in every class."""
     classes_then: int
     """The most classes with so many values."""
 
     def __str__(self) -> str:
         if self.classes == 0:
-            return f"p = {self.p} is out of reach, the largest p possible is {self.largest_p:,}{self._then}"
+            return f"p = {self.p} is impossible, the largest possible p is {self.largest_p:,}{self._then}"
         if self.classes < self.by_rows:
             why = (
-                f"sensitive values limit it: k = {self.k} alone would permit {self.by_rows:,}. `{self.hardest}` is the "
+                f"sensitive values limit it: k = {self.k} alone would allow {self.by_rows:,}. `{self.hardest}` is the "
                 f"hardest column to make sensitive"
             )
             if self.rarer:
                 why += f": each class takes {self.rarer:,} of its values from the rarer ones"
         else:
             why = f"k = {self.k} limits it, not sensitive values"
-        text = f"p = {self.p} permits {_classes(self.classes)}; {why}"
-        return f"{text}. The largest p possible is {self.largest_p:,}{self._then}"
+        text = f"p = {self.p} allows {_classes(self.classes)}; {why}"
+        return f"{text}. The largest possible p is {self.largest_p:,}{self._then}"
 
     @property
     def _then(self) -> str:
@@ -149,10 +149,10 @@ def _classes(count: int) -> str:
 
 
 def outlook(table: CodedTable, requirements: Requirements) -> Outlook | None:
-    """See how far p can go in a table, before any work starts; None where no p, l or alpha is asked for.
+    """Return which p is possible in a table, before any work starts; None if the policy has no p, l or alpha.
 
-    Generalization limits count: what blocks permit is added up, and blocks with fewer values than p are left out as
-    far as suppression permits it. O(rows + blocks x values log values).
+    Generalization limits count: the classes of all blocks are summed, and blocks with fewer values than p are left
+    out as far as suppression allows it. O(rows + blocks x values log values).
     """
     demands = demands_of(table, requirements)
     if not demands.each[0].column:
@@ -208,12 +208,12 @@ class SensitivityBound:
     """How many p-sensitive classes a table can have at most."""
 
     classes: int
-    """Most classes; 0 where p-sensitive k-anonymity is out of reach."""
+    """Most classes; 0 if p-sensitive k-anonymity is impossible."""
     hardest: int
     """The sensitive column that is hardest to make sensitive: the one with the smallest bound."""
     i_values: tuple[int, ...]
     """Per column, how many of the p values of a class come from its rarer values when the bound is reached:
-    the i at which the minimum lies; 0 where p is 1."""
+    the i at which the minimum lies; 0 if p is 1."""
 
 
 def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> SensitivityBound:
@@ -222,7 +222,7 @@ def most_sensitive_classes(counts: Sequence[LongVector], p: int, k: int = 1) -> 
     `counts` holds, per sensitive column, how often each value occurs. Each class needs p different values, at
     most p - i of them among the p - i most frequent ones, so at least i of its rows come from the rest: with
     v classes i v <= n - (rows of the p - i most frequent), for i = 1..p-1, in every column. And
-    each class has k rows, or p where k is less. O(values log values).
+    each class has k rows, or p if k is less. O(values log values).
     """
     rows = int(counts[0].sum())
     bounds, i_values = [], []

@@ -40,13 +40,13 @@ class ExtendedPSensitive(SensitiveModel):
     p: Annotated[int, Bounds(ge=2)]
     """Number of different strong values."""
     protected: tuple[str, ...] = ()
-    """Names of the protected nodes; none: only single values are protected, which is plain p-sensitivity."""
+    """Names of the protected nodes; without any, single values are protected, which is plain p-sensitivity."""
 
     @classmethod
     def instead_of(
         cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
     ) -> Model | None:
-        """Stand in for p-sensitivity of a column that has protected nodes."""
+        """Replace p-sensitivity for a column with protected nodes."""
         if not isinstance(model, PSensitive) or model.column is None:
             return None
         nodes = protected.get(model.column_name)
@@ -98,7 +98,7 @@ class ExtendedPSensitive(SensitiveModel):
 def strong_values(hierarchy: Hierarchy, protected: tuple[str, ...]) -> IntVector:
     """Return, for each code, the first code of the highest protected node over it, or the code itself.
 
-    Hierarchies are compared by identity. A name that several nodes bear means the highest one. O(codes x nodes).
+    Hierarchies are compared by identity. If several nodes have a name, it means the highest one. O(codes x nodes).
     """
     strong = np.arange(hierarchy.size, dtype=np.int32)
     top = np.full(hierarchy.size, -1, np.int32)

@@ -18,10 +18,10 @@ _BLOCKS_NAMED = 5
 
 
 def reasons_against(table: CodedTable, requirements: Requirements, *, limits: bool = True) -> list[str]:
-    """Return every reason known, in words; an empty list where nothing speaks against the requirements.
+    """Return every known reason, in words; an empty list if there is none.
 
-    Every reason is a proof, but there need not be one: a search may still fail. Without `limits`, generalization limits
-    are none: for methods that do not heed them. O(rows).
+    Every reason is a proof. Without one, a search may still fail. Without `limits`, generalization limits are ignored,
+    for methods that do not use them. O(rows).
     """
     suppressible = requirements.suppressible(table.rows)
     reasons = [model.infeasible(table, suppressible) for model in requirements.models]
@@ -31,7 +31,7 @@ def reasons_against(table: CodedTable, requirements: Requirements, *, limits: bo
 
 
 def _possible(table: CodedTable, requirements: Requirements) -> list[str]:
-    """Say how far p can go, where too much of it is what was asked for."""
+    """Return which p is possible, if the policy asks for too large a p."""
     from shoal.models.demands import outlook
 
     asked = any(isinstance(model, PSensitive | ExtendedPSensitive) for model in requirements.models)
@@ -40,10 +40,10 @@ def _possible(table: CodedTable, requirements: Requirements) -> list[str]:
 
 
 def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) -> list[str]:
-    """Return the reason that lies in generalization limits: blocks that cannot satisfy the models alone.
+    """Return the reason in generalization limits: blocks that cannot satisfy the models by themselves.
 
-    A block whose rows all share one class fails a monotone model only if every way to split it does, so some
-    of its rows must go; all of them, where no part of it satisfies the model either.
+    A block as one class fails a monotone model only if every way to split it does, so some of its rows must be
+    suppressed; all of them, if no subset satisfies the model either.
     """
     groups = table.blocks
     blocks = len(groups)
@@ -63,11 +63,11 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     worst = np.flatnonzero(lost)
     worst = worst[np.argsort(-lost[worst], kind="stable")]
     return [
-        f"generalization limits part the table into {blocks:,} blocks that can share no class, and "
+        f"generalization limits split the table into {blocks:,} blocks that cannot share a class, and "
         f"{len(worst):,} of them cannot satisfy {' and '.join(titles)} alone: "
         f"{_listed(_named(table, groups, worst[:_BLOCKS_NAMED]), len(worst))}. "
-        f"At least {needed:,} rows would have to be suppressed, {suppressible:,} may be: loosen the limits, or "
-        f"permit more suppression"
+        f"At least {needed:,} rows would have to be suppressed, but only {suppressible:,} may be: loosen the "
+        f"limits, or allow more suppression"
     ]
 
 
@@ -86,39 +86,40 @@ def unserved(
 
 
 def left_out(table: CodedTable, requirements: Requirements) -> str:
-    """Name the blocks that will be suppressed because they cannot be served, for the record; empty if none."""
+    """Name the blocks that are suppressed because they cannot satisfy the models, for the record; empty if none."""
     _, names, dropped = unserved(table, requirements)
     if not names or not any(_parts(attribute) for attribute in table.attributes):
         return ""
     blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
-    return (
-        f"generalization limits leave {blocks} without a release, {_rows(dropped)} in all: {'; '.join(names)}"
-    )
+    return f"under the generalization limits {blocks} cannot be published, {_rows(dropped)} in all: {'; '.join(names)}"
 
 
 def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
-    """Name the sensitive columns that no requirement is about: whoever finds a class may learn their values."""
+    """Name the sensitive columns that no requirement protects: an adversary who finds a class may learn their
+    values."""
     about = {model.column for model in requirements.models if hasattr(model, "column")}
     if None in about:
         return []
     return [
-        f"nothing in the policy protects `{attribute.name}` from being learnt: classes may all show one value; "
-        "ask for l"
+        f"nothing in the policy protects the sensitive column `{attribute.name}`: a class may show a single value; "
+        "add l to [privacy]"
         for index, attribute in enumerate(table.sensitive)
         if index not in about
     ]
 
 
 def refusal(table: CodedTable, requirements: Requirements) -> str:
-    """Say why the blocks that fall short as one class cannot all be left out."""
+    """Return why the blocks that fail as one class cannot all be suppressed."""
     _, names, dropped = unserved(table, requirements)
     asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
     if not any(_parts(attribute) for attribute in table.attributes):
-        return f"even one class of all {table.rows:,} rows does not reach {asked}: ask for less, or bring more rows"
+        return (
+            f"even one class of all {table.rows:,} rows does not satisfy {asked}: ask for less, or add rows"
+        )
     return (
-        f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not reach {asked} alone: "
+        f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not satisfy {asked} alone: "
         f"{_listed(names[:_BLOCKS_NAMED], len(names))}. {requirements.suppressible(table.rows):,} rows may be "
-        "suppressed: loosen the limits, or permit more suppression"
+        "suppressed: loosen the limits, or allow more suppression"
     )
 
 
@@ -144,12 +145,12 @@ def _listed(names: Sequence[str], count: int) -> str:
 
 
 def _parts(attribute: Attribute) -> bool:
-    """Whether a limit on this column parts the table."""
+    """Return whether a limit on this column splits the table."""
     return len(attribute.hierarchy.levels[-1].starts) > 1
 
 
 def _block_name(table: CodedTable, row: int) -> str:
-    """Name the highest permitted nodes of a row, in the columns whose limit parts the table."""
+    """Name the highest allowed nodes of a row, in the columns whose limit splits the table."""
     names = []
     for index, attribute in enumerate(table.attributes):
         hierarchy = attribute.hierarchy

@@ -1,4 +1,4 @@
-"""Hybrid k-anonymity: how much of a release is untrue, and would the true distribution give it away?
+"""Hybrid k-anonymity: how much of a release is false, and would the true distribution reveal it?
 
 (Nergiz, Gök and Özkanlı 2013.)
 """
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 RELOCATION = Key("relocation", "how many cells may be false, and how visible relocated rows may be")
 LEAST_BUDGET = 0.01
-"""What a budget is raised to at least where a policy asks for less."""
+"""A relaxed budget is raised to at least this."""
 
 CELLS_AT_ONCE = 1 << 22
-"""Comparisons of rows with classes that are held in memory at a time."""
+"""How many comparisons of rows with classes are in memory at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HybridK(Model):
-    """Every class has at least k rows, and at most a share of all quasi-identifier cells is untrue."""
+    """Every class has at least k rows, and at most a share of all quasi-identifier cells is false."""
 
     name: ClassVar[str] = "hybrid-k"
     summary: ClassVar[str] = (
@@ -47,9 +47,9 @@ class HybridK(Model):
     needs_original: ClassVar[bool] = True
 
     k: Annotated[int, Bounds(ge=1)] = 1
-    """Smallest permitted class; 1 leaves that to another model."""
+    """Smallest allowed class; 1 leaves that to another model."""
     budget: Annotated[float, Bounds(ge=0, le=1)]
-    """Largest permitted share of published cells that do not hold their owner's value."""
+    """Largest allowed share of false cells: published cells that do not cover their owner's value."""
 
     @classmethod
     def looser(cls, value: Any) -> Any:
@@ -64,7 +64,7 @@ class HybridK(Model):
         return share if self.k == 1 else f"{self.k}-anonymity with {share}"
 
     def verify(self, evidence: Evidence) -> Verdict:
-        """Count the cells that do not hold their owner's value. O(rows x quasi-identifiers)."""
+        """Count the false cells. O(rows x quasi-identifiers)."""
         published, original = evidence.published, evidence.table
         reason = _unknown(evidence)
         if reason is not None or original is None:
@@ -73,7 +73,7 @@ class HybridK(Model):
         share = changed / max(original.rows * len(original.attributes), 1)
         smallest = int(published.sizes.min(initial=self.k))
         holds = smallest >= self.k and share <= self.budget + 1e-9
-        detail = f"{changed:,} cells are untrue"
+        detail = f"{changed:,} cells are false"
         if smallest < self.k:
             detail += f"; the smallest class has {smallest:,} rows, {self.k:,} are required"
         return self.verdict(published, share, holds, detail)
@@ -126,14 +126,14 @@ def _unknown(evidence: Evidence, *, owners: bool = True) -> str | None:
     if evidence.table is None:
         return "the original table is needed"
     if evidence.published.low is None or evidence.published.high is None:
-        return "some cells are no names of their hierarchy"
+        return "some cells are not in their hierarchies"
     if owners and evidence.owner is None:
-        return "which row of the original each published row comes from is known only to whoever made the release"
+        return "the owner of each published row is known only to the maker of the release"
     return None
 
 
 def untrue_cells(evidence: Evidence) -> LongVector:
-    """Count, per quasi-identifier, the published cells that do not hold their owner's value.
+    """Count, per quasi-identifier, the false cells: published cells that do not cover their owner's value.
 
     Needs ranges and owners. O(rows x quasi-identifiers).
     """
@@ -142,7 +142,7 @@ def untrue_cells(evidence: Evidence) -> LongVector:
 
 
 def _outside(evidence: Evidence) -> list[BoolVector]:
-    """Per quasi-identifier, which published rows show a range without their owner's value."""
+    """Return, per quasi-identifier, which published rows show a range without their owner's value."""
     published, original = evidence.published, evidence.table
     assert original is not None
     assert published.low is not None
@@ -157,7 +157,7 @@ def _outside(evidence: Evidence) -> list[BoolVector]:
 
 
 def untrue_rows(evidence: Evidence) -> BoolVector:
-    """Return which published rows have a cell that does not hold their owner's value: a secret."""
+    """Return which published rows have a false cell. This is secret."""
     rows = np.zeros(evidence.published.rows, np.bool_)
     for column in _outside(evidence):
         rows |= column
@@ -165,19 +165,19 @@ def untrue_rows(evidence: Evidence) -> BoolVector:
 
 
 class Expected(NamedTuple):
-    """How the rows behind a release truly spread over what it shows."""
+    """How the true values of the rows spread over the published classes."""
 
     classes: LongVector
     """Per class, the rows whose own values it covers; a row that several cover counts in its own or the first."""
     elsewhere: LongVector
-    """The sizes of groups that no class covers: they were dissolved."""
+    """The sizes of dissolved groups, which no class covers."""
 
 
 def expected(evidence: Evidence) -> Expected:
     """Return how many rows each class should have, by the true values of the rows that are published.
 
-    Where all ranges of each column are nodes of one level, dissolved groups are those of that mapping; otherwise
-    the rows that no class covers count as one group. Where owners are unknown, all rows of the original count.
+    If all ranges of each column are nodes of one level, dissolved groups are those of that mapping; otherwise the rows
+    that no class covers count as one group. If owners are unknown, all rows of the original count.
     O(rows x quasi-identifiers), plus a comparison of all distinct rows that left their class with all classes.
     """
     from shoal.kernels.grouping import distinct
@@ -203,7 +203,7 @@ def expected(evidence: Evidence) -> Expected:
         if evidence.owner is None and np.any(inside.sum(axis=1) > 1):
             raise DataError(
                 "classes of this release overlap, so the size that each should have is not defined without knowing "
-                "whose row is whose; the statistical test is for releases with one level per column"
+                "the owners of rows; the statistical test is for releases with one level per column"
             )
         covered_by[begin : begin + step] = np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
     np.add.at(sizes, covered_by[covered_by >= 0], rows[covered_by >= 0])
@@ -217,7 +217,7 @@ def expected(evidence: Evidence) -> Expected:
 
 
 def _levels(published: Published) -> list[int] | None:
-    """The lowest level of each column that has all its ranges as nodes; None where a column mixes levels."""
+    """Return the lowest level of each column that has all its ranges as nodes; None if a column mixes levels."""
     assert published.ranges is not None
     found = []
     for attribute, (low, high, _) in zip(published.attributes, published.ranges, strict=True):

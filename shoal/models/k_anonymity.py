@@ -21,13 +21,13 @@ K = Key("k", "k-anonymity: an adversary cannot narrow a person down to fewer tha
 
 
 def smaller_k(k: int) -> int | None:
-    """Return half of k, at least 2, or None where k is 2 already."""
+    """Return half of k, at least 2, or None if k is 2 already."""
     return max(2, k // 2) if k > 2 else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity(GroupModel):
-    """Every class has at least k rows. Monotone: a union is no smaller than its parts."""
+    """Every class has at least k rows. Monotone: a union is at least as large as each class."""
 
     name: ClassVar[str] = "k-anonymity"
     summary: ClassVar[str] = (
@@ -40,7 +40,7 @@ class KAnonymity(GroupModel):
     monotone: ClassVar[bool] = True
 
     k: Annotated[int, Bounds(ge=2)]
-    """Smallest permitted class."""
+    """Smallest allowed class."""
 
     @classmethod
     def looser(cls, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""(1,k), (k,1), (k,k) and global (1,k): how many published rows fit a person? (Gionis, Mazza, Tassa 2008.)"""
+"""(1,k), (k,1), (k,k) and global (1,k): how many published rows match a person? (Gionis, Mazza, Tassa 2008.)"""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"
 
 @dataclass(frozen=True, kw_only=True)
 class KType(Model):
-    """A rule about the graph between people and the published rows that fit them.
+    """A rule about the graph between people and the published rows that match them.
 
-    Classes of k rows satisfy all of these rules, so a k-anonymous release needs no look at the graph.
+    Classes of k rows satisfy all of these rules, so the graph is not needed for a k-anonymous release.
     """
 
     key: ClassVar[Key] = K
@@ -59,17 +59,17 @@ class KType(Model):
 
     @abstractmethod
     def reached(self, graph: Consistency) -> LongVector:
-        """Return how many rows fit each person or people each row; people who fit no row are left out."""
+        """Return how many rows match each person, or people each row; people who match no row are left out."""
 
     def verify(self, evidence: Evidence) -> Verdict:
-        """Judge the person, or row, with the fewest that fit."""
+        """Judge the person, or row, with the fewest matches."""
         published = evidence.published
         smallest = int(published.sizes.min()) if published.rows else None
         if evidence.table is None:
             if smallest is not None and smallest < self.k:
                 raise DataError(
-                    f"{self.title} is about whom the rows fit: give the original table too; from the rows alone "
-                    f"only k-anonymity can be told, and the smallest class has {smallest:,} rows"
+                    f"{self.title} is about the people that rows match: give the original table too; from the rows "
+                    f"alone Shoal can only check k-anonymity, and the smallest class has {smallest:,} rows"
                 )
             detail = "nothing is published" if smallest is None else "every class has as many rows"
             return self.verdict(published, smallest, True, detail)
@@ -82,21 +82,21 @@ class KType(Model):
         return self.verdict(published, least, failing == 0, "; ".join(said))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """No more rows can fit than there are."""
+        """No person can match more rows than there are."""
         if self.k <= table.rows:
             return None
         return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
 
 
 def _per_person(graph: Consistency, counts: LongVector) -> LongVector:
-    """Repeat counts for equal people; whoever fits no published row, because rows were suppressed, is safe."""
+    """Repeat counts for equal people. People who match no published row, because rows were suppressed, are safe."""
     counts = np.repeat(counts, graph.people.weight)
     return counts[counts > 0] if graph.hidden else counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneK(KType):
-    """Every person fits at least k published rows. For study only: k suppressed rows beside untouched ones pass."""
+    """Every person matches at least k published rows. For study only: k rows of * and all others exact would pass."""
 
     name: ClassVar[str] = "1-k"
     notion: ClassVar[str] = "(1,k)"
@@ -106,13 +106,13 @@ class OneK(KType):
     warning: ClassVar[str] = NOBODY
 
     def reached(self, graph: Consistency) -> LongVector:
-        """Return the published rows that fit each person."""
+        """Return the published rows that match each person."""
         return _per_person(graph, graph.candidates)
 
 
 @dataclass(frozen=True, kw_only=True)
 class KOne(KType):
-    """Every published row fits at least k people. For study only: a person may still fit a single row."""
+    """Every published row matches at least k people. For study only: a person may still match a single row."""
 
     name: ClassVar[str] = "k-1"
     notion: ClassVar[str] = "(k,1)"
@@ -120,13 +120,13 @@ class KOne(KType):
     warning: ClassVar[str] = NOBODY
 
     def reached(self, graph: Consistency) -> LongVector:
-        """Return the people that each published row fits."""
+        """Return the people that each published row matches."""
         return np.repeat(graph.fits, graph.size[: len(graph.fits)])
 
 
 @dataclass(frozen=True, kw_only=True)
 class KK(KType):
-    """Every person fits at least k published rows, and every row at least k people."""
+    """Every person matches at least k published rows, and every row at least k people."""
 
     name: ClassVar[str] = "k-k"
     notion: ClassVar[str] = "(k,k)"
@@ -136,7 +136,7 @@ class KK(KType):
     weakest: ClassVar[bool] = True
 
     def reached(self, graph: Consistency) -> LongVector:
-        """Return the rows that fit each person, and the people that each row fits."""
+        """Return the rows that match each person, and the people that each row matches."""
         return np.concatenate([OneK.reached(self, graph), KOne.reached(self, graph)])  # type: ignore[arg-type]
 
 

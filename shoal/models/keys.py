@@ -18,12 +18,12 @@ class Key:
     meaning: str
     """What the key asks of a release: for editors and reports."""
     shorthand: str = ""
-    """The word that a bare number stands for; none: a word must be given."""
+    """The word that a bare number stands for; without one, the policy must give a word."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The numbers that a parameter may be; the type beside it says whether it must be whole."""
+    """The numbers that a parameter may be; its type says whether it must be whole."""
 
     ge: float | None = None
     gt: float | None = None
@@ -36,7 +36,7 @@ class Bounds:
         return {name: bound for name, bound in vars(self).items() if bound is not None}
 
     def broken(self, value: float, kind: type) -> str:
-        """Say which bound a value breaks, or nothing."""
+        """Return which bound a value violates, or an empty text."""
         tests = {"ge": value >= (self.ge or 0), "gt": value > (self.gt or 0)}
         tests |= {"le": value <= (self.le or 0), "lt": value < (self.lt or 0)}
         whole = kind is not int or float(value).is_integer()

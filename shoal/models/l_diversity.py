@@ -1,4 +1,4 @@
-"""l-diversity: does a class give its members' sensitive value away? (Machanavajjhala et al. 2007.)
+"""l-diversity: does a class reveal its members' sensitive value? (Machanavajjhala et al. 2007.)
 
 Four readings of "well represented": distinct values, largest share, entropy, recursive (c,l). Nulls are values.
 """
@@ -25,13 +25,13 @@ L = Key("l", "l-diversity: every class shows several sensitive values, and none 
 
 
 def one_less(value: Any) -> Any:
-    """Return one less, or None where fewer than two would be left."""
+    """Return one less, or None if fewer than two would be left."""
     return value - 1 if value > 2 else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diversity(SensitiveModel):
-    """What the four readings share: nothing with fewer than l values satisfies any of them."""
+    """What the four variants share: a class with fewer than l values satisfies none of them."""
 
     key: ClassVar[Key] = L
     usual: ClassVar[Any] = 3
@@ -54,16 +54,16 @@ class Diversity(SensitiveModel):
         return f"{self.kind} {number(self.required)}-diversity of {self.column_name}"
 
     def hopeless(self, groups: Groups) -> BoolVector:
-        """Fewer values than needed are no more in any part."""
+        """No subset has more values."""
         return np.asarray(np.diff(self.histograms(groups).start) < self.values_needed)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """The most even part of the table that suppression may leave, as one class, is the best there is."""
+        """The best possible class is the most even subset of the table that suppression can leave."""
         counts = table.sensitive_counts[self.column]
         values = int((counts > 0).sum())
         if values < self.values_needed:
             return (
-                f"no release can satisfy {self.title}: it takes {self.values_needed:,} values, "
+                f"no release can satisfy {self.title}: it needs {self.values_needed:,} values, but "
                 f"`{self.column_name}` has {values:,}"
             )
         best = one_class(table, self.column, evened(counts, suppressible))
@@ -74,7 +74,7 @@ class Diversity(SensitiveModel):
         rows = f" without the {suppressible:,} rows that may be suppressed" if suppressible else ""
         return (
             f"no release can satisfy {self.title}: even the whole table as one class{rows} {reached}, "
-            f"so common are its most frequent values"
+            f"because its most frequent values are too common"
         )
 
 
@@ -91,7 +91,7 @@ class DistinctDiversity(Diversity):
     kind: ClassVar[str] = "distinct"
 
     l: Annotated[int, Bounds(ge=2)]  # noqa: E741
-    """Smallest permitted number of different values."""
+    """Smallest allowed number of distinct values."""
 
     @property
     def values_needed(self) -> int:
@@ -124,7 +124,7 @@ class ProbabilisticDiversity(Diversity):
     kind: ClassVar[str] = "probabilistic"
 
     l: Annotated[float, Bounds(gt=1)]  # noqa: E741
-    """1 over the largest permitted share of a value."""
+    """1 over the largest allowed share of a value."""
 
     @property
     def belief(self) -> float:
@@ -225,5 +225,5 @@ class RecursiveDiversity(Diversity):
         return np.where(rest > 0, largest / np.maximum(rest, 1), np.inf)
 
     def satisfied(self, groups: Groups) -> BoolVector:
-        """Return which groups stay below c. A quotient of counts is rounded once, as c is: nothing to forgive."""
+        """Return which groups stay below c. A quotient of counts is rounded once, as c is, so it needs no tolerance."""
         return np.asarray(self.reached(groups) < self.c)

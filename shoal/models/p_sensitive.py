@@ -34,9 +34,9 @@ class PSensitive(GroupModel):
     monotone: ClassVar[bool] = True
 
     column: int | None = None
-    """Which of the sensitive columns, from 0; None: each of them."""
+    """Which of the sensitive columns, from 0; None for each of them."""
     column_name: str = ""
-    """Its name, for people."""
+    """Its name."""
     p: Annotated[int, Bounds(ge=2)]
     """Number of different values."""
 
@@ -51,7 +51,7 @@ class PSensitive(GroupModel):
         return f"{self.p}-sensitivity of {self.column_name or 'every sensitive column'}"
 
     def reached(self, groups: Groups) -> FloatVector:
-        """Return the number of different values of each group, in the column where they are fewest."""
+        """Return the number of distinct values of each group, in the column with the fewest."""
         columns = groups.sensitive if self.column is None else groups.sensitive[self.column : self.column + 1]
         fewest = np.full(len(groups), np.inf)
         for own in columns:

@@ -1,4 +1,5 @@
-"""Probabilistic k-anonymity: can anyone be tied to a row with more than 1/k? (Wong, Mamoulis, Cheung 2010.)"""
+"""Probabilistic k-anonymity: can anyone be linked to a row with a probability above 1/k? (Wong, Mamoulis, Cheung
+2010.)"""
 
 from __future__ import annotations
 
@@ -25,20 +26,20 @@ if TYPE_CHECKING:
     from shoal.table import CodedTable
 
 MOST_LINKS = 10_000_000
-"""In larger graphs no k disjoint assignments are looked for."""
+"""In larger graphs Shoal does not search k disjoint assignments."""
 SMALL = 10
-"""Components of so many rows at most are counted out."""
+"""In components of at most this many rows, all assignments are counted."""
 MOST_COMPONENTS = 20
-"""More are not counted out."""
+"""At most this many components are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbabilisticK(KType):
-    """Rows can be given to people at random so that no pair is more likely than 1/k.
+    """Rows can be assigned to people at random so that no pair is more likely than 1/k.
 
     Necessary: k effective matches per person and per row, pairs that some complete assignment contains. Enough:
-    k complete assignments that share no pair, one of them picked at random. They exist where all people and rows
-    have the same number of matches; elsewhere a flow finds out, in graphs of moderate size.
+    k complete assignments that share no pair, one of them picked at random. They exist if all people and rows
+    have the same number of matches; otherwise a flow decides, in graphs of moderate size.
     """
 
     name: ClassVar[str] = "probabilistic-k"
@@ -64,7 +65,7 @@ class ProbabilisticK(KType):
         published = evidence.published
         smallest = int(published.sizes.min(initial=0)) if published.rows else None
         if evidence.table is None or smallest is None or smallest >= self.k:
-            # Classes of k rows are enough, and without the original they are all that can be seen.
+            # Classes of k rows are enough, and without the original nothing else can be checked.
             return super().verify(type(evidence)(published))
         graph = evidence.consistency
         counts = self.reached(graph)
@@ -80,7 +81,7 @@ class ProbabilisticK(KType):
             elif disjoint is None:
                 holds = False
                 said.append(
-                    f"at least {least:,} effective matches each, but too many pairs fit to show {self.k} disjoint "
+                    f"at least {least:,} effective matches each, but too many pairs match to prove {self.k} disjoint "
                     "assignments"
                 )
             else:
@@ -111,11 +112,11 @@ def effective(graph: Consistency) -> tuple[LongVector, LongVector]:
 
 
 def disjoint_assignments(graph: Consistency, k: int) -> bool | None:
-    """Whether there are k complete assignments without a common pair; None where the graph is too large to tell.
+    """Return whether there are k complete assignments without a common pair; None if the graph is too large.
 
-    They exist exactly where every person can be given k of the rows that fit, and every row is given k times (a
-    k-regular graph is a union of k assignments): a flow over distinct people and classes. Not to be published is no
-    pair, and may be somebody's lot in all k of them.
+    They exist exactly if every person can get k of the matching rows, and every row is given k times (a k-regular graph
+    is a union of k assignments): a flow over distinct people and classes. Being suppressed is not a pair, so a person
+    may be suppressed in all k of them.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_flow
@@ -143,7 +144,7 @@ def disjoint_assignments(graph: Consistency, k: int) -> bool | None:
 def largest_share(graph: Consistency) -> Fraction | None:
     """Return the largest share of a component's assignments that contain one pair, over all small components.
 
-    That is what an adversary believes who holds all assignments for equally likely; the draw of a method may be
+    That is the belief of an adversary who considers all assignments equally likely; the draw of a method may be
     better. Counts all assignments (a permanent) by dynamic programming over sets of rows, O(2^m m^2) for m rows.
     """
     classes, people = graph.components
@@ -162,19 +163,19 @@ def largest_share(graph: Consistency) -> Fraction | None:
 
 
 def _fits(graph: Consistency, people: Sequence[int], classes: Sequence[int]) -> list[list[bool]]:
-    """Write out which of the people of a component fit which of its rows."""
+    """List which people of a component match which of its rows."""
     fitting = {int(g): set(graph.links[graph.start[g] : graph.start[g + 1]].tolist()) for g in classes}
     rows = [int(g) for g in classes for _ in range(int(graph.size[g]))]
     return [[int(u) in fitting[g] for g in rows] for u in people for _ in range(int(graph.people.weight[u]))]
 
 
 def pair_shares(fits: list[list[bool]]) -> list[list[Fraction]]:
-    """Return, for people and rows that fit or do not, the share of all complete assignments with each pair."""
+    """Return, for people and rows that match or not, the share of all complete assignments with each pair."""
     count = len(fits)
     if all(all(row) for row in fits):
         return [[Fraction(1, count)] * count] * count
     full = (1 << count) - 1
-    # ways[mask]: how the first people can be given exactly the rows in mask; rest[mask]: the others the other rows.
+    # ways[mask]: assignments of the rows in mask to the first people; rest[mask]: of the other rows to the others.
     ways, rest = [0] * (full + 1), [0] * (full + 1)
     ways[0] = rest[full] = 1
     for mask in range(full):
@@ -198,9 +199,9 @@ def pair_shares(fits: list[list[bool]]) -> list[list[Fraction]]:
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateDiversity(Model):
-    """l-diversity where rows make no classes: the rows that may be a person's show at least l sensitive values.
+    """l-diversity without classes: the candidates of every person show at least l sensitive values.
 
-    Only rows count that are the person's in some complete assignment.
+    Only rows that are the person's in some complete assignment count.
     """
 
     name: ClassVar[str] = "candidate-l"
@@ -213,7 +214,7 @@ class CandidateDiversity(Model):
     column: int
     """Which of the sensitive columns, from 0."""
     column_name: str
-    """Its name, for people."""
+    """Its name."""
     l: float  # noqa: E741
     """How many values."""
 
@@ -221,7 +222,7 @@ class CandidateDiversity(Model):
     def instead_of(
         cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
     ) -> Model | None:
-        """Stand in for l-diversity of classes where k is about candidates."""
+        """Replace l-diversity of classes if k is about candidates."""
         about_candidates = any(isinstance(notion, ProbabilisticK) for notion in notions)
         if not about_candidates or not isinstance(model, DistinctDiversity | ProbabilisticDiversity):
             return None
@@ -243,11 +244,11 @@ class CandidateDiversity(Model):
         return ProbabilisticDiversity(l=self.l, column=self.column, column_name=self.column_name)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """What no class can reach, no row can."""
+        """What no class can reach, no row can reach."""
         return self.by_classes.infeasible(table, suppressible)
 
     def verify(self, evidence: Evidence) -> Verdict:
-        """Judge the person with the fewest values. O(pairs that fit x values of a class)."""
+        """Judge the person with the fewest values. O(matching pairs x values of a class)."""
         from scipy.sparse import csr_array
 
         published = evidence.published
@@ -255,7 +256,7 @@ class CandidateDiversity(Model):
         if classes.holds or not published.rows:
             return self.verdict(published, classes.reached, True, classes.detail)
         if evidence.table is None:
-            raise DataError(f"{self.title} is about whom the rows fit: give the original table too")
+            raise DataError(f"{self.title} is about the people that rows match: give the original table too")
         graph = evidence.consistency
         own_class, own_people = graph.components
         class_of = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))

@@ -22,25 +22,25 @@ class Requirements:
 
     @property
     def group_models(self) -> tuple[GroupModel, ...]:
-        """The models as rules over single classes, those left out that have none."""
+        """The models as rules over single classes, without those that have no such rule."""
         rules = (model.by_classes for model in self.models)
         return tuple(rule for rule in rules if rule is not None)
 
     @property
     def without_classes(self) -> bool:
-        """A notion is asked for that rows may satisfy without reading alike, such as (k,k)."""
+        """The policy asks for a notion that does not need equivalence classes, such as (k,k)."""
         return any(model.by_classes not in (None, model) for model in self.models)
 
     @property
     def k(self) -> int:
-        """The size that every class must have; 1 where none is asked for."""
+        """The size that every class must have; 1 if the policy asks for none."""
         return max(
             (int(model.required) for model in self.group_models if isinstance(model, KAnonymity)), default=1
         )
 
     @property
     def plain_k(self) -> bool:
-        """Class size is all that is asked for, so a method may take a faster way than `satisfied`."""
+        """Class size is the only requirement, so a method may use a faster way than `satisfied`."""
         return all(isinstance(rule, KAnonymity) for rule in (m.by_classes for m in self.models))
 
     @property

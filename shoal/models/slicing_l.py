@@ -1,4 +1,4 @@
-"""l-diversity of sliced tables: what do all buckets that a person may be in tell together? (Li et al. 2012.)"""
+"""l-diversity of sliced tables: what do all buckets that a person may be in reveal together? (Li et al. 2012.)"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shoal.table import CodedTable
 
 PIECE = 20_000
-"""People who are looked up at a time."""
+"""How many people are looked up at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class SlicingDiversity(Model):
 
     A bucket is as likely as the product, over the groups of columns that were shuffled together, of the shares of its
     rows that show the person's values there. Within a bucket a sensitive value is as likely as its share of the rows
-    that show the person's values in the quasi-identifiers beside it.
+    that show the person's values in the quasi-identifiers of its group.
     """
 
     name: ClassVar[str] = "slicing-l"
@@ -48,9 +48,9 @@ class SlicingDiversity(Model):
     column: int
     """Which of the sensitive columns, from 0."""
     column_name: str
-    """Its name, for people."""
+    """Its name."""
     l: Annotated[float, Bounds(gt=1)]  # noqa: E741
-    """1 over the largest permitted chance."""
+    """1 over the largest allowed probability."""
 
     @classmethod
     def looser(cls, value: Any) -> Any:
@@ -87,30 +87,30 @@ class SlicingDiversity(Model):
         chances = likeliest(published, original, self.column)
         worst = float(chances.max(initial=0.0))
         outside = int((chances > 1 / self.l + 1e-9).sum())
-        detail = f"{outside:,} of {len(chances):,} people's values are likelier" if outside else ""
+        detail = f"{outside:,} of {len(chances):,} people have a more likely value" if outside else ""
         reached = plain(round(1 / worst, 12)) if worst else None
         return self.verdict(published, reached, not outside, detail)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """Chances of at most 1/l need l values to sum to one."""
+        """Probabilities of at most 1/l need l values to sum to one."""
         values, needed = int((table.sensitive_counts[self.column] > 0).sum()), int(np.ceil(self.l - 1e-9))
         if values >= needed:
             return None
-        return f"no release can satisfy {self.title}: it takes {needed:,} values, `{self.column_name}` has {values:,}"
+        return f"no release can satisfy {self.title}: it needs {needed:,} values, `{self.column_name}` has {values:,}"
 
 
 def likeliest(published: Published, original: CodedTable, column: int) -> FloatVector:
-    """Return, per row of the original, the chance of the likeliest value of a sensitive column; see `beliefs`."""
+    """Return, per row of the original, the probability of the likeliest value of a sensitive column; see `beliefs`."""
     return beliefs(published, original, column)[0]
 
 
 def beliefs(
     published: Published, original: CodedTable, column: int, label_of: IntVector | None = None
 ) -> tuple[FloatVector, FloatVector]:
-    """Return, per row of the original, the chances of the likeliest and of the person's own value of a sensitive
-    column, over all buckets that the person may be in; 0 for whoever fits none. Values with one label count as one.
+    """Return, per row of the original, the probabilities of the likeliest and of the person's own value of a sensitive
+    column, over all buckets that the person may be in; 0 for people who match none. Values with one label count as one.
 
-    Cells must be single values. O(pairs of distinct people and buckets that fit by one group of columns).
+    Cells must be single values. O(pairs of distinct people and buckets that match in one group of columns).
     """
     import polars as pl
 
@@ -140,7 +140,7 @@ def beliefs(
             beside = pl.Series(number_of)
     shown_beside = rows.with_columns(v=beside).with_columns(size=pl.len().over("v", "b"))
     shown_beside = shown_beside.group_by("v", "b", "s").agg((pl.len() / pl.first("size")).alias("p"))
-    # The column group that leaves fewest buckets comes first.
+    # The group of columns that leaves the fewest buckets comes first.
     order = sorted(range(len(shares)), key=lambda g: _pairs(shares[g], values[g]))
     top, own = np.zeros(len(people)), np.zeros(original.rows)
     truth = pl.DataFrame({"t": person_of.astype(np.int64), "s": labels[original.sensitive_codes[:, column]]})
@@ -174,7 +174,7 @@ def _numbered(shown: IntMatrix, people: IntMatrix, columns: list[int]) -> tuple[
 
 
 def _pairs(shares: pl.DataFrame, values: IntVector) -> int:
-    """How many pairs of people and buckets fit by one group of columns."""
+    """Return how many pairs of people and buckets match in one group of columns."""
     shown = shares["v"].to_numpy()
     most = int(max(values.max(initial=0), shown.max(initial=0))) + 1
     return int(np.bincount(shown, minlength=most)[values].sum())

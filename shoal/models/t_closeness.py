@@ -1,7 +1,7 @@
-"""t-closeness: does a class teach more about its members than the whole table does? (Li et al. 2007.)
+"""t-closeness: does a class reveal more about its members than the whole table does? (Li et al. 2007.)
 
 The earth mover's distance between the sensitive values of a class and those of the whole table, with three ideas
-of how far two values are apart. The whole table is the original where it is known, else the release; values that
+of how far two values are apart. The whole table is the original if it is known, else the release; values that
 do not occur in it are not counted in the domain.
 """
 
@@ -28,7 +28,7 @@ class Closeness(SensitiveModel):
 
     Monotone: the shares of a union are a weighted mean of those of its parts, and the earth mover's distance
     to a fixed distribution is convex, so a union is no farther than the farther of its parts. The whole table
-    as one class has distance 0, so no threshold is out of reach.
+    as one class has distance 0, so every threshold is possible.
     """
 
     key: ClassVar[Key] = T
@@ -39,11 +39,11 @@ class Closeness(SensitiveModel):
     kind: ClassVar[str]
 
     t: Annotated[float, Bounds(ge=0, le=1)]
-    """Largest permitted distance, from 0 (classes look like the table) to 1 (anything goes)."""
+    """Largest allowed distance, from 0 (classes look like the table) to 1 (no restriction)."""
 
     @classmethod
     def looser(cls, value: Any) -> Any:
-        """Permit half as much again."""
+        """Allow half as much again."""
         return min(1.0, value * STEP) if 0 < value < 1 else None
 
     @property
@@ -95,7 +95,7 @@ class EqualCloseness(Closeness):
 class OrderedCloseness(Closeness):
     """Values stand in order, neighbours that occur in the table equally far apart, first and last 1 apart.
 
-    A null stands last, after the largest value.
+    A null comes last, after the largest value.
     """
 
     name: ClassVar[str] = "t-ordered"
