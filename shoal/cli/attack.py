@@ -10,6 +10,7 @@ import click
 
 from shoal.cli import options
 from shoal.cli.options import PATH, SOURCE
+from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.attacks import Exposure
@@ -109,7 +110,7 @@ def _words(found: Exposure) -> str:
     lines = [f"The adversary {found.adversary}."]
     for name, value in found.figures.items():
         label = name.replace("_", " ")
-        lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else _number(value)}")
+        lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else number(value)}")
     if found.success == found.success:
         lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")
     people = len(found.chances)
@@ -121,12 +122,6 @@ def _words(found: Exposure) -> str:
 
 def _counts(values: dict[str, Any]) -> str:
     return ", ".join(
-        f"{name.replace('_', ' ')} {f'({_counts(value)})' if isinstance(value, dict) else _number(value)}"
+        f"{name.replace('_', ' ')} {f'({_counts(value)})' if isinstance(value, dict) else number(value)}"
         for name, value in values.items()
     )
-
-
-def _number(value: Any) -> str:
-    from shoal.wording import number
-
-    return number(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,21 +63,7 @@ def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
 
 def registry(kind: str) -> Any:
     """Return the registry of a kind of thing: methods, models, measures or attacks."""
-    if kind == "methods":
-        from shoal.methods import METHODS
-
-        return METHODS
-    if kind == "models":
-        from shoal.models import MODELS
-
-        return MODELS
-    if kind == "attacks":
-        from shoal.attacks import ATTACKS
-
-        return ATTACKS
-    from shoal.measures import MEASURES
-
-    return MEASURES
+    return getattr(import_module(f"shoal.{kind}"), kind.upper())
 
 
 def listed(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:

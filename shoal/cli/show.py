@@ -132,6 +132,8 @@ def costs(report: Audit) -> list[str]:
 
 def suggestion(found: Suggestion, data: Path, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
+    from shoal.suggest.writing import identifying_lines
+
     console = _console()
     table = Table(box=None, pad_edge=False)
     for column in ("column", "role", "because"):
@@ -143,7 +145,7 @@ def suggestion(found: Suggestion, data: Path, output: Path) -> None:
         if guess.warning:
             warning = escape(printable(f"{guess.name}: {guess.warning}"))
             console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
-    for line in found.identifying_lines():
+    for line in identifying_lines(found):
         console.print(escape(line))
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
     console.print(escape(f"  shoal anonymize {data} -p {output} -o release{data.suffix}"))

@@ -105,12 +105,13 @@ def _likely_delimiter(text: str) -> str:
 
 def to_csv(hierarchy: Hierarchy) -> str:
     """Write a hierarchy as CSV, one line per value, so that `from_csv` reads the same tree. O(levels x leaves)."""
-    columns = []
-    for index, level in enumerate(hierarchy.levels):
-        at = level.starts.searchsorted(hierarchy.low[index], side="right") - 1
-        columns.append(level.names.gather(at).alias(f"L{index}"))
-    rows = pl.DataFrame(columns)
-    if hierarchy.leaves.null_count() and (columns[0] == "").any():
+    rows = pl.DataFrame(
+        {
+            f"L{level}": hierarchy.names(hierarchy.low[level], hierarchy.high[level], level)
+            for level in range(len(hierarchy.levels))
+        }
+    )
+    if hierarchy.leaves.null_count() and (rows["L0"] == "").any():
         # An empty value can mean one thing only; null needs no line, because it gets a node anyway.
         rows = rows.drop_nulls("L0")
     line = pl.concat_str(*map(_quoted, rows.columns), separator=";")

@@ -20,6 +20,8 @@ class Measure(ABC):
     name: ClassVar[str]
     """The key in the registry and in ``--json``."""
     summary: ClassVar[str]
+    needs_ranges: ClassVar[bool] = False
+    """It must be known which values of its domain each published cell covers."""
     needs_original: ClassVar[bool] = False
     needs_owner: ClassVar[bool] = False
     """The owner of each published row must be known: only the process that made the release can measure it."""
@@ -45,6 +47,8 @@ class Measure(ABC):
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why the value cannot be known from the given data, or None."""
+        if self.needs_ranges and (evidence.published.low is None or evidence.published.high is None):
+            return "needs the original table, to find the published cells in their domains"
         if self.needs_original and evidence.table is None:
             return "needs the original table"
         if self.needs_owner and evidence.owner is None:
@@ -59,6 +63,7 @@ class CellMeasure(Measure):
     Such measures can steer every search: the loss of a range is known before any grouping.
     """
 
+    needs_ranges: ClassVar[bool] = True
     steers: ClassVar[str] = "cells"
     monotone: ClassVar[bool] = True
     """A wider range never loses less, so the loss of finer cells is a lower bound for coarser ones."""
@@ -82,12 +87,6 @@ class CellMeasure(Measure):
         By default, a set loses as much as the range between its ends.
         """
         return self.loss(attribute, counts, codes[start[:-1]], codes[start[1:] - 1])
-
-    def unknown(self, evidence: Evidence) -> str | None:
-        """Cells without ranges cannot be measured."""
-        if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to find the published cells in their domains"
-        return super().unknown(evidence)
 
     def column_losses(self, evidence: Evidence) -> FloatVector:
         """Return, per quasi-identifier, the sum of the loss over all rows, suppressed ones included."""

@@ -71,15 +71,10 @@ class NonUniformEntropy(Measure):
 
     name: ClassVar[str] = "entropy-nonuniform"
     summary: ClassVar[str] = "mean of -log2 of the probability of the row's own value given its cell, in bits"
+    needs_ranges: ClassVar[bool] = True
     needs_original: ClassVar[bool] = True
     needs_owner: ClassVar[bool] = True
     default: ClassVar[bool] = False
-
-    def unknown(self, evidence: Evidence) -> str | None:
-        """Cells without ranges cannot be measured."""
-        if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to find the published cells in their domains"
-        return super().unknown(evidence)
 
     def value(self, evidence: Evidence) -> float:
         """Average over all rows of the original; a suppressed row shows the whole domain.

@@ -47,6 +47,7 @@ class Classification(Measure):
 
     name: ClassVar[str] = "classification"
     summary: ClassVar[str] = "accuracy, on unseen original rows, of a learner trained on the release"
+    needs_ranges: ClassVar[bool] = True
     needs_original: ClassVar[bool] = True
     needs_owner: ClassVar[bool] = True
     lower_is_better: ClassVar[bool] = False
@@ -63,8 +64,6 @@ class Classification(Measure):
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return what is missing for training or testing, or None."""
-        if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to find the published cells in their domains"
         missing, original = super().unknown(evidence), evidence.table
         if missing is None and original is not None:
             if self.target is None and not original.sensitive:
@@ -74,10 +73,12 @@ class Classification(Measure):
         return missing
 
     def value(self, evidence: Evidence) -> float:
+        """Train the learners, and return what they achieve."""
+        return float("nan") if self.unknown(evidence) is not None else self.achieved(self.learn(evidence))
+
+    def achieved(self, learned: Learning) -> float:
         """Return the accuracy of the learner that was trained on the release."""
-        if self.unknown(evidence) is not None:
-            return float("nan")
-        return self.learn(evidence).accuracy
+        return learned.accuracy
 
     def learn(self, evidence: Evidence) -> Learning:
         """Train on the release and on the original, and test both."""
@@ -149,11 +150,9 @@ class ClassificationAuc(Classification):
         "area under the ROC curve, on unseen original rows, of a learner trained on the release"
     )
 
-    def value(self, evidence: Evidence) -> float:
+    def achieved(self, learned: Learning) -> float:
         """Return the area of the learner that was trained on the release."""
-        if self.unknown(evidence) is not None:
-            return float("nan")
-        return self.learn(evidence).auc
+        return learned.auc
 
 
 class ClassificationLoss(Classification):
@@ -163,11 +162,8 @@ class ClassificationLoss(Classification):
     summary: ClassVar[str] = "accuracy lost by training a learner on the release instead of the original"
     lower_is_better: ClassVar[bool] = True
 
-    def value(self, evidence: Evidence) -> float:
+    def achieved(self, learned: Learning) -> float:
         """Return the difference of the two accuracies."""
-        if self.unknown(evidence) is not None:
-            return float("nan")
-        learned = self.learn(evidence)
         return learned.original_accuracy - learned.accuracy
 
 

@@ -46,6 +46,7 @@ class QueryError(Measure):
 
     name: ClassVar[str] = "query-error"
     summary: ClassVar[str] = "median relative error of random count queries on the release"
+    needs_ranges: ClassVar[bool] = True
     needs_original: ClassVar[bool] = True
     default: ClassVar[bool] = False
 
@@ -68,12 +69,6 @@ class QueryError(Measure):
             problems.append(Problem("query-error.sanity", f"must be in [0, 1], not {self.sanity}"))
         if problems:
             raise PolicyError(problems)
-
-    def unknown(self, evidence: Evidence) -> str | None:
-        """Rows cannot be counted in cells without ranges."""
-        if evidence.published.low is None or evidence.published.high is None:
-            return "needs the original table, to find the published cells in their domains"
-        return super().unknown(evidence)
 
     def value(self, evidence: Evidence) -> float:
         """Return the median."""

@@ -50,7 +50,7 @@ def _checked(value: Any) -> str | TableKind:
 
 
 def _written(value: Any) -> Any:
-    return value.spelled() if isinstance(value, TableKind) else value
+    return value.settings() if isinstance(value, TableKind) else value
 
 
 def _described(kind: type[Kind]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _described(kind: type[Kind]) -> dict[str, Any]:
 def planned(spec: str | TableKind | None, base: Path) -> Spec:
     """Return what the column's plan says: tables as they are spelled, files where they are."""
     if isinstance(spec, TableKind):
-        return spec.spelled()
+        return spec.settings()
     return _file(spec, base) or spec
 
 

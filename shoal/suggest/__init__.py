@@ -41,12 +41,6 @@ class Suggestion:
         """Return the columns of a role."""
         return tuple(guess.name for guess in self.columns if guess.role == role)
 
-    def identifying_lines(self) -> list[str]:
-        """Return the share of unique rows, one line per set of columns."""
-        from shoal.suggest.writing import identifying_lines
-
-        return identifying_lines(self)
-
     def summary(self) -> dict[str, Any]:
         """Return everything as plain data, for JSON."""
         return {
@@ -130,14 +124,9 @@ def _reading(frame: Any) -> dict[str, Any]:
     }
 
 
-def to_toml(suggestion: Suggestion) -> str:
-    """Return the suggestion as a commented policy file."""
-    return suggestion.to_toml()
-
-
 def _size(rows: int) -> int:
     """Return the usual k, or a smaller one if a short table would have too few classes."""
     return 5 if rows >= 50 else 3 if rows >= 9 else 2
 
 
-__all__ = ["ColumnSet", "Guess", "Suggestion", "suggest", "to_toml"]
+__all__ = ["ColumnSet", "Guess", "Suggestion", "suggest"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.policy import toml
+from shoal.wording import counted, printable
 
 if TYPE_CHECKING:
     from shoal.suggest import Suggestion
@@ -39,7 +40,7 @@ def identifying_lines(suggestion: Suggestion) -> list[str]:
         if len(one.columns) > 3:
             names = f"all {len(one.columns)} quasi-identifiers"
         else:
-            names = " + ".join(_safe(name) for name in one.columns)
+            names = " + ".join(printable(name) for name in one.columns)
         lines.append(f"{_percent(one.share, one.unique)} of rows are unique by {names}")
     return lines
 
@@ -77,12 +78,12 @@ def policy_text(suggestion: Suggestion) -> str:
 def _column(guess: Guess) -> str:
     lines = [
         f"[columns.{toml.key(guess.name)}]",
-        f'role = "{guess.role}"'.ljust(23) + f" # {_safe(guess.reason)}",
+        f'role = "{guess.role}"'.ljust(23) + f" # {printable(guess.reason)}",
     ]
     if guess.warning:
-        lines.append(f"# WARNING: {_safe(guess.warning)}")
+        lines.append(f"# WARNING: {printable(guess.warning)}")
     if guess.advice:
-        lines.append(f"# {_safe(guess.advice)}")
+        lines.append(f"# {printable(guess.advice)}")
     if guess.hierarchy is not None:
         lines.append(f"hierarchy = {toml.value(guess.hierarchy)}")
     return "\n".join(lines) + "\n"
@@ -108,7 +109,7 @@ def _privacy(suggestion: Suggestion) -> str:
 def _room(suggestion: Suggestion) -> str:
     """Return what p costs, and the largest possible p."""
     most = suggestion.rows // suggestion.k
-    classes = "1 class" if suggestion.classes == 1 else f"{suggestion.classes:,} classes"
+    classes = counted(suggestion.classes, "class", "classes")
     cost = "" if suggestion.classes >= most else f" of the {most:,} that k alone allows"
     return f"allows at most {classes}{cost}; the largest possible p is {suggestion.largest_p:,}"
 
@@ -117,8 +118,3 @@ def _why_k(suggestion: Suggestion) -> str:
     if suggestion.k == 5:
         return "# every row has the same quasi-identifiers as at least 4 others; 5 is a usual choice"
     return f"# 5 is usual, but the table has only {suggestion.rows:,} rows"
-
-
-def _safe(text: str) -> str:
-    """Return text for a comment: a name may hold line breaks and other characters that would end the comment."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -41,6 +41,7 @@ class Misspelled(HierarchyError):
         super().__init__("; ".join(map(str, self.flaws)))
 
 
+@dataclass(frozen=True)
 class Kind(ABC):
     """A way to say how a column may be generalized."""
 
@@ -73,8 +74,12 @@ class Kind(ABC):
         """Return the JSON schema of its spelling; policies add the docstrings of the fields."""
 
     def settings(self) -> dict[str, Any]:
-        """Return what the builder gets beside the values."""
-        return {}
+        """Return what was spelled, without settings at their default; the builder gets it beside the values."""
+        return {
+            entry.name: getattr(self, entry.name)
+            for entry in fields(self)
+            if entry.default is MISSING or getattr(self, entry.name) != entry.default
+        }
 
     def build(self, values: pl.Series) -> Hierarchy:
         """Make the hierarchy of a column from its distinct values, or raise `HierarchyError`."""
@@ -117,7 +122,7 @@ class TableKind(Kind):
 
     def __post_init__(self) -> None:
         """Refuse what is not a hierarchy. Lists become tuples, so that policies can be compared."""
-        for entry in fields(self):  # type: ignore[arg-type]
+        for entry in fields(self):
             object.__setattr__(self, entry.name, _frozen(getattr(self, entry.name)))
         found = list(self.flaws())
         if found:
@@ -135,37 +140,24 @@ class TableKind(Kind):
     @classmethod
     def parsed(cls, spec: Any) -> Self:
         """Return the hierarchy that the table spells."""
-        known = [entry.name for entry in fields(cls)]  # type: ignore[arg-type]
-        unknown = [
+        known = [entry.name for entry in fields(cls)]
+        flaws = [
             Flaw((str(key),), "is unknown here", did_you_mean(str(key), known))
             for key in spec
             if key not in known
         ]
-        made, found = None, []
         try:
             made = cls(**{key: value for key, value in spec.items() if key in known and value is not None})
         except Misspelled as error:
-            found = list(error.flaws)
-        if made is None or unknown:
-            raise Misspelled([*unknown, *found])
+            raise Misspelled([*flaws, *error.flaws]) from None
+        if flaws:
+            raise Misspelled(flaws)
         return made
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings that differ from their default."""
-        return self.spelled()
-
-    def spelled(self) -> dict[str, Any]:
-        """Return the table that spells this hierarchy, without settings at their default."""
-        return {
-            entry.name: getattr(self, entry.name)
-            for entry in fields(self)  # type: ignore[arg-type]
-            if entry.default is MISSING or getattr(self, entry.name) != entry.default
-        }
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return the shape of the table."""
-        defaults = {entry.name: entry.default for entry in fields(cls)}  # type: ignore[arg-type]
+        defaults = {entry.name: entry.default for entry in fields(cls)}
         return {
             "type": "object",
             "description": (cls.__doc__ or "").splitlines()[0],

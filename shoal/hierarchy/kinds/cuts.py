@@ -31,12 +31,8 @@ class Cuts(TableKind):
 
     def __post_init__(self) -> None:
         """Take a single list of points for one level."""
-        lists = (
-            [isinstance(level, list | tuple) for level in self.cuts]
-            if isinstance(self.cuts, list | tuple)
-            else []
-        )
-        if lists and not any(lists):
+        kinds = {type(level) for level in self.cuts} if isinstance(self.cuts, list | tuple) else set()
+        if kinds and not kinds & {list, tuple}:
             object.__setattr__(self, "cuts", [self.cuts])
         super().__post_init__()
 

@@ -39,7 +39,3 @@ class File(Kind):
     def schema(cls) -> dict[str, Any]:
         """Return that any text names a file."""
         return {"type": "string", "description": "A CSV file, relative to the policy."}
-
-    def settings(self) -> dict[str, Any]:
-        """Return where the file is."""
-        return {"path": self.path}
