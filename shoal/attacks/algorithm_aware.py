@@ -40,9 +40,9 @@ class AlgorithmAware(Attack):
 
     k: int = 2
     """How many rows each cell covers."""
-    partition: str = "lexicographic"
+    partition: str = Ring.partition
     """The partition of the ring method."""
-    order: str = "lexicographic"
+    order: str = Ring.order
     """Its order of rows."""
 
     @classmethod

@@ -40,9 +40,9 @@ class Corruption(Attack):
     """How many rows each cell covers."""
     known: tuple[int, ...] | None = None
     """How many owners of each ring are known, one number per attempt; None for 0, 1, 2 and k - 2."""
-    partition: str = "lexicographic"
+    partition: str = Ring.partition
     """The partition of the ring method."""
-    order: str = "lexicographic"
+    order: str = Ring.order
     """Its order of rows."""
 
     @classmethod

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shoal.errors import PolicyError
+from shoal.methods import METHODS
+from shoal.methods.clustering.agglomerative import Agglomerative
 from shoal.policy import Policy
 from shoal.wording import counted, number
 
 Kind = Literal["requirement", "column", "method"]
 
-OTHERS = ("mondrian", "agglomerative")
+OTHERS = (METHODS.default, Agglomerative.name)
 """Methods that are tried instead: a fast one, and a careful one. `shoal compare` tries all."""
 LEAST_SUPPRESSION = 0.02
 """Suppression is raised to at least this."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from shoal.errors import Problem
+from shoal.models import Model
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -33,6 +34,12 @@ class Method(ABC):
     """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """Options that are worth a trial of their own when methods are compared."""
+    makes_buckets: ClassVar[bool] = False
+    """Its classes can become the buckets of methods that shuffle within buckets."""
+    needs_presence: ClassVar[bool] = False
+    """It works only with bounds on presence."""
+    gives: ClassVar[tuple[type[Model], ...]] = ()
+    """The notions of k that its releases satisfy without equivalence classes; none where it makes classes."""
     relocates: ClassVar[bool] = False
     """It changes cells, so that some do not hold their owner's value."""
     helpless: ClassVar[tuple[str, ...]] = ()

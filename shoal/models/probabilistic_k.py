@@ -208,6 +208,7 @@ class CandidateDiversity(Model):
     summary: ClassVar[str] = "the rows that could belong to a person show at least l sensitive values"
     key: ClassVar[Key] = L
     stands_in: ClassVar[bool] = True
+    usual: ClassVar[Any] = 3
     public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.measures.cells import Il
 from shoal.methods.losses import losses_of
 from shoal.models.demands import Demands, demands_of
 from shoal.models.requirements import Requirements
@@ -60,7 +61,7 @@ class _Work:
     ) -> None:
         self.network, self.table, self.requirements, self.run = network, table, requirements, run
         self.demands: Demands = demands_of(table, requirements)
-        self.losses = losses_of(table, "il")
+        self.losses = losses_of(table, Il.name)
         self.by_loss = alpha
         self.by_distance = (1.0 - alpha) / max(network.nodes - 2, 1)
 

@@ -12,6 +12,7 @@ from shoal.errors import PolicyError, Problem, ShoalBug
 from shoal.linking.consistency import Consistency, People
 from shoal.methods.blocks import of_size
 from shoal.methods.losses import losses_of
+from shoal.models import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
@@ -50,7 +51,7 @@ class Cells:
 
     @classmethod
     def start(
-        cls, table: CodedTable, requirements: Requirements, method: str, gives: tuple[str, ...]
+        cls, table: CodedTable, requirements: Requirements, method: str, gives: tuple[type[Model], ...]
     ) -> Cells:
         """Begin with every row's own values. Rows that limits keep in blocks of fewer than k are left out.
 
@@ -204,20 +205,20 @@ class Cells:
             yield begin
 
 
-def _asked(requirements: Requirements, method: str, gives: tuple[str, ...]) -> int:
+def _asked(requirements: Requirements, method: str, gives: tuple[type[Model], ...]) -> int:
     """Return k, or refuse what a method cannot give."""
     problems = []
     for model in requirements.models:
         if isinstance(model, KType):
-            if model.name not in gives:
-                message = f"{method} gives {' and '.join(gives)}, but {model.name} is asked for"
+            if not isinstance(model, gives):
+                message = f"{method} gives {' and '.join(kind.name for kind in gives)}, but {model.name} is asked for"
                 hint = "take ring" if isinstance(model, ProbabilisticK) else "take k-k or global-1-k"
                 problems.append(Problem("method.name", message, hint))
         elif isinstance(model, HybridK | AlphaHybrid):
             continue  # no cell is untrue
         elif isinstance(model, KAnonymity):
             message = f"{method} gives every row cells of its own, so its releases are not k-anonymous"
-            hint = f'ask for privacy.notion = "{gives[-1]}", or take mondrian or agglomerative'
+            hint = f'ask for privacy.notion = "{gives[-1].name}", or take mondrian or agglomerative'
             problems.append(Problem("method.name", message, hint))
         else:
             message = f"{method} makes no classes of rows, and {model.name} is a rule about classes"

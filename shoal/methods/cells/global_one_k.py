@@ -10,8 +10,9 @@ import numpy as np
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
 from shoal.methods.cells.cells import Cells
-from shoal.methods.cells.k_k import GIVES, STARTS
+from shoal.methods.cells.k_k import KK, STARTS
 from shoal.methods.cells.k_one import PAPER, widened
+from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -28,12 +29,13 @@ class GlobalOneK(Method):
     """
 
     name: ClassVar[str] = "global-1-k"
+    gives: ClassVar[tuple[type[Model], ...]] = (*KK.gives, k_type.GlobalOneK)
     helpless: ClassVar[tuple[str, ...]] = ("knows-algorithm",)
     summary: ClassVar[str] = "global (1,k): as safe as k-anonymity against linkage, and loses less"
     paper: ClassVar[str] = PAPER
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
-    start: str = "k-k"
+    start: str = KK.name
     """What to begin with: ``k-k`` (by expansion), ``expansion`` or ``nearest`` (raised to (k,k) first), or any
     method that makes k-anonymous releases, which are kept as they are."""
     improve: bool = True
@@ -50,10 +52,10 @@ class GlobalOneK(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Each round is O(links) for the components, and O(links of the people who lack matches)."""
-        cells = Cells.start(table, requirements, self.name, (*GIVES, "global-1-k"))
-        own = self.start == "k-k" or self.start in STARTS
+        cells = Cells.start(table, requirements, self.name, self.gives)
+        own = self.start == KK.name or self.start in STARTS
         if own:
-            widened(cells, "expansion" if self.start == "k-k" else self.start, run, self.improve)
+            widened(cells, STARTS[0] if self.start == KK.name else self.start, run, self.improve)
         else:
             _started(cells, table, self.start, requirements, run)
         covered = cells.cover(run)

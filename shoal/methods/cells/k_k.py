@@ -8,14 +8,14 @@ from typing import ClassVar
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
 from shoal.methods.cells.cells import Cells
-from shoal.methods.cells.k_one import PAPER, widened
+from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
+from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
 
-STARTS = ("expansion", "nearest")
-GIVES = ("1-k", "k-1", "k-k")
+STARTS = (Expansion.name, Nearest.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,12 +26,13 @@ class KK(Method):
     """
 
     name: ClassVar[str] = "k-k"
+    gives: ClassVar[tuple[type[Model], ...]] = (k_type.OneK, k_type.KOne, k_type.KK)
     helpless: ClassVar[tuple[str, ...]] = ("knows-members", "knows-algorithm")
     summary: ClassVar[str] = "(k,k): k rows fit each person, without classes; loses less than any k-anonymity"
     paper: ClassVar[str] = PAPER
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
-    start: str = "expansion"
+    start: str = Expansion.name
     """The (k,1)-anonymization to begin with: ``expansion``, or ``nearest``, which loses more."""
     improve: bool = True
     """Replace cells by cheaper ones that still cover k people, as long as k cells stay over every person."""
@@ -44,7 +45,7 @@ class KK(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(k x rows squared), as a rule far less."""
-        cells = Cells.start(table, requirements, self.name, GIVES)
+        cells = Cells.start(table, requirements, self.name, self.gives)
         widened(cells, self.start, run, self.improve)
         grown = cells.cover(run)
         if self.improve:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from shoal.methods.base import Method
 from shoal.methods.cells.cells import Cells
+from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -19,7 +20,7 @@ def widened(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
     """Let every cell cover k people, by ``nearest`` or ``expansion``; improve them if asked to."""
     from shoal.kernels.expansion import expand, join_nearest
 
-    cells.widen(join_nearest if start == "nearest" else expand, start, run, improve)
+    cells.widen(join_nearest if start == Nearest.name else expand, start, run, improve)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class Nearest(Method):
     """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
 
     name: ClassVar[str] = "nearest"
+    gives: ClassVar[tuple[type[Model], ...]] = (k_type.KOne,)
     helpless: ClassVar[tuple[str, ...]] = ("knows-some", "knows-members", "knows-algorithm")
     summary: ClassVar[str] = (
         "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
@@ -36,7 +38,7 @@ class Nearest(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(distinct rows squared), as a rule far less: a tree of boxes rules most rows out."""
-        cells = Cells.start(table, requirements, self.name, ("k-1",))
+        cells = Cells.start(table, requirements, self.name, self.gives)
         widened(cells, self.name, run)
         return cells.release({})
 
@@ -46,6 +48,7 @@ class Expansion(Method):
     """Each row grows into a closure of k rows, always taking in the row that costs least (algorithm 4)."""
 
     name: ClassVar[str] = "expansion"
+    gives: ClassVar[tuple[type[Model], ...]] = (k_type.KOne,)
     helpless: ClassVar[tuple[str, ...]] = ("knows-some", "knows-members", "knows-algorithm")
     summary: ClassVar[str] = (
         "(k,1): each row grows to k rows step by step; for study, it protects against nobody"
@@ -57,6 +60,6 @@ class Expansion(Method):
         """Worst case O(k x distinct rows squared), as a rule far less: closures are worked out once for all rows
         that come to them, and a tree of boxes rules most rows out.
         """
-        cells = Cells.start(table, requirements, self.name, ("k-1",))
+        cells = Cells.start(table, requirements, self.name, self.gives)
         widened(cells, self.name, run)
         return cells.release({})

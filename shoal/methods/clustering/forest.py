@@ -26,6 +26,7 @@ class Forest(Method):
     """
 
     name: ClassVar[str] = "forest"
+    makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "joins rows by cheapest edges; has a proven bound, and loses more than agglomeration"
     )

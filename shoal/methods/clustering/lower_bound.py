@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.measures import MEASURES
 from shoal.methods.clustering.clusters import collapse
 from shoal.table import CodedTable
 
@@ -13,7 +14,7 @@ PATIENCE = 20_000
 """Combinations of ranges that are tried per row before the distance of the (k-1)-th neighbour has to do."""
 
 
-def lower_bound(table: CodedTable, k: int, measure: str = "lm") -> float:
+def lower_bound(table: CodedTable, k: int, measure: str = MEASURES.default) -> float:
     """Return a lower bound for the mean loss of every k-anonymous release of all rows, by a measure of cells.
 
     Each row shows a cell that covers at least k rows, so it loses at least the cheapest closure of itself with

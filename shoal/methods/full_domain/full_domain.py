@@ -28,6 +28,7 @@ class FullDomain(Method):
     """One level per column for the whole table, chosen so that no other choice loses less information."""
 
     name: ClassVar[str] = "full-domain"
+    makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one level per column for all rows, with the least possible loss; every column shows one level"
     )

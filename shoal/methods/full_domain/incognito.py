@@ -23,6 +23,7 @@ class Incognito(Method):
     """Finds all mappings that satisfy the requirements although no specialization of them does; releases the best."""
 
     name: ClassVar[str] = "incognito"
+    makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = "all minimal choices of one level per column, and the best of them"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")

@@ -44,6 +44,7 @@ class Mondrian(Method):
     """
 
     name: ClassVar[str] = "mondrian"
+    makes_buckets: ClassVar[bool] = True
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})
     summary: ClassVar[str] = (
         "cuts the table into small boxes; fast at any size, and far less lost than full-domain"

@@ -26,6 +26,7 @@ class Hilbert(Method):
     """The best groups of k to 2k-1 neighbours on a Hilbert curve (Ghinita et al. 2007)."""
 
     name: ClassVar[str] = "hilbert"
+    makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = "neighbours on a space-filling curve, grouped at least loss; small classes, fast"
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
@@ -57,6 +58,7 @@ class Lexicographic(Method):
     """The partition that `ring` starts from, each part generalized as a whole (Wong, Mamoulis, Cheung 2010)."""
 
     name: ClassVar[str] = "lexicographic"
+    makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "parts by sorted values, few-valued columns kept apart; very fast, shows value sets"
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods import METHODS
 from shoal.methods.base import Method, Shuffled
 from shoal.models.base import Model
 from shoal.models.delta_presence import DeltaPresence
@@ -18,18 +19,6 @@ from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
 
-PARTITIONERS = (
-    "mondrian",
-    "hilbert",
-    "lexicographic",
-    "agglomerative",
-    "forest",
-    "full-domain",
-    "incognito",
-    "mpalm",
-    "spalm",
-)
-"""Methods whose classes can become buckets."""
 SHUFFLED = "as it is, shuffled within buckets"
 
 
@@ -43,7 +32,7 @@ class Permuting(Method):
     """The smallest number of rows in a bucket. Buckets also satisfy the policy's models for sensitive values."""
     strict: bool = True
     """With `mondrian`: rows with equal values in the split column go to the same bucket."""
-    partitioner: str = "mondrian"
+    partitioner: str = METHODS.default
     """The method whose classes become buckets, with its default options."""
 
     own_partitioners: ClassVar[tuple[str, ...]] = ()
@@ -53,23 +42,26 @@ class Permuting(Method):
         problems = []
         if self.k < 2:
             problems.append(Problem("method.k", f"must be at least 2, not {self.k}"))
-        known = (*self.own_partitioners, *PARTITIONERS)
-        if self.partitioner not in known:
+        own = self.partitioner in self.own_partitioners
+        kind = METHODS[self.partitioner] if self.partitioner in METHODS else None  # noqa: SIM401  (`get` would raise)
+        if not own and (kind is None or not kind.makes_buckets):
+            known = [
+                *self.own_partitioners,
+                *(name for name, other in METHODS.items() if other.makes_buckets),
+            ]
             message = f"'{self.partitioner}' cannot make buckets"
             hint = did_you_mean(self.partitioner, known) or f"choose one of {', '.join(known)}"
             problems.append(Problem("method.partitioner", message, hint))
-        if not self.strict and self.partitioner != "mondrian":
-            problems.append(
-                Problem("method.strict", f"works only with mondrian, not with {self.partitioner}")
-            )
+        elif not self.strict and (kind is None or not _has_strict(kind)):
+            known = [name for name, other in METHODS.items() if other.makes_buckets and _has_strict(other)]
+            message = f"works only with {' or '.join(known)}, not with {self.partitioner}"
+            problems.append(Problem("method.strict", message))
         if problems:
             raise PolicyError(problems)
 
     @property
     def steered_by(self) -> tuple[str, ...]:
         """Return what steers the method that makes the buckets; nothing else is optimized."""
-        from shoal.methods import METHODS
-
         return () if self.partitioner in self.own_partitioners else METHODS[self.partitioner]().steered_by
 
     def refuse_k(self, table: CodedTable, requirements: Requirements) -> None:
@@ -93,20 +85,21 @@ class Permuting(Method):
         self, table: CodedTable, requirements: Requirements, run: Run, rules: tuple[Model, ...] | None = None
     ) -> Release:
         """Partition the table into buckets. `rules`, if given, replace the policy's models for classes."""
-        from shoal.methods import METHODS
-
-        # Partitioners that split by presence need its bounds.
-        by_presence = self.partitioner in ("mpalm", "spalm")
-        more = tuple(m for m in requirements.models if by_presence and isinstance(m, DeltaPresence))
+        kind: Any = METHODS[self.partitioner]
+        more = tuple(m for m in requirements.models if kind.needs_presence and isinstance(m, DeltaPresence))
         wanted = Requirements(
             models=(KAnonymity(k=self.k), *(requirements.group_models if rules is None else rules), *more),
             suppression=requirements.suppression,
             measure=requirements.measure,
         )
-        kind: Any = METHODS[self.partitioner]
-        options = {"strict": self.strict} if self.partitioner == "mondrian" else {}
+        options = {"strict": self.strict} if _has_strict(kind) else {}
         made: Release = kind(**options).anonymize(table, wanted, run)
         return made
+
+
+def _has_strict(kind: Any) -> bool:
+    """Whether a method has the option to keep rows with equal values together."""
+    return any(option.name == "strict" for option in fields(kind))
 
 
 def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVector:

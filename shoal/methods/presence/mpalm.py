@@ -33,6 +33,8 @@ class MPALM(Method):
     """
 
     name: ClassVar[str] = "mpalm"
+    makes_buckets: ClassVar[bool] = True
+    needs_presence: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "splits the population into small boxes as long as nobody's presence becomes too certain"
     )

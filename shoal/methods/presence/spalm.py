@@ -31,6 +31,8 @@ class SPALM(Method):
     """
 
     name: ClassVar[str] = "spalm"
+    makes_buckets: ClassVar[bool] = True
+    needs_presence: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one level per column, with the least loss for which nobody's presence is too certain"
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.methods import METHODS
 from shoal.methods.losses import cell_measure, losses_of
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
 from shoal.models.requirements import Requirements
@@ -70,19 +71,17 @@ class Relocate(Relocating):
     """
 
     name: ClassVar[str] = "relocate"
-    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({"base": "mondrian"}, {"base": "agglomerative"})
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({"base": METHODS.default}, {"base": "agglomerative"})
     summary: ClassVar[str] = (
         "any other method, then relocation of a bounded share of cells, so that classes show smaller ranges"
     )
     paper: ClassVar[str] = HybridMondrian.paper
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
-    base: str = "mondrian"
+    base: str = METHODS.default
     """The method whose release is improved, with its default options."""
 
     def __post_init__(self) -> None:
-        from shoal.methods import METHODS
-
         check_options(self.variant, self.budget, self.alpha)
         if self.base not in METHODS or self.base == self.name:
             known = [name for name in METHODS if name != self.name]
@@ -92,14 +91,10 @@ class Relocate(Relocating):
     @property
     def steered_by(self) -> tuple[str, ...]:
         """Relocation goes by cells, and the other method has to go by them, too."""
-        from shoal.methods import METHODS
-
         return tuple(kind for kind in self.optimizes if kind in METHODS[self.base]().steered_by)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Run the other method, then relocate within its classes; see `relocate_within`."""
-        from shoal.methods import METHODS
-
         rules = group_rules(requirements)
         base = METHODS[self.base]().anonymize(table, rules, run)
         sizes = np.bincount(base.region_of[base.region_of >= 0], minlength=len(base.low))
