@@ -75,8 +75,6 @@ class AttributeDisclosure(Attack):
         published, original = evidence.published, evidence.original
         if not original.sensitive:
             raise DataError("the release has no sensitive column, so nothing can be disclosed")
-        if published.low is None or published.high is None:
-            raise DataError("some cells are not in their hierarchies, so Shoal cannot tell what they cover")
         rows = original.rows
         risky = np.zeros(rows, np.bool_)
         risky_before = np.zeros(rows, np.bool_)
@@ -173,9 +171,8 @@ def _after(
     from shoal.kernels.disclosure import beliefs
     from shoal.kernels.grouping import distinct
 
-    assert published.low is not None
-    assert published.high is not None
-    if published.bucket_of is not None and np.array_equal(published.low, published.high):
+    low, high = map(np.ascontiguousarray, published.covered)
+    if published.bucket_of is not None and np.array_equal(low, high):
         from shoal.models.slicing_l import beliefs as over_buckets
 
         return over_buckets(published, original, column, strong)
@@ -187,7 +184,6 @@ def _after(
     own_label = label_of[atom_first][order]
     own_start = np.searchsorted(point_of[atom_first][order], np.arange(len(first) + 1))
     codes = np.ascontiguousarray(original.codes[first])
-    low, high = np.ascontiguousarray(published.low), np.ascontiguousarray(published.high)
     sets: tuple[LongVector, IntVector] = (np.zeros(0, np.int64), np.zeros(0, np.int32))
     if published.sets is not None:
         sets = (published.sets.start, published.sets.codes)

@@ -58,8 +58,6 @@ class Rerun:
 
 def rerun(published: Published, original: CodedTable, method: Ring, k: int, run: Run) -> Rerun:
     """Rerun partition, order and generalization, and look the cells up among the published ones."""
-    if published.low is None or published.high is None:
-        raise DataError("some cells are not in their hierarchies, so Shoal cannot tell what they cover")
     requirements = Requirements(models=(ProbabilisticK(k=k),), suppression=1.0)
     parts, widths = method.rings(original, k, None, requirements, run)
     shown = windows(original, parts, widths, "ranges" if published.sets is None else "sets")
@@ -74,9 +72,7 @@ def _classes(published: Published, shown: Windows) -> IntVector:
 
     cells: IntMatrix
     if published.sets is None or shown.sets is None:
-        assert published.low is not None
-        assert published.high is not None
-        theirs = np.concatenate([published.low, published.high], axis=1)
+        theirs = np.concatenate(published.covered, axis=1)
         cells = np.concatenate([theirs, np.concatenate([shown.low, shown.high], axis=1)])
     else:
         start = np.concatenate([published.sets.start, published.sets.start[-1] + shown.sets.start[1:]])

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
-from shoal.errors import DataError, PolicyError, Problem, did_you_mean
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, untrue_rows
 from shoal.release.published import Published
@@ -81,8 +81,6 @@ class Statistical(Attack):
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""
         published = evidence.published
-        if published.low is None or published.high is None:
-            raise DataError("some cells are not in their hierarchies, so Shoal cannot tell what they cover")
         run.progress("test", 0.0)
         truth = expected(evidence)
         test = chi_squared(evidence)

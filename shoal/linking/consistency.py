@@ -173,13 +173,8 @@ def consistency(published: Published, original: CodedTable, owner: IntVector | N
 
     Output-sensitive: O(log people) per class, plus the links. `Evidence.consistency` keeps the graph.
     """
-    if published.low is None or published.high is None:
-        raise DataError(
-            "some cells of the release are not in the hierarchies of the policy, so Shoal cannot tell which people its "
-            "rows match: use the hierarchies that the release was made with"
-        )
     people = People.of(original.attributes, original.codes)
-    start, links = people.inside(published.low, published.high)
+    start, links = people.inside(*published.covered)
     if published.sets is not None:
         start, links = _within_sets(people, published.sets, start, links)
     pairs = None if owner is None else _pairs(published, owner, people, original.rows)
@@ -212,9 +207,8 @@ def _pairs(
     who, what = people.row_of[first], class_of[first]
     shown = what < published.classes
     codes, at = people.codes[who[shown]], what[shown]
-    assert published.low is not None
-    assert published.high is not None
-    if np.any(codes < published.low[at]) or np.any(codes > published.high[at]):
+    low, high = published.covered
+    if np.any(codes < low[at]) or np.any(codes > high[at]):
         return None
     return who, what
 

@@ -32,7 +32,6 @@ class Risk:
     at_risk: float
     """Share of rows whose prosecutor risk is above the threshold."""
     journalist_max: float
-    journalist_mean: float
     marketer: float
     """Expected share of rows that are re-identified if the adversary tries all."""
     population_known: bool
@@ -56,15 +55,13 @@ def assess(
     sizes = published.sizes
     rows = max(published.rows, 1)
     crowd = sizes if population is None else np.maximum(population, sizes)
-    linked = float((sizes / crowd).sum()) / rows
     return Risk(
         prosecutor_max=_highest(sizes),
         prosecutor_mean=len(sizes) / rows,
         threshold=threshold,
         at_risk=share_above(published, threshold),
         journalist_max=_highest(crowd),
-        journalist_mean=linked,
-        marketer=linked,
+        marketer=float((sizes / crowd).sum()) / rows,
         population_known=population is not None,
         unique_before=unique_share(original) if original is not None else float("nan"),
         unique_after=float((sizes == 1).sum()) / rows,
@@ -110,8 +107,8 @@ def population_sizes(published: Published, population: CodedTable) -> LongVector
     """
     from shoal.kernels.grouping import distinct
 
-    low, high = published.low, published.high
-    if low is None or high is None or published.sets is not None:
+    low, high = published.covered
+    if published.sets is not None:
         raise ValueError("people can be counted only if cells are ranges of known codes")
     numbers, first = distinct(population.codes)
     weights = np.bincount(numbers, minlength=len(first)).astype(np.int64)

@@ -82,13 +82,11 @@ class NonUniformEntropy(Measure):
         O(rows x quasi-identifiers).
         """
         published, original, owner = evidence.published, evidence.table, evidence.owner
-        low, high = published.low, published.high
         if self.unknown(evidence) is not None:
             return float("nan")
         assert original is not None
-        assert low is not None
-        assert high is not None
         assert owner is not None
+        low, high = published.covered
         total = weights = 0.0
         for j, attribute in enumerate(published.attributes):
             counts = original.value_counts[j]

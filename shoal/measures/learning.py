@@ -85,9 +85,9 @@ class Classification(Measure):
         _require_scikit_learn()
         reason = self.unknown(evidence)
         published, original, owner = evidence.published, evidence.table, evidence.owner
-        low, high = published.low, published.high
-        if reason or original is None or low is None or high is None or owner is None:
+        if reason or original is None or owner is None:
             raise ShoalError(f"classification cannot be measured: it {reason}")
+        low, high = published.covered
         target, labels, shown_labels = self._labels(published, original, owner)
         random = np.random.Generator(np.random.PCG64(self.seed))
         people = random.permutation(original.rows)[: self.people]

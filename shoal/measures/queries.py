@@ -164,8 +164,7 @@ class _Spread:
     """
 
     def __init__(self, published: Published) -> None:
-        assert published.low is not None
-        assert published.high is not None
+        low, high = published.covered
         self.rows = np.append(published.sizes, published.suppressed).astype(np.float64)
         self.sizes = [attribute.hierarchy.size for attribute in published.attributes]
         self.sets: list[tuple[LongVector, IntVector]] = []
@@ -174,7 +173,7 @@ class _Spread:
             if published.sets is not None:
                 self.sets.append(column_sets(published.sets, len(self.sizes), j))
             else:
-                keys = published.low[:, j].astype(np.int64) * size + published.high[:, j]
+                keys = low[:, j].astype(np.int64) * size + high[:, j]
                 shown, place = np.unique(np.append(keys, size - 1), return_inverse=True)
                 self.ranges.append((shown // size, shown % size, place))
 

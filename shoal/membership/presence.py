@@ -65,11 +65,6 @@ def presence(
 
     Suppressed rows belong to people in the table too, and could be anybody's: all of one class, or none.
     """
-    if published.low is None or published.high is None:
-        raise DataError(
-            "some cells of the release are not in their hierarchies, so Shoal cannot match people with its rows: "
-            "use the hierarchies that the release was made with"
-        )
     if published.sets is not None:
         raise DataError("Shoal cannot compute membership for releases with value sets")
     from shoal.kernels.grouping import distinct
@@ -152,9 +147,7 @@ class _Found:
 def _generalized(published: Published, tuples: IntMatrix, people: LongVector) -> _Found:
     from shoal.kernels.presence import regions_of_people
 
-    assert published.low is not None
-    assert published.high is not None
-    low, high = np.ascontiguousarray(published.low), np.ascontiguousarray(published.high)
+    low, high = map(np.ascontiguousarray, published.covered)
     start, region = regions_of_people(low, high, tuples)
     many = np.diff(start)
     out = _Found.nobody(len(tuples))
@@ -203,11 +196,9 @@ class _Shuffled:
 
     def __init__(self, published: Published, tuples: IntMatrix, people: LongVector) -> None:
         assert published.bucket_of is not None
-        assert published.low is not None
-        assert published.high is not None
+        low, high = published.covered
         self.tuples, self.people, self.suppressed = tuples, people, published.suppressed
-        self.low = published.low[published.class_of]
-        self.high = published.high[published.class_of]
+        self.low, self.high = low[published.class_of], high[published.class_of]
         columns = tuples.shape[1]
         self.together = published.together or tuple((j,) for j in range(columns))
         order = np.argsort(published.bucket_of, kind="stable")

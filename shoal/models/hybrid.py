@@ -145,14 +145,12 @@ def _outside(evidence: Evidence) -> list[BoolVector]:
     """Return, per quasi-identifier, which published rows show a range without their owner's value."""
     published, original = evidence.published, evidence.table
     assert original is not None
-    assert published.low is not None
-    assert published.high is not None
     assert evidence.owner is not None
+    low, high = published.covered
     found = []
     for j in range(len(published.attributes)):
         own = original.codes[evidence.owner, j]
-        low, high = published.low[:, j], published.high[:, j]
-        found.append((own < low[published.class_of]) | (own > high[published.class_of]))
+        found.append((own < low[published.class_of, j]) | (own > high[published.class_of, j]))
     return found
 
 
@@ -184,8 +182,7 @@ def expected(evidence: Evidence) -> Expected:
 
     published, original = evidence.published, evidence.table
     assert original is not None
-    assert published.low is not None
-    assert published.high is not None
+    low, high = published.covered
     sizes = np.zeros(published.classes, np.int64)
     codes = original.codes
     if evidence.owner is not None:
@@ -199,7 +196,7 @@ def expected(evidence: Evidence) -> Expected:
     covered_by = np.full(len(codes), -1, np.int64)
     for begin in range(0, len(codes), step):
         some = codes[begin : begin + step, None, :]
-        inside = np.all((some >= published.low) & (some <= published.high), axis=2)
+        inside = np.all((some >= low) & (some <= high), axis=2)
         if evidence.owner is None and np.any(inside.sum(axis=1) > 1):
             raise DataError(
                 "classes of this release overlap, so the size that each should have is not defined without knowing "

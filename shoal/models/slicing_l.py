@@ -116,9 +116,8 @@ def beliefs(
 
     from shoal.kernels.grouping import distinct
 
-    assert published.low is not None
     assert published.bucket_of is not None
-    shown = published.low[published.class_of]
+    shown = published.covered[0][published.class_of]
     person_of, first = distinct(original.codes)
     people = original.codes[first]
     together = published.together or tuple((j,) for j in range(shown.shape[1]))

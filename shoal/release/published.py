@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.errors import DataError
 from shoal.release import ValueSets
 from shoal.table import Attribute
 from shoal.table.groups import Groups, group
@@ -40,6 +41,16 @@ class Published:
     """Which quasi-identifiers were shuffled as a unit within buckets; None if unknown, or each by itself."""
     sensitive_in: tuple[int, ...] | None = None
     """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
+
+    @property
+    def covered(self) -> tuple[IntMatrix, IntMatrix]:
+        """`low` and `high`, or an error if they are not known."""
+        if self.low is None or self.high is None:
+            raise DataError(
+                "some cells of the release are not in the hierarchies of the policy, so Shoal cannot tell what they "
+                "cover: use the hierarchies that the release was made with"
+            )
+        return self.low, self.high
 
     @property
     def rows(self) -> int:
