@@ -319,7 +319,7 @@ def test_a_process_that_ends_by_itself_is_a_failed_trial():
         assert (failed.status, release) == ("failed", None)
         assert "ended unexpectedly" in failed.reason
         # The next trial finds a new process.
-        done, _ = worker.run(Task(made, tuple(planned_attacks(made, "mondrian", {}))), 60)
+        done, _ = worker.run(Task(made, tuple(planned_attacks(made))), 60)
         assert done.status == "done"
     finally:
         worker.close()
@@ -346,7 +346,7 @@ def test_a_release_that_satisfies_the_policy_may_fall_to_an_attack():
     )
     rows = people(40)
     table = encode_with_population(shoal.frames.read(rows), made)
-    found, release = run_trial(table, Task(made, tuple(planned_attacks(made, "nearest", {})), keep=True))
+    found, release = run_trial(table, Task(made, tuple(planned_attacks(made)), keep=True))
     low, high = release.low[release.region_of], release.high[release.region_of]
     codes = np.asarray(table.codes)[:, None, :]
     fitting = ((codes >= low) & (codes <= high)).all(axis=2).sum(axis=1)

@@ -91,11 +91,7 @@ def test_models_imply_adversaries_where_none_is_named():
 def test_each_adversary_has_her_attack():
     def names(**keywords):
         made = policy(**keywords)
-        return [
-            (a.attack, a.options.get("adversary"))
-            for a in planned_attacks(made, made.method.name, {})
-            if a.decides
-        ]
+        return [(a.attack, a.options.get("adversary")) for a in planned_attacks(made) if a.decides]
 
     assert names(k=3, adversary="knows-some") == [("linkage", "some")]
     assert names(k=3, adversary="knows-members") == [("linkage", "members")]

@@ -125,7 +125,7 @@ def compare_coded(
             impossible = reasons[own is None or own.build_method().heeds_limits]
             task = None
             if own is not None and not impossible:
-                attacks = planned_attacks(own, planned.method, planned.options)
+                attacks = planned_attacks(own)
                 task = Task(own, tuple(attacks), seed, policy.utility.measure, keep is not None)
             known = folder.known(task, seconds) if folder is not None and task is not None else None
             if task is not None and known is None:

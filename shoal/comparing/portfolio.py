@@ -131,10 +131,10 @@ def in_words(error: PolicyError) -> str:
     )
 
 
-def planned_attacks(policy: Policy, method: str, options: Options) -> list[PlannedAttack]:
-    """Return the attacks that play the adversaries of a policy and apply to a method, the deciding ones first."""
+def planned_attacks(policy: Policy) -> list[PlannedAttack]:
+    """Return the attacks that play the adversaries of a policy and apply to its method, the deciding ones first."""
     setting = Setting(
-        method=with_method(policy, method, options).build_method(),
+        method=policy.build_method(),
         models=policy.models(),
         sensitive=bool(policy.names("sensitive")),
         population=True,  # Whoever asks who is in the table has given it, in the policy or with the table.
