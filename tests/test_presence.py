@@ -499,3 +499,12 @@ def test_other_methods_are_held_to_presence_as_well():
             presence=[0.0, 0.9],
             method="mondrian",
         )
+
+
+def test_a_block_that_limits_leave_too_small_is_named_with_all_that_it_fails():
+    everybody = pl.DataFrame({"city": ["a"] * 12 + ["b"] * 8})
+    table = pl.DataFrame({"city": ["a"] * 6 + ["b"] * 3})
+    asked = {"quasi": ["city"], "limits": {"city": 0}, "presence": [0.0, 0.9]}
+    method = {"name": "permute-generalize", "k": 5}
+    with pytest.raises(InfeasibleError, match=r"a block of 3 of 8 people, .* \(0, 1\)-presence, 5-anonymity"):
+        shoal.anonymize(table, population=everybody, method=method, **asked)

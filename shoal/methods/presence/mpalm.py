@@ -103,10 +103,14 @@ class _Cutting:
         _, block_of = np.unique(tops, axis=0, return_inverse=True)
         order = np.argsort(block_of.ravel(), kind="stable")
         blocks = np.split(order, np.flatnonzero(np.diff(block_of.ravel()[order])) + 1)
-        if not self._allowed(blocks):
+        failing = next((block for block in blocks if not self._allowed([block])), None)
+        if failing is not None:
+            rows, people = int(self.rows[failing].sum()), int(self.people[failing].sum())
+            whole = "the table has" if len(blocks) == 1 else "generalization limits leave a block of"
+            asked = ", ".join(model.title for model in (self.model, *self.requirements.group_models))
             raise InfeasibleError(
-                f"the table has {self.table.rows:,} of {int(self.people.sum()):,} people, which as one class does not "
-                f"satisfy the policy ({self.model.title}): weaken the requirement, or loosen generalization limits"
+                f"{whole} {rows:,} of {people:,} people, which as one class does not satisfy {asked}: weaken the "
+                "requirement, or loosen generalization limits"
             )
         return blocks
 
