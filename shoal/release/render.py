@@ -11,7 +11,7 @@ import polars as pl
 from shoal.arrays import IntVector
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
-from shoal.release.two_tables import split
+from shoal.release.two_tables import split, unused_name
 from shoal.release.value_sets import column_sets, shown_sets
 from shoal.table import Attribute, CodedTable
 
@@ -62,10 +62,7 @@ def render(table: CodedTable, release: Release) -> Rendered:
 
 def bucket_name(taken: Collection[str]) -> str:
     """Return a name for the column of buckets that no other column has."""
-    name = BUCKET
-    while name in taken:
-        name += "_"
-    return name
+    return unused_name(BUCKET, taken)
 
 
 def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,16 @@ def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str])
     return place if sensitive and place.is_file() else None
 
 
-def count_name(bucket: str, sensitive: Sequence[str]) -> str:
-    """Return a name for the column of counts of a second table that no other column has."""
-    name = COUNT
-    while name in (bucket, *sensitive):
+def unused_name(name: str, taken: Collection[str]) -> str:
+    """Return a name for a further column that no other column has."""
+    while name in taken:
         name += "_"
     return name
 
 
 def split(rows: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
-    count = count_name(bucket, sensitive)
+    count = unused_name(COUNT, (bucket, *sensitive))
     second = rows.group_by([bucket, *sensitive]).len(name=count)
     return rows.drop(sensitive), second.with_columns(pl.col(count).cast(pl.Int64))
 
@@ -59,7 +58,7 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
             hint = did_you_mean(name, second.columns)
             raise DataError(f"the second table has no column '{name}' ({hint})" if hint else
                             f"the second table has no column '{name}'")  # fmt: skip
-    count = count_name(bucket, sensitive)
+    count = unused_name(COUNT, (bucket, *sensitive))
     further = [name for name in second.columns if name not in (bucket, count, *sensitive)]
     if further:
         raise DataError(
@@ -89,7 +88,7 @@ def _counts(
     second: pl.DataFrame, bucket: str, sensitive: Sequence[str]
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return how often each line of the second table counts."""
-    name = count_name(bucket, sensitive)
+    name = unused_name(COUNT, (bucket, *sensitive))
     if name not in second.columns:
         return np.ones(len(second), np.int64)
     column = second[name]

@@ -9,6 +9,7 @@ message shows the content of a row.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import gzip
 import io
@@ -45,6 +46,8 @@ class _Text:
 
     path: Path
     converted: bytes | None
+    delimiter: str = ","
+    quote: str = '"'
 
     @property
     def source(self) -> Path | bytes:
@@ -62,30 +65,28 @@ class _Text:
     def head(self) -> bytes:
         return bytes(next(self.chunks(_BYTES_TO_SNIFF), b""))
 
-    def lines(self, encoding: str = "utf-8") -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """Yield lines with their ends; replaces bytes that are not UTF-8, because only messages use this."""
         raw = self.path.open("rb") if self.converted is None else io.BytesIO(self.converted)
-        with raw, io.TextIOWrapper(raw, encoding, errors="replace", newline="") as text:
+        with raw, io.TextIOWrapper(raw, "utf-8", errors="replace", newline="") as text:
             for number, line in enumerate(text):
                 yield line.removeprefix("\ufeff") if number == 0 else line
 
 
 def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, ReadOptions]:
     """Return the table in a CSV file, and the options completed with what was detected. O(bytes)."""
-    text, options = _as_utf8(path, options)
+    text, encoding = _as_utf8(path, options)
     quote = '"' if options.quote is None else options.quote
-    delimiter = _settle_delimiter(text, path, options.delimiter, quote)
-    options = replace(options, delimiter=delimiter, quote=quote)
-    names = _column_names(text, path, options)
-    data = _read_fast(text, path, names, options)
-    if not data.height:
-        raise DataError(f"{path}: the table has {len(names)} columns but no rows")
+    delimiter = _settle_delimiter(text, options.delimiter, quote)
+    text = replace(text, delimiter=delimiter, quote=quote)
+    options = replace(options, delimiter=delimiter, quote=quote, encoding=encoding)
+    data = _read_fast(text, _column_names(text, options.header), options)
     if options.guess_types:
         data = data.with_columns([guess_numbers_and_dates(column) for column in data])
     return data, options
 
 
-def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, ReadOptions]:
+def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
     converted: bytes | None = None
     if path.suffix == ".gz":
         try:
@@ -93,7 +94,7 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, ReadOptions]:
         except (OSError, EOFError) as error:
             raise DataError(f"{path}: cannot be decompressed ({error})") from None
     text = _Text(path, converted)
-    if path.stat().st_size == 0 or converted == b"":
+    if converted == b"":
         raise DataError(f"{path}: the file is empty")
     head = text.head()
     encoding = options.encoding or next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
@@ -108,7 +109,7 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, ReadOptions]:
         # Old line ends: the fast reader only supports those with a line feed.
         whole = path.read_bytes() if converted is None else converted
         converted = whole.replace(b"\r", b"\n")
-    return _Text(path, converted), replace(options, encoding=encoding)
+    return _Text(path, converted), encoding
 
 
 def _not_decodable(path: Path, encoding: str, before: bytes, byte: int) -> DataError:
@@ -142,17 +143,9 @@ def _reader(lines: Iterator[str], delimiter: str, quote: str, strict: bool = Fal
     return iter(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
 
 
-def _records(lines: Iterator[str], delimiter: str, quote: str) -> Iterator[list[str]]:
-    """Yield rows of fields, up to the first one that cannot be split."""
-    try:
-        yield from _reader(lines, delimiter, quote)
-    except csv.Error:
-        return
-
-
-def _settle_delimiter(text: _Text, path: Path, given: str | None, quote: str) -> str:
+def _settle_delimiter(text: _Text, given: str | None, quote: str) -> str:
     head = text.head()
-    tabs = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+    tabs = text.path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     order = ("\t", *DELIMITERS) if tabs else DELIMITERS
     best, best_score = "\t" if tabs else ",", (False, 0.0, 0)
     for delimiter in order:
@@ -169,68 +162,57 @@ def _settle_delimiter(text: _Text, path: Path, given: str | None, quote: str) ->
         return best
     if best != given and best_score[0] and set(_field_counts(head, given, quote)) == {1}:
         raise DataError(
-            f"{path}: with the delimiter {given!r} the table has only one column, but {best!r} "
+            f"{text.path}: with the delimiter {given!r} the table has only one column, but {best!r} "
             f"would split it into {best_score[2]}; set [data] delimiter = {best!r}, or remove it"
         )
     return given
 
 
-def _column_names(text: _Text, path: Path, options: ReadOptions) -> list[str]:
-    assert options.delimiter is not None
-    assert options.quote is not None
-    first = next(_records(text.lines(), options.delimiter, options.quote), [])
-    if not options.header:
+def _column_names(text: _Text, header: bool) -> list[str]:
+    _, first = next(_numbered_records(text), (1, []))
+    path = text.path
+    if not header:
         return [f"column_{number}" for number in range(1, max(1, len(first)) + 1)]
     if not first:
         raise DataError(f"{path}: the first line is blank, but it must name the columns; remove it")
     if "\ufffd" in "".join(first):
-        _refuse_bad_bytes(text, path)
+        _refuse_bad_bytes(text)
     refuse_patterns(first, str(path))
     return refuse_duplicates(first, str(path))
 
 
-def _read_fast(text: _Text, path: Path, names: list[str], options: ReadOptions) -> pl.DataFrame:
-    assert options.delimiter is not None
+def _read_fast(text: _Text, names: list[str], options: ReadOptions) -> pl.DataFrame:
     try:
         data = pl.read_csv(
             text.source,
             has_header=options.header,
             schema=None if options.header else dict.fromkeys(names, pl.String),
-            separator=options.delimiter,
-            quote_char=options.quote or None,
+            separator=text.delimiter,
+            quote_char=text.quote or None,
             null_values=list(options.null_values) or None,
             infer_schema=False,
             glob=False,
         )
     except pl.exceptions.PolarsError:
         # The reader's message may quote a row, so Shoal does not repeat it.
-        raise _explain(text, path, names, options) from None
+        raise _explain(text, len(names)) from None
     if data.width != len(names):
-        raise _explain(text, path, names, options)
+        raise _explain(text, len(names))
     data.columns = names
-    missing = _records_complete(text, data, options)
-    if missing:
-        data = _without_blank_lines(text, path, data, options)
-    return data
+    # No row has too many delimiters: the reader would have refused it.
+    if _delimiters_outside_quotes(text) == (data.height + options.header) * (data.width - 1):
+        return data
+    return _without_blank_lines(text, data, options.header)
 
 
-def _records_complete(text: _Text, data: pl.DataFrame, options: ReadOptions) -> int:
-    """Return how many delimiters are missing. No row has too many: the reader would have refused it."""
-    assert options.delimiter is not None
-    records = data.height + options.header
-    return records * (data.width - 1) - _delimiters_outside_quotes(
-        text, options.delimiter, options.quote or ""
-    )
-
-
-def _delimiters_outside_quotes(text: _Text, delimiter: str, quote: str) -> int:
+def _delimiters_outside_quotes(text: _Text) -> int:
     """Count delimiters that separate fields: those after an even number of quotes. O(bytes)."""
     total = 0
     inside = np.uint8(0)
     for chunk in text.chunks():
         letters = np.frombuffer(chunk, np.uint8)
-        found = letters == ord(delimiter)
-        quotes = (letters == ord(quote)) if quote else None
+        found = letters == ord(text.delimiter)
+        quotes = (letters == ord(text.quote)) if text.quote else None
         if quotes is not None and (inside or quotes.any()):
             odd = np.bitwise_xor.accumulate(quotes.view(np.uint8)) ^ inside
             inside = odd[-1]
@@ -239,10 +221,8 @@ def _delimiters_outside_quotes(text: _Text, delimiter: str, quote: str) -> int:
     return total
 
 
-def _numbered_records(text: _Text, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with the number of its first line."""
-    assert options.delimiter is not None
-    assert options.quote is not None
+def _numbered_records(text: _Text) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the number of its first line, up to the first row that cannot be split."""
     line = 0
 
     def counted() -> Iterator[str]:
@@ -251,23 +231,24 @@ def _numbered_records(text: _Text, options: ReadOptions) -> Iterator[tuple[int, 
             yield content
 
     start = 1
-    for record in _records(counted(), options.delimiter, options.quote):
-        yield start, record
-        start = line + 1
+    with contextlib.suppress(csv.Error):
+        for record in _reader(counted(), text.delimiter, text.quote):
+            yield start, record
+            start = line + 1
 
 
-def _without_blank_lines(text: _Text, path: Path, data: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
+def _without_blank_lines(text: _Text, data: pl.DataFrame, header: bool) -> pl.DataFrame:
     """Drop blank lines, which the reader turns into rows of nulls; refuse a row that has too few fields."""
     keep = np.ones(data.height, np.bool_)
-    row = -int(options.header)
-    for line, record in _numbered_records(text, options):
+    row = -int(header)
+    for line, record in _numbered_records(text):
         if record and len(record) != data.width:
-            raise _ragged(path, line, len(record), data.width)
+            raise _ragged(text.path, line, len(record), data.width)
         if not record and row < len(keep):
             keep[row] = False
         row += 1
     if row != data.height:
-        raise _explain(text, path, data.columns, options)
+        raise _explain(text, data.width)
     return data.filter(pl.Series(keep))
 
 
@@ -278,25 +259,22 @@ def _ragged(path: Path, line: int, found: int, expected: int) -> DataError:
     )
 
 
-def _explain(text: _Text, path: Path, names: list[str], options: ReadOptions) -> DataError:
+def _explain(text: _Text, columns: int) -> DataError:
     """Find out why the fast reader failed: encoding, a row with another number of fields, or quotes."""
-    _refuse_bad_bytes(text, path)
-    for line, record in _numbered_records(text, options):
-        if record and len(record) != len(names):
-            return _ragged(path, line, len(record), len(names))
-    quote = options.quote or ""
-    suspect = 1
-    for number, content in enumerate(text.lines(), 1):
-        if quote and content.count(quote) % 2:
-            suspect = number
-            break
+    _refuse_bad_bytes(text)
+    for line, record in _numbered_records(text):
+        if record and len(record) != columns:
+            return _ragged(text.path, line, len(record), columns)
+    quote = text.quote
+    odd = (number for number, line in enumerate(text.lines(), 1) if quote and line.count(quote) % 2)
     return DataError(
-        f"{path}: line {suspect} or later: a quote {quote!r} is not closed, or is inside a field; "
+        f"{text.path}: line {next(odd, 1)} or later: a quote {quote!r} is not closed, or is inside a field; "
         'double it there, or set [data] quote = "" if quotes are plain text in this file'
     )
 
 
-def _refuse_bad_bytes(text: _Text, path: Path) -> None:
+def _refuse_bad_bytes(text: _Text) -> None:
+    path = text.path
     decoder = codecs.getincrementaldecoder("utf-8")()
     done = 0
     for chunk in text.chunks():
