@@ -21,7 +21,7 @@ from shoal.errors import DataError, OutputError
 
 if TYPE_CHECKING:
     from shoal.comparing.running import Task
-    from shoal.table import Attribute, CodedTable
+    from shoal.table import CodedTable
 
 
 class Folder:
@@ -70,8 +70,7 @@ class Folder:
 def digest(table: CodedTable) -> str:
     """Return a digest of everything that a trial can depend on. O(cells)."""
     found = hashlib.sha256()
-
-    def add(attribute: Attribute) -> None:
+    for attribute in (*table.attributes, *table.sensitive):
         tree = attribute.hierarchy
         facts = [attribute.name, attribute.weight, tree.free, tree.ordered]
         found.update(json.dumps([*facts, [str(value) for value in tree.leaves.to_list()]]).encode())
@@ -80,8 +79,6 @@ def digest(table: CodedTable) -> str:
             # Cells are read back by name, so names can change what a release says.
             found.update(json.dumps([str(name) for name in level.names.to_list()]).encode())
 
-    for attribute in (*table.attributes, *table.sensitive):
-        add(attribute)
     for codes in (table.codes, table.sensitive_codes, table.population):
         if codes is not None:
             found.update(str(codes.shape).encode())
