@@ -101,7 +101,7 @@ ANONYMIZE = ("anonymize", "data.csv", "-p", "policy.toml", "-o", "out.csv")
         (4, ("--set", "columns.city.limit=0", "--k", "9"), "loosen the limits"),
         (2, ("--set", "nonsense"), "write PATH=VALUE"),
         (2, ("--set", "="), "write PATH=VALUE"),
-        (2, ("--set", "privacy.k=["), "no TOML value"),
+        (2, ("--set", "privacy.k=["), "not a TOML value"),
         (2, ("--set", "privacy.kk=3"), "did you mean 'k'?"),
         (2, ("--set", "columns.age=quasii"), "did you mean 'quasi'?"),
         (2, ("--set", "columns.age.hierarchy=nowhere.csv"), "there is no file"),

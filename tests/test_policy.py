@@ -234,7 +234,7 @@ def test_all_problems_at_once():
         ("[columns]\na = 'quasi'\n[privacy]\nk = 2\np = 2\n", "privacy.p", "no sensitive column"),
         ("[columns]\na = 'quasi'\n", "privacy", "asks for nothing"),
         (SMALL + "l = { age = { distinct = 2 } }\n", "privacy.l.age", "is quasi, not sensitive"),
-        (SMALL + "l = { diseas = { distinct = 2 } }\n", "privacy.l.diseas", "no column of the policy"),
+        (SMALL + "l = { diseas = { distinct = 2 } }\n", "privacy.l.diseas", "not a column of the policy"),
         (SMALL + "l = {}\n", "privacy.l", "empty table"),
         (SMALL + "l = { distinct = 1 }\n", "privacy.l.distinct", "at least 2"),
         (SMALL + "l = { distinct = 2.5 }\n", "privacy.l.distinct", "whole number"),

@@ -49,7 +49,7 @@ def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
     known = ("data", "columns", "privacy", "method", "utility", "population")
     for name, section in raw.items():
         if name not in known:
-            found.append(Problem(dotted(name), "is no section of a policy", did_you_mean(name, known)))
+            found.append(Problem(dotted(name), "is not a section of a policy", did_you_mean(name, known)))
         elif name == "columns":
             found += _check_columns(section, draft)
         else:
@@ -168,7 +168,7 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
         for name in value if isinstance(value, dict) else ():
             if name not in sensitive:
                 role = draft.columns[name].role if name in draft.columns else None
-                message = f"the column is {role}, not sensitive" if role else "is no column of the policy"
+                message = f"the column is {role}, not sensitive" if role else "is not a column of the policy"
                 found.append(Problem(dotted("privacy", key, name), message, did_you_mean(name, sensitive)))
     for asked in privacy.requirements:
         for name in sensitive if getattr(asked.kind, "needs_hierarchy", False) else ():
@@ -262,7 +262,7 @@ def _made(method: type[Any], choice: MethodChoice) -> tuple[Any, list[Problem]]:
         path = dotted("method", name)
         if name not in types:
             hint = did_you_mean(name, types) or "it has none"
-            found.append(Problem(path, f"is no option of {choice.name}", hint))
+            found.append(Problem(path, f"is not an option of {choice.name}", hint))
             continue
         try:
             checked[name] = _option(types[name], value)

@@ -83,7 +83,7 @@ class Policy(BaseModel):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
-        """Read a policy file. Hierarchy files are looked for beside it."""
+        """Read a policy file. Hierarchy files are relative to its folder."""
         place = Path(path)
         try:
             text = place.read_text(encoding="utf-8-sig")
@@ -95,7 +95,7 @@ class Policy(BaseModel):
         except IsADirectoryError:
             raise PolicyError([Problem(str(place), "is a folder", "name the policy file in it")]) from None
         except UnicodeDecodeError:
-            raise PolicyError([Problem(str(place), "is no UTF-8 text", "save it as UTF-8")]) from None
+            raise PolicyError([Problem(str(place), "is not UTF-8 text", "save it as UTF-8")]) from None
         except OSError as error:
             raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
         return cls.from_toml(text, place.parent, name=place.name)
@@ -149,7 +149,7 @@ class Policy(BaseModel):
         own = inspect.signature(cls.from_keywords).parameters
         known = [*keys, *(name for name, entry in own.items() if entry.kind is entry.KEYWORD_ONLY)]
         problems += [
-            Problem(name, "is no keyword of a policy", did_you_mean(name, known))
+            Problem(name, "is not a keyword of a policy", did_you_mean(name, known))
             for name in requirements
             if name not in keys
         ]

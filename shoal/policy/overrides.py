@@ -29,7 +29,7 @@ def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any
     for setting in settings:
         path_text, equals, value_text = setting.partition("=")
         if not equals or not path_text.strip():
-            problems.append(Problem(setting, "is no setting", "write PATH=VALUE, as in privacy.k=10"))
+            problems.append(Problem(setting, "is not a setting", "write PATH=VALUE, as in privacy.k=10"))
             continue
         path = _keys(path_text.strip())
         problem = _misplaced(path, out) or _unreadable(path, value_text.strip())
@@ -89,7 +89,7 @@ def _unreadable(path: list[str], text: str) -> Problem | None:
             return Problem(dotted(*path), "has no value", "write PATH=VALUE, as in privacy.k=10")
         if text[0] in "[{\"'":
             reason = str(error).partition(" (at")[0]
-            return Problem(dotted(*path), f"{text} is no TOML value", reason[:1].lower() + reason[1:])
+            return Problem(dotted(*path), f"{text} is not a TOML value", reason[:1].lower() + reason[1:])
     return None
 
 

@@ -79,7 +79,7 @@ class Data(Part):
                 codecs.lookup(value)
             except LookupError:
                 usual = ("utf-8", "utf-16", "latin-1", "cp1252", "iso-8859-15", "ascii")
-                raise wrong(f"'{value}' is no known encoding", did_you_mean(value, usual)) from None
+                raise wrong(f"'{value}' is not a known encoding", did_you_mean(value, usual)) from None
         return value
 
 
@@ -107,7 +107,7 @@ class Column(Part):
     hierarchy: HierarchySpec | None = None
     """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0
-    """How much a loss in this column counts beside the others."""
+    """How much a loss in this column counts, compared with the others."""
     limit: (
         Annotated[
             int | tuple[str, ...],
@@ -125,7 +125,7 @@ class Column(Part):
 
 
 class MethodChoice(Part):
-    """The method by name, with its options beside the name."""
+    """The method by name, with its options next to the name."""
 
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
@@ -133,7 +133,7 @@ class MethodChoice(Part):
     """Name of the method; `shoal methods` lists them."""
 
     def options(self) -> dict[str, Any]:
-        """Return the options beside the name, as they were written."""
+        """Return the options next to the name, as they were written."""
         return dict(self.model_extra or {})
 
 

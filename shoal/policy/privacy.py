@@ -193,7 +193,7 @@ class _Privacy(Part):
         | None
     ) = None
     """Which adversaries to stop, `["knows-members"]`: the models follow from them, and k is the number of people who
-    might be meant. A `notion` beside it is required as well."""
+    might be meant. A `notion` next to it is required as well."""
 
     if TYPE_CHECKING:
 

@@ -42,7 +42,7 @@ def _advice(reason: str, written: str) -> str:
     """What is usually meant by a line that is not TOML."""
     lowered = reason.lower()
     if "overwrite" in lowered or "declare" in lowered or "namespace" in lowered:
-        return "a table or key stands there twice: merge them"
+        return "a table or key is there twice: merge them"
     if "invalid value" in lowered:
         return 'text goes in quotes, as in role = "quasi"'
     if written.startswith("[") and not written.endswith("]"):
