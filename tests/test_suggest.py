@@ -124,6 +124,8 @@ def test_reading_options_are_written_when_they_are_unusual(tmp_path):
     assert Policy.from_toml(suggest(frames.read(path)).to_toml()).data.delimiter == ";"
     path.write_text("age,sex\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]}\n" for i in range(30)))
     assert "[data]" not in suggest(frames.read(path)).to_toml()
+    plain = frames.read(path, frames.ReadOptions(quote=""))
+    assert Policy.from_toml(suggest(plain).to_toml()).data.quote == ""
 
 
 @pytest.mark.parametrize(

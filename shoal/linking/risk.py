@@ -43,11 +43,7 @@ class Risk:
 
 
 def assess(
-    published: Published,
-    original: CodedTable | None = None,
-    *,
-    population: LongVector | None = None,
-    threshold: float = THRESHOLD,
+    published: Published, original: CodedTable | None = None, *, population: LongVector | None = None
 ) -> Risk:
     """Assess all risks. `population` is how many people of the population match each class, see
     `population_sizes`. O(classes), plus grouping the original.
@@ -58,8 +54,8 @@ def assess(
     return Risk(
         prosecutor_max=_highest(sizes),
         prosecutor_mean=len(sizes) / rows,
-        threshold=threshold,
-        at_risk=share_above(published, threshold),
+        threshold=THRESHOLD,
+        at_risk=share_above(published, THRESHOLD),
         journalist_max=_highest(crowd),
         marketer=float((sizes / crowd).sum()) / rows,
         population_known=population is not None,

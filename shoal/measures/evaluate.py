@@ -21,9 +21,9 @@ def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[
     }
 
 
-def unmeasured(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, str]:
-    """Return the measures whose value cannot be known from the given data, and why."""
-    reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(names)}
+def unmeasured(evidence: Evidence) -> dict[str, str]:
+    """Return the default measures whose value cannot be known from the given data, and why."""
+    reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(None)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import DataError
+from shoal.frames import Frame
 from shoal.suggest.guess import Guess, guess_columns
 from shoal.suggest.sensitivity import propose_p
 from shoal.suggest.uniqueness import ColumnSet, identifying_sets
@@ -74,12 +75,12 @@ class Suggestion:
         return policy_text(self)
 
 
-def suggest(frame: Any, data: Mapping[str, Any] | None = None) -> Suggestion:
+def suggest(frame: Any) -> Suggestion:
     """Look at a table and propose a policy: roles by name, type and uniqueness, hierarchies by type and span.
 
-    `frame` is a polars frame, or what `shoal.frames.read` returns; `data` are reading options to write into
-    the policy, by default those of the frame. O(rows x columns), and about eighty groupings of at most 500,000
-    rows to see how identifying the columns are together.
+    `frame` is a polars frame, or what `shoal.frames.read` returns; then the policy gets its reading options.
+    O(rows x columns), and about eighty groupings of at most 500,000 rows to see how identifying the columns are
+    together.
     """
     table: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else frame.data
     if table.height == 0 or table.width == 0:
@@ -99,28 +100,21 @@ def suggest(frame: Any, data: Mapping[str, Any] | None = None) -> Suggestion:
         sensitivity=sensitivity,
         classes=classes,
         largest_p=largest,
-        data=_reading(frame) if data is None else dict(data),
+        data=_reading(frame) if isinstance(frame, Frame) else {},
     )
 
 
-def _reading(frame: Any) -> dict[str, Any]:
-    """Return the reading options, given or detected, that differ from the defaults."""
-    options = getattr(frame, "options", None)
-    if options is None or getattr(frame, "path", None) is None:
+def _reading(frame: Frame) -> dict[str, Any]:
+    """Return the reading options, given or detected, that differ from the defaults and from what is usual."""
+    if frame.path is None:
         return {}
-    usual: dict[str, tuple[Any, ...]] = {
-        "delimiter": (None, ","),
-        "encoding": (None, "utf-8", "utf8", "utf-8-sig"),
-        "quote": (None, '"'),
-        "null_values": ((),),
-        "sheet": (None,),
-        "header": (True,),
-        "guess_types": (True,),
-    }
-    if frame.kind != "csv":
-        usual.pop("delimiter")
+    usual = {"delimiter": (",",), "encoding": ("utf-8", "utf8", "utf-8-sig"), "quote": ('"',)}
     return {
-        name: getattr(options, name) for name, known in usual.items() if getattr(options, name) not in known
+        option.name: value
+        for option in fields(frame.options)
+        if (value := getattr(frame.options, option.name)) != option.default
+        and value not in usual.get(option.name, ())
+        and (option.name != "delimiter" or frame.kind == "csv")
     }
 
 

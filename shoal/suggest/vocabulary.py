@@ -69,10 +69,6 @@ CODES = _set("zip zipcode postcode postal postalcode plz code")
 """Words for codes whose characters go from coarse to fine."""
 
 
-KEYS = _set("id ids identifier key index rownum serial uid pid")
-"""Words for keys of rows or persons."""
-
-
 def words_of(name: str) -> list[str]:
     """Split a column name into lower-case words, at punctuation, digits and capitals."""
     return [word.lower() for word in _WORDS.findall(_CAMEL.sub(" ", name))]
