@@ -98,3 +98,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return ""
     shown = ", ".join(names[:12])
     return f"available: {shown}, .." if len(names) > 12 else f"available: {shown}"
+
+
+def check_known(path: str, word: str, known: Iterable[str]) -> None:
+    """Raise `PolicyError` if a word is not one of the known ones."""
+    names = list(known)
+    if word not in names:
+        raise PolicyError([Problem(path, f"'{word}' is unknown", did_you_mean(str(word), names))])

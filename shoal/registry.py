@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 
 T = TypeVar("T")
 
@@ -24,8 +24,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return next(iter(self._places))
 
     def __getitem__(self, name: str) -> type[T]:
-        if name not in self._places:
-            raise PolicyError([Problem(self.kind, f"'{name}' is unknown", did_you_mean(name, self._places))])
+        check_known(self.kind, name, self._places)
         module, _, attribute = self._places[name].partition(":")
         found: type[T] = getattr(import_module(module), attribute)
         return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 from shoal.linking.evidence import Evidence
 from shoal.run import Run
 
@@ -48,9 +48,7 @@ class Linkage(Attack):
     """With fewer candidates a person is at risk; 1 if the policy has no k, so that nobody is."""
 
     def __post_init__(self) -> None:
-        if self.adversary not in ADVERSARIES:
-            hint = did_you_mean(self.adversary, ADVERSARIES)
-            raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
+        check_known("adversary", self.adversary, ADVERSARIES)
 
     @classmethod
     def played(cls, adversary: str, setting: Setting) -> Options | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import PolicyError, Problem, check_known
 from shoal.linking.evidence import Evidence
 from shoal.membership.chances import MOST_STATES, SECONDS
 from shoal.membership.presence import Presence, presence
@@ -48,9 +48,7 @@ class Membership(Attack):
     """Time per bucket for people who cannot be counted; more time gives narrower intervals, and decides more people."""
 
     def __post_init__(self) -> None:
-        if self.adversary not in ADVERSARIES:
-            hint = did_you_mean(self.adversary, ADVERSARIES)
-            raise PolicyError([Problem("adversary", f"'{self.adversary}' is unknown", hint)])
+        check_known("adversary", self.adversary, ADVERSARIES)
 
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:

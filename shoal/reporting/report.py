@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
@@ -64,10 +64,7 @@ def report(
     release in two. The public edition shows nothing that depends on fewer than k people; the private one names the
     rows that are most exposed, and describes the run. O(rows x columns), plus the attacks.
     """
-    if edition not in EDITIONS:
-        raise PolicyError(
-            [Problem("edition", f"'{edition}' is unknown", did_you_mean(str(edition), EDITIONS))]
-        )
+    check_known("edition", edition, EDITIONS)
     chosen = Policy.given(policy, keywords)
     public = edition == "public"
     compared = _comparison(comparison)

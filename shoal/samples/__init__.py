@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError, OutputError, PolicyError, Problem, did_you_mean
+from shoal.errors import DataError, OutputError, check_known
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,8 +97,7 @@ def write_sample(
 
 
 def _find(name: str) -> Sample:
-    if name not in SAMPLES:
-        raise PolicyError([Problem("sample", f"'{name}' is unknown", did_you_mean(name, SAMPLES))])
+    check_known("sample", name, SAMPLES)
     return SAMPLES[name]
 
 

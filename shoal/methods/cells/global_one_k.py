@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import PolicyError, Problem, check_known
 from shoal.methods.base import Method
 from shoal.methods.cells.cells import Cells
 from shoal.methods.cells.k_k import KK, STARTS
@@ -44,11 +44,7 @@ class GlobalOneK(Method):
     def __post_init__(self) -> None:
         from shoal.methods import METHODS
 
-        known = [name for name in METHODS if name != self.name]
-        if self.start not in known:
-            raise PolicyError(
-                [Problem("method.start", f"'{self.start}' is unknown", did_you_mean(self.start, known))]
-            )
+        check_known("method.start", self.start, [name for name in METHODS if name != self.name])
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Each round is O(links) for the components, and O(links of the people who lack matches)."""

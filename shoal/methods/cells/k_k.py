@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 from shoal.methods.base import Method
 from shoal.methods.cells.cells import Cells
 from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
@@ -38,10 +38,7 @@ class KK(Method):
     """Replace cells by cheaper ones that still cover k people, as long as k cells stay over every person."""
 
     def __post_init__(self) -> None:
-        if self.start not in STARTS:
-            raise PolicyError(
-                [Problem("method.start", f"'{self.start}' is unknown", did_you_mean(self.start, STARTS))]
-            )
+        check_known("method.start", self.start, STARTS)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(k x rows squared), as a rule far less."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 from shoal.methods.base import Method
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
@@ -64,10 +64,7 @@ class Mondrian(Method):
 
     def __post_init__(self) -> None:
         check_shown(self.show)
-        if self.choose not in CHOICES:
-            raise PolicyError(
-                [Problem("method.choose", f"'{self.choose}' is unknown", did_you_mean(self.choose, CHOICES))]
-            )
+        check_known("method.choose", self.choose, CHOICES)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Cut until no allowed cut is left.

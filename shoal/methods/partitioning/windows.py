@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 from shoal.methods.losses import cell_measure
 from shoal.methods.partitioning.partition import Partition
 from shoal.release import Release, ValueSets
@@ -20,8 +20,7 @@ SHOWN = (SETS, "ranges")
 
 def check_shown(show: str) -> None:
     """Refuse an unknown representation."""
-    if show not in SHOWN:
-        raise PolicyError([Problem("method.show", f"'{show}' is unknown", did_you_mean(show, SHOWN))])
+    check_known("method.show", show, SHOWN)
 
 
 @dataclass(frozen=True, eq=False)

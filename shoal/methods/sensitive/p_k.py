@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import check_known
 from shoal.methods.base import Method
 from shoal.methods.sensitive.classes import cluster, limited_by_values
 from shoal.models.requirements import Requirements
@@ -35,10 +35,7 @@ class GreedyPK(Method):
     """Where the next class begins: at the row `farthest` from the last beginning, or at a `random` one."""
 
     def __post_init__(self) -> None:
-        if self.seeds not in SEEDS:
-            raise PolicyError(
-                [Problem("method.seeds", f"'{self.seeds}' is unknown", did_you_mean(self.seeds, SEEDS))]
-            )
+        check_known("method.seeds", self.seeds, SEEDS)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Grow classes until no further one can be completed, and deal out the rest.
