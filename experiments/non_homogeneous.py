@@ -27,7 +27,7 @@ from shoal.methods.cells import ring
 from shoal.methods.cells.ring import Ring, stream
 from shoal.methods.partitioning.ordered import Hilbert, Lexicographic
 from shoal.methods.partitioning.partition import Partition
-from shoal.methods.partitioning.windows import part_losses
+from shoal.methods.partitioning.windows import group_losses
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
 from shoal.run import Run
@@ -256,7 +256,7 @@ def anatomy(table, l, seed=1):  # noqa: E741
         fitting[random.integers(len(fitting))].append(row)
     starts = np.concatenate([[0], np.cumsum([len(g) for g in groups])])
     parts = Partition(np.concatenate(groups).astype(np.int32), starts, starts[[0, -1]])
-    return float(part_losses(table, parts, parts.sizes).sum() / table.rows / len(table.attributes))
+    return float(group_losses(table, parts, parts.sizes).sum() / table.rows / len(table.attributes))
 
 
 def diversity():

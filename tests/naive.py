@@ -1205,7 +1205,7 @@ def sort_by(codes, size, order):
     return np.array(sorted(order, key=lambda row: codes[row]), order.dtype)
 
 
-def lexicographic_parts(codes, blocks, k):
+def lexicographic_groups(codes, blocks, k):
     starts = []
 
     def cut(begin, end, column):
@@ -1288,7 +1288,7 @@ def diverse_pieces(values, starts, least, target):
     return np.array(order, np.int32), np.array(cuts, np.int64)
 
 
-def diverse_parts(codes, values, blocks, k, least):
+def diverse_groups(codes, values, blocks, k, least):
     starts = []
 
     def fine(rows):

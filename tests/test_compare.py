@@ -174,7 +174,7 @@ def test_every_method_is_tried_or_says_why_not(compared):
             assert set(done.losses) == {"age", "zip"}
             assert [o.attack for o in done.attacks] == ["linkage", "attribute-disclosure"]
         assert by_method["k-k", k].status == "refused"
-        assert "cells of its own" in by_method["k-k", k].reason
+        assert "generalizes each row separately" in by_method["k-k", k].reason
         assert "allows no false cells" in by_method["hybrid", k].reason
         assert by_method["bucketization", k].status == "refused"
         assert f"k = {k} cannot hold" in by_method["bucketization", k].reason
@@ -418,7 +418,7 @@ def test_auto_keeps_the_release_that_was_drawn():
 def test_auto_says_why_nothing_will_do():
     with pytest.raises(InfeasibleError) as caught:
         shoal.anonymize(people(), **ROLES, k=3, method={"name": "auto", "methods": ["k-k", "bucketization"]})
-    assert "k-k: k-k gives every row cells of its own" in str(caught.value)
+    assert "k-k: k-k generalizes each row separately" in str(caught.value)
     assert "k = 3 cannot hold" in str(caught.value)
 
 

@@ -23,7 +23,7 @@ from shoal.methods.cells.ring import ORDERS, Ring
 from shoal.methods.partitioning.diverse import Spreading
 from shoal.methods.partitioning.ordered import Lexicographic
 from shoal.methods.partitioning.partition import Partition, by_domain, lexicographic_order, sorted_codes
-from shoal.methods.partitioning.windows import part_losses, windows
+from shoal.methods.partitioning.windows import group_losses, windows
 from shoal.models import MODELS
 from shoal.models.probabilistic_k import disjoint_assignments, largest_share, pair_shares
 from shoal.models.requirements import Requirements
@@ -58,15 +58,15 @@ def set_of(release, row, j):
 
 
 @given(tables(), st.integers(1, 5))
-def test_lexicographic_parts(table, k):
+def test_lexicographic_groups(table, k):
     k = min(k, table.rows)
     order = lexicographic_order(table)
     columns = by_domain(table)
     codes = sorted_codes(table, order, columns)
     assert [tuple(c) for c in codes.T] == sorted(tuple(row[columns]) for row in table.codes)
     blocks = np.array([0, table.rows])
-    starts = kernels.lexicographic_parts(codes, blocks, k)
-    assert starts.tolist() == naive.lexicographic_parts(codes, blocks, k).tolist()
+    starts = kernels.lexicographic_groups(codes, blocks, k)
+    assert starts.tolist() == naive.lexicographic_groups(codes, blocks, k).tolist()
     assert np.diff(starts).min() >= k
     for a, b in pairwise(starts):
         assert b - a < 2 * k or (codes[:, a:b] == codes[:, a : a + 1]).all()
@@ -108,14 +108,14 @@ def test_diverse_pieces(data, least, more):
 
 
 @given(tables(), st.integers(1, 4), st.integers(1, 3))
-def test_diverse_parts(table, k, least):
+def test_diverse_groups(table, k, least):
     k = min(k, table.rows)
     order = lexicographic_order(table)
     codes = sorted_codes(table, order, by_domain(table))
     values = np.ascontiguousarray(table.sensitive_codes[order, 0])
     blocks = np.array([0, table.rows])
-    starts = kernels.diverse_parts(codes, values, blocks, k, least)
-    assert starts.tolist() == naive.diverse_parts(codes, values, blocks, k, least).tolist()
+    starts = kernels.diverse_groups(codes, values, blocks, k, least)
+    assert starts.tolist() == naive.diverse_groups(codes, values, blocks, k, least).tolist()
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=20), st.randoms())
@@ -169,7 +169,7 @@ def test_rings_never_lose_more_than_their_parts(table, k, order):
     method = Ring(order=order)
     parts, widths = method.rings(table, k, None, asked(k), Run.start(1))
     assert (
-        part_losses(table, parts, widths, "lm") <= part_losses(table, parts, parts.sizes, "lm") + 1e-12
+        group_losses(table, parts, widths, "lm") <= group_losses(table, parts, parts.sizes, "lm") + 1e-12
     ).all()
 
 
@@ -209,7 +209,7 @@ def test_the_nearest_order_goes_around_a_square():
     lost = {}
     for order in ("lexicographic", "nearest", "best"):
         parts, widths = Ring(partition="none", order=order).rings(table, 2, None, asked(2), Run.start(1))
-        lost[order] = part_losses(table, parts, widths, "lm").sum()
+        lost[order] = group_losses(table, parts, widths, "lm").sum()
     assert lost == {"lexicographic": 6.0, "nearest": 4.0, "best": 4.0}
 
 
@@ -269,7 +269,7 @@ def test_what_rings_cannot_give_is_refused_with_advice():
     with pytest.raises(PolicyError, match="probabilistic-k"):
         Ring().anonymize(table, asked(3, classes=True), Run.start(1))
     models = (MODELS["probabilistic-k"](k=3), MODELS["entropy-l"](l=2.0, **OWN))
-    with pytest.raises(PolicyError, match="rule about classes"):
+    with pytest.raises(PolicyError, match="about equivalence classes"):
         Ring().anonymize(table, Requirements(models=models), Run.start(1))
     with pytest.raises(PolicyError, match="did you mean 'hilbert'") as caught:
         Ring(partition="hilber", order="foldd")
@@ -408,8 +408,8 @@ def test_one_ring_can_lose_less_than_two_pairs():
     two = Partition(order, pairs, pairs)
     one = Partition(order, pairs[[0, 2]], pairs[[0, 2]])
     # Two values per column, so that |A| - 1 is 1.
-    assert part_losses(table, two, np.array([2, 2]), "lm").sum() == 8
-    assert part_losses(table, one, np.array([2]), "lm").sum() == 6
+    assert group_losses(table, two, np.array([2, 2]), "lm").sum() == 8
+    assert group_losses(table, one, np.array([2]), "lm").sum() == 6
 
 
 def test_a_ring_that_repeats_sensitive_values_gives_some_away():

@@ -24,7 +24,7 @@ def sort_by(codes, size, order):
 
 
 @njit(cache=True, nogil=True)
-def lexicographic_parts(codes, blocks, k):
+def lexicographic_groups(codes, blocks, k):
     """Cut sorted rows into parts of at least k, one value at a time; return where parts start, and the end.
 
     `codes` is [columns, rows], rows in lexicographic order within each block blocks[b]..blocks[b+1]-1 (which has
@@ -331,10 +331,10 @@ def diverse_pieces(values, starts, least, target):
 
 
 @njit(cache=True, nogil=True)
-def diverse_parts(codes, values, blocks, k, least):
+def diverse_groups(codes, values, blocks, k, least):
     """Cut sorted rows one column after the other, as long as parts have k rows and no value more than 1/least of them.
 
-    As `lexicographic_parts`, but a part that falls short is merged with those after it until it does not, and
+    As `lexicographic_groups`, but a group that falls short is merged with those after it until it does not, and
     what is left at the end with those before it; blocks as a whole must be diverse. O(rows x columns), unless much
     is left over.
     """

@@ -17,7 +17,7 @@ Chooser = Callable[["Auto", CodedTable, Run], Release]
 
 
 def check_methods(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the methods to try, all where none are named; raise PolicyError for unknown ones."""
+    """Return the methods to try, all if none is named; raise PolicyError for unknown ones."""
     from shoal.methods import METHODS
 
     wanted = tuple(dict.fromkeys(names)) or tuple(METHODS)
@@ -33,26 +33,28 @@ def check_methods(names: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Method):
-    """Tries every method that applies, and takes the release with the least loss among those that withstand.
+    """Tries every method that qualifies, and takes the release with the least loss that withstands the attacks.
 
     Shoal delivers the very release that it verified, attacked and measured; nothing is drawn again.
     """
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "tries every method that applies, and takes the best release that withstands"
+    summary: ClassVar[str] = (
+        "tries every method that qualifies, and takes the best release that withstands the attacks"
+    )
     paper: ClassVar[str] = "none: a choice among the others"
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes", "")
 
     methods: tuple[str, ...] = ()
     """Which methods to try; none named: all."""
     sets: bool = False
-    """Try releases whose cells list values instead of naming nodes of the hierarchies, too."""
+    """Also try releases with value sets, whose cells list values instead of naming nodes of the hierarchies."""
     seconds: float = 120.0
-    """A method that takes longer is stopped, and not chosen."""
+    """Shoal stops a method that takes longer, and does not choose it."""
     jobs: int = 1
     """How many methods run at a time."""
     chooser: Chooser | None = field(default=None, init=False, repr=False, compare=False)
-    """What makes the choice: it needs the policy, which methods do not know."""
+    """Chooses the method: it needs the policy, which methods do not know."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "methods", tuple(self.methods))

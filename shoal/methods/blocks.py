@@ -1,4 +1,4 @@
-"""Blocks: what generalization limits make of a table. Rows of different blocks can never share a class."""
+"""Blocks: generalization limits split a table into them. Rows of different blocks can never share a class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.table import CodedTable
 def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
     """Return which blocks satisfy the requirements as one class; the rows of the others are suppressed.
 
-    Raises InfeasibleError where more rows would have to be suppressed than may be.
+    Raises InfeasibleError if more rows would have to be suppressed than the policy allows.
     """
     good = requirements.satisfied(table.blocks)
     if _too_many(table, good, requirements):
@@ -23,13 +23,15 @@ def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
 
 
 def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVector:
-    """Return which blocks have at least so many rows; the rows of the others are suppressed. Raises likewise."""
+    """Return which blocks have at least `least` rows; the rows of the others are suppressed. Raises likewise."""
     good = np.asarray(table.blocks.size >= least)
     if not _too_many(table, good, requirements):
         return good
     rows, dropped = table.rows, int(table.blocks.size[~good].sum())
     if len(good) == 1:
-        raise InfeasibleError(f"classes of {least:,} rows are asked for, but the table has {rows:,} rows")
+        raise InfeasibleError(
+            f"the policy asks for classes of {least:,} rows, but the table has {rows:,} rows"
+        )
     raise InfeasibleError(
         f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}, and "
         f"{requirements.suppressible(rows):,} rows may be suppressed: loosen the limits, or allow more suppression"

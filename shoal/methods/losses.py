@@ -1,4 +1,4 @@
-"""What every range of every column loses by a measure, as arrays for kernels: made here, and nowhere else."""
+"""What every range of every column loses by a measure, as arrays for kernels. Only this module makes them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LARGEST_TABLE = 256
 
 
 def cell_measure(name: str) -> CellMeasure:
-    """Return a measure of cells by its name. Others cannot steer; a policy with one was refused before the work."""
+    """Return a measure of cells by its name. Others cannot steer; the policy check refuses them before the work."""
     from shoal.measures import MEASURES, steering
 
     measure = MEASURES[name]()
     if not isinstance(measure, CellMeasure):
         hint = f"use one of {', '.join(steering(['cells']))}"
         raise PolicyError(
-            [Problem("utility.measure", f"'{name}' is no loss of cells, so it cannot steer", hint)]
+            [Problem("utility.measure", f"'{name}' does not measure cells, so it cannot steer", hint)]
         )
     return measure
 

@@ -1,4 +1,4 @@
-"""`Cells`: one generalized cell range per row, each free to differ from all others, and ways to let them grow."""
+"""`Cells`: one range per row and column, each row generalized separately, and ways to let the ranges grow."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
 
 PIECE = 20_000
-"""Rows between two looks at progress and interrupts; what expansion has worked out is forgotten in between."""
+"""Rows between two checks of progress and interrupts; expansion forgets in between what it has computed."""
 TURNS = 4
-"""People join in so many turns: components are found anew after each, so that none grows a cell for nothing."""
+"""People join in this many turns; components are computed again after each, so that no cell grows in vain."""
 LOOK = 1000
-"""How many of the people in a cell are tried at most as partners of its owner."""
+"""How many people of a cell to try at most as partners of its owner."""
 
 
 @dataclass(eq=False)
 class Cells:
-    """The cells of all rows, those of equal rows side by side. The first ``changed[u]`` of row u differ at will."""
+    """The cells of all rows, those of equal rows next to each other. The first ``changed[u]`` of row u may differ."""
 
     table: CodedTable
     kept: BoolVector
@@ -53,9 +53,9 @@ class Cells:
     def start(
         cls, table: CodedTable, requirements: Requirements, method: str, gives: tuple[type[Model], ...]
     ) -> Cells:
-        """Begin with every row's own values. Rows that limits keep in blocks of fewer than k are left out.
+        """Begin with every row's own values. Rows in blocks of fewer than k are suppressed.
 
-        `gives` names the models that the method satisfies; others are refused.
+        `gives` names the models that the method satisfies; Shoal refuses others.
         """
         k = _asked(requirements, method, gives)
         kept = of_size(table, k, requirements)[table.block_of]
@@ -75,7 +75,7 @@ class Cells:
     def widen(self, kernel: Any, stage: str, run: Run, improve: bool = False) -> None:
         """Replace every row's cell by one that covers k people, by a kernel of `shoal.kernels.expansion`.
 
-        To improve is to look for cheaper ones from there on.
+        With `improve`, look for cheaper cells from there on.
         """
         people = self.people
         low, high = people.codes.copy(), people.codes.copy()
@@ -83,7 +83,7 @@ class Cells:
             end = min(begin + PIECE, len(low))
             kernel(people.codes, people.weight, *people.tree, self.losses, self.k, begin, end, low, high)
         if improve:
-            # Nobody relies on any cell as yet.
+            # No person needs any of these cells yet.
             enough = np.full(len(low), 2 * len(self.low) + self.k, np.int64)
             self._refined(np.arange(len(low) + 1), low, high, enough, run)
         self.low, self.high = np.repeat(low, people.weight, axis=0), np.repeat(high, people.weight, axis=0)
@@ -95,12 +95,12 @@ class Cells:
 
         people, tree = self.people, self.people.tree
         covered = self.graph().candidates
-        hull, dear = hulls(self.slots, self.low, self.high, *tree[:3], self.losses)
+        hull, costliest = hulls(self.slots, self.low, self.high, *tree[:3], self.losses)
         grown = 0
         for begin in self._pieces("cover", run):
             end = min(begin + PIECE, len(covered))
             grown += cover_each(
-                people.codes, self.slots, self.changed, self.low, self.high, covered, *tree, hull, dear,
+                people.codes, self.slots, self.changed, self.low, self.high, covered, *tree, hull, costliest,
                 self.losses, self.k, begin, end,
             )  # fmt: skip
         return grown
@@ -108,7 +108,7 @@ class Cells:
     def refine(self, run: Run) -> None:
         """Make cells cheaper while each covers k people and each person stays covered by k cells.
 
-        Each is looked at once: a second round would save less than a hundredth of what is left.
+        Each cell is visited once: a second round would save less than one percent of what is left.
         """
         self.changed[:] = self.people.weight
         covered = self.graph().candidates
@@ -136,8 +136,8 @@ class Cells:
     def join(self, run: Run) -> tuple[int, int]:
         """Let every person have k matches (in the spirit of algorithm 6). Returns how many cells grew, and the rounds.
 
-        Each round finds all components anew in one pass, and lets some of those people who lack matches, at first
-        one in `TURNS`, close cycles with others.
+        Each round finds all components in one pass. Then some of the people who lack matches, at first one in
+        `TURNS`, close cycles with others.
         """
         from shoal.kernels.covering import join_components
 
@@ -163,7 +163,7 @@ class Cells:
                 raise ShoalBug("people lack matches, and no cell can grow")
 
     def graph(self) -> Consistency:
-        """Return whom the cells fit, and who owns them."""
+        """Return which people the cells match, and who owns them."""
         return self._graph(*self._regions())
 
     def _graph(self, region_of: IntVector, first: LongVector) -> Consistency:
@@ -187,7 +187,7 @@ class Cells:
     def _over(
         self, graph: Consistency, region_of: IntVector, wanted: BoolVector
     ) -> tuple[LongVector, IntVector]:
-        """Turn the graph round: the cells over each of the wanted people."""
+        """Invert the graph: the cells over each of the wanted people."""
         keep = wanted[graph.links]
         links = graph.links[keep]
         region = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))[keep]
@@ -206,22 +206,23 @@ class Cells:
 
 
 def _asked(requirements: Requirements, method: str, gives: tuple[type[Model], ...]) -> int:
-    """Return k, or refuse what a method cannot give."""
+    """Return k, or refuse requirements that a method cannot satisfy."""
     problems = []
     for model in requirements.models:
         if isinstance(model, KType):
             if not isinstance(model, gives):
-                message = f"{method} gives {' and '.join(kind.name for kind in gives)}, but {model.name} is asked for"
+                given = " and ".join(kind.name for kind in gives)
+                message = f"{method} gives {given}, but the policy asks for {model.name}"
                 hint = "take ring" if isinstance(model, ProbabilisticK) else "take k-k or global-1-k"
                 problems.append(Problem("method.name", message, hint))
         elif isinstance(model, HybridK | AlphaHybrid):
-            continue  # no cell is untrue
+            continue  # there are no false cells
         elif isinstance(model, KAnonymity):
-            message = f"{method} gives every row cells of its own, so its releases are not k-anonymous"
+            message = f"{method} generalizes each row separately, so its releases are not k-anonymous"
             hint = f'ask for privacy.notion = "{gives[-1].name}", or take mondrian or agglomerative'
             problems.append(Problem("method.name", message, hint))
         else:
-            message = f"{method} makes no classes of rows, and {model.name} is a rule about classes"
+            message = f"{model.name} is about equivalence classes, and {method} makes none"
             problems.append(Problem("method.name", message, "take mondrian or agglomerative for it"))
     if problems:
         raise PolicyError(problems)

@@ -1,4 +1,4 @@
-"""Global (1,k)-anonymity: whoever knows exactly who is in the table is left with k rows for each person."""
+"""Global (1,k)-anonymity: k rows remain for each person, even if the adversary knows exactly who is in the table."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ from shoal.table import CodedTable
 class GlobalOneK(Method):
     """A (k,k)-anonymization whose cells grow until every person has k matches (algorithm 6, with more ways to grow).
 
-    A match is a row that is the person's in some complete assignment of rows to people. All matches of all
-    people come from one pass over strongly connected components, so this takes seconds where one matching per
-    pair would take hours.
+    A match is a row that belongs to the person in some complete assignment. One pass over strongly connected
+    components gives all matches of all people, so this takes seconds where one matching per pair would take hours.
     """
 
     name: ClassVar[str] = "global-1-k"
@@ -39,7 +38,7 @@ class GlobalOneK(Method):
     """What to begin with: ``k-k`` (by expansion), ``expansion`` or ``nearest`` (raised to (k,k) first), or any
     method that makes k-anonymous releases, which are kept as they are."""
     improve: bool = True
-    """Replace cells by cheaper ones before they grow, as long as they stay (k,k); not those of other methods."""
+    """Replace cells by cheaper ones before they grow, as long as they stay (k,k). Cells of other methods are kept."""
 
     def __post_init__(self) -> None:
         from shoal.methods import METHODS
@@ -70,7 +69,7 @@ def _started(cells: Cells, table: CodedTable, method: str, requirements: Require
     rows = rows[np.argsort(cells.people.row_of, kind="stable")]
     regions = made.region_of[rows]
     if np.any(regions < 0) or made.sets is not None or made.shown_from is not None:
-        message = f"{method} suppresses, permutes or publishes sets, so it is no beginning"
-        raise PolicyError([Problem("method.start", message, "take k-k, or permit no suppression")])
+        message = f"{method} suppresses, permutes or publishes value sets, so global-1-k cannot start from it"
+        raise PolicyError([Problem("method.start", message, "take k-k, or allow no suppression")])
     cells.low, cells.high = made.low[regions], made.high[regions]
     cells.changed[:] = cells.people.weight

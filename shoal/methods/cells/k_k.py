@@ -1,4 +1,4 @@
-"""(k,k)-anonymity: every published row fits k people, and every person k published rows."""
+"""(k,k)-anonymity: every published row matches k people, and every person k published rows."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ class KK(Method):
     name: ClassVar[str] = "k-k"
     gives: ClassVar[tuple[type[Model], ...]] = (k_type.OneK, k_type.KOne, k_type.KK)
     helpless: ClassVar[tuple[str, ...]] = ("knows-members", "knows-algorithm")
-    summary: ClassVar[str] = "(k,k): k rows fit each person, without classes; loses less than any k-anonymity"
+    summary: ClassVar[str] = (
+        "(k,k): each person matches k rows, without classes; loses less than any k-anonymity"
+    )
     paper: ClassVar[str] = PAPER
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     start: str = Expansion.name
     """The (k,1)-anonymization to begin with: ``expansion``, or ``nearest``, which loses more."""
     improve: bool = True
-    """Replace cells by cheaper ones that still cover k people, as long as k cells stay over every person."""
+    """Replace cells by cheaper ones that still cover k people, as long as k cells still cover every person."""
 
     def __post_init__(self) -> None:
         check_known("method.start", self.start, STARTS)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Worst case O(k x rows squared), as a rule far less."""
+        """Worst case O(k x rows squared), usually far less."""
         cells = Cells.start(table, requirements, self.name, self.gives)
         widened(cells, self.start, run, self.improve)
         grown = cells.cover(run)

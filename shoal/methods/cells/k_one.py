@@ -1,4 +1,4 @@
-"""(k,1)-anonymity: every published row fits k people. By nearest neighbours, or by expansion, which loses less."""
+"""(k,1)-anonymity: every published row matches k people. By nearest neighbours, or by expansion, which loses less."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Nearest(Method):
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Worst case O(distinct rows squared), as a rule far less: a tree of boxes rules most rows out."""
+        """Worst case O(distinct rows squared), usually far less: a tree of boxes rules most rows out."""
         cells = Cells.start(table, requirements, self.name, self.gives)
         widened(cells, self.name, run)
         return cells.release({})
@@ -45,7 +45,7 @@ class Nearest(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion(Method):
-    """Each row grows into a closure of k rows, always taking in the row that costs least (algorithm 4)."""
+    """Each row grows into a closure of k rows, always adding the row that costs least (algorithm 4)."""
 
     name: ClassVar[str] = "expansion"
     gives: ClassVar[tuple[type[Model], ...]] = (k_type.KOne,)
@@ -57,8 +57,8 @@ class Expansion(Method):
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Worst case O(k x distinct rows squared), as a rule far less: closures are worked out once for all rows
-        that come to them, and a tree of boxes rules most rows out.
+        """Worst case O(k x distinct rows squared), usually far less: a closure is computed once for all rows that
+        reach it, and a tree of boxes rules most rows out.
         """
         cells = Cells.start(table, requirements, self.name, self.gives)
         widened(cells, self.name, run)

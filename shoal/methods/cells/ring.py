@@ -1,4 +1,4 @@
-"""Non-homogeneous generalization (NH): rows of one part show different values, and nobody can be tied to one."""
+"""Non-homogeneous generalization (NH): rows of one group show different values, and nobody can be linked to one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shoal.methods.partitioning.partition import (
     lexicographic_order,
     lexicographic_partition,
 )
-from shoal.methods.partitioning.windows import check_shown, part_losses, windows
+from shoal.methods.partitioning.windows import check_shown, group_losses, windows
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
@@ -35,11 +35,11 @@ from shoal.table import CodedTable
 PARTITIONS = ("lexicographic", "hilbert", "mondrian", "agglomerative", "none")
 ORDERS = ("lexicographic", "hilbert", "nearest", "fold", "best")
 LOOK = 256
-"""Rows among which the nearest order looks for the next; parts that mix values are smaller for most k."""
+"""Rows among which the nearest order looks for the next; groups that mix values are smaller for most k."""
 EDGES = 1 << 23
-"""Pairs of people and cells that are drawn between two looks at progress and interrupts."""
+"""Pairs of people and cells that are drawn between two checks of progress and interrupts."""
 ROOM = 1 << 27
-"""Pairs of one ring that are held at once, nine bytes each; 256 per person at least, as far as numbers reach."""
+"""Pairs of one ring in memory at once, nine bytes each; at least 256 per person, as far as 32-bit numbers reach."""
 CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 """The words that every block of ChaCha begins with."""
 
@@ -48,9 +48,9 @@ CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 class Ring(Method):
     """Ring generalization with a random assignment (Wong, Mamoulis, Cheung 2010).
 
-    The rows of a part stand in a ring. The cell of position i covers the k rows from i on, and no others; who
-    gets which cell is drawn at random so that each pair of a person and a cell that covers them has probability
-    exactly 1/k. With l-diversity, parts are made of rows with different sensitive values.
+    The rows of a group form a ring. The cell of position i covers the k rows from i on, and no others. A random
+    assignment decides who gets which cell: each pair of a person and a cell that covers them has probability exactly
+    1/k. With l-diversity, the rows of a group have different sensitive values.
     """
 
     name: ClassVar[str] = "ring"
@@ -59,7 +59,7 @@ class Ring(Method):
         {"partition": "hilbert", "order": "best"},
     )
     summary: ClassVar[str] = (
-        "cells that cover k rows each, dealt out at random; loses least, for notion probabilistic-k"
+        "cells that cover k rows each, assigned at random; loses least, for notion probabilistic-k"
     )
     paper: ClassVar[str] = (
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
@@ -67,12 +67,12 @@ class Ring(Method):
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     partition: str = "lexicographic"
-    """What cuts the table into parts: ``lexicographic`` as in the paper, another method (``hilbert``,
+    """What splits the table into groups: ``lexicographic`` as in the paper, another method (``hilbert``,
     ``mondrian``, ``agglomerative``), or ``none``: all rows in one ring."""
     order: str = "lexicographic"
-    """How rows stand in a ring: ``lexicographic``, ``hilbert``, ``nearest`` (after each row the one that is most
-    like it), ``fold`` (forth on every second row and back on the others, so that the ends meet), or ``best``, per
-    part the one of them that loses least."""
+    """The order of rows in a ring: ``lexicographic``, ``hilbert``, ``nearest`` (after each row the most similar one),
+    ``fold`` (every second row forth, the others back, so that the ends meet), or ``best``, the one of them that loses
+    least for each group."""
     show: str = "sets"
     """``sets`` lists the values that occur, which loses least; ``ranges`` shows the smallest node or range."""
 
@@ -96,20 +96,20 @@ class Ring(Method):
         return () if sorts else self.optimizes
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Partition, order, generalize, draw. O(rows x (columns + k)), beside the partition."""
+        """Partition, order, generalize, draw. O(rows x (columns + k)) plus the partition."""
         k, spread = _asked(requirements)
-        parts, widths = self.rings(table, k, spread, requirements, run)
+        partition, widths = self.rings(table, k, spread, requirements, run)
         run.progress("generalize", 0.3)
-        shown = windows(table, parts, widths, self.show)
+        shown = windows(table, partition, widths, self.show)
         run.progress("assign", 0.5)
-        owner = assigned(parts, widths, shown.varied, run)
+        owner = assigned(partition, widths, shown.varied, run)
         region_of = np.full(table.rows, -1, np.int32)
-        region_of[parts.order[owner]] = shown.region
+        region_of[partition.order[owner]] = shown.region
         facts = {
-            "parts": len(parts.sizes),
-            "largest_part": int(parts.sizes.max(initial=0)),
-            "mixed_rings": int((shown.varied & (parts.sizes > widths)).sum()),
-            "suppressed": parts.dropped,
+            "groups": len(partition.sizes),
+            "largest_group": int(partition.sizes.max(initial=0)),
+            "mixed_rings": int((shown.varied & (partition.sizes > widths)).sum()),
+            "suppressed": partition.dropped,
         }
         return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
 
@@ -121,101 +121,108 @@ class Ring(Method):
         """
         run.progress("partition", 0.0)
         if spread is not None:
-            parts = self._spread_parts(table, k, spread, requirements, run)
+            partition = self._spread_partition(table, k, spread, requirements, run)
             cut = self.partition == "lexicographic"
-            different = all_different(table, parts, spread, k, requirements, cut=cut)
+            different = all_different(table, partition, spread, k, requirements, cut=cut)
             if different is None or k > spread.l:
-                # Parts with one cell each, which covers k rows: the only way where values are too few for rings
-                # of k different ones, and often the better one where they are not.
-                parts = spread_out(table, parts, spread, k, requirements, cut=cut)
+                # Groups with one cell each, which covers k rows: the only way if there are too few values for rings
+                # of k different ones, and often the better one otherwise.
+                partition = spread_out(table, partition, spread, k, requirements, cut=cut)
                 if different is None:
-                    return parts, parts.sizes
+                    return partition, partition.sizes
                 rings = np.full(len(different.sizes), k, np.int64)
-                together = part_losses(table, parts, parts.sizes, requirements.measure)
-                apart = part_losses(table, different, rings, requirements.measure)
+                together = group_losses(table, partition, partition.sizes, requirements.measure)
+                apart = group_losses(table, different, rings, requirements.measure)
                 if together.sum() <= apart.sum():
-                    return parts, parts.sizes
-            parts, k = different, max(k, spread.l)
+                    return partition, partition.sizes
+            partition, k = different, max(k, spread.l)
         else:
-            parts = self._parts(table, k, requirements, run)
-        widths = np.full(len(parts.sizes), k, np.int64)
-        return self._ordered(table, parts, widths, requirements.measure), widths
+            partition = self._partitioned(table, k, requirements, run)
+        widths = np.full(len(partition.sizes), k, np.int64)
+        return self._ordered(table, partition, widths, requirements.measure), widths
 
-    def _parts(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
+    def _partitioned(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
         if self.partition == "lexicographic":
             return lexicographic_partition(table, k, requirements)
         if self.partition == "hilbert":
             return hilbert_partition(table, k, requirements, sets=self.show == "sets")
         if self.partition == "none":
             return blocks_first(table, lexicographic_order(table), k, requirements)
-        return _parts_of(self.partition, table, replace(requirements, models=(KAnonymity(k=k),)), run)
+        return _partition_of(self.partition, table, replace(requirements, models=(KAnonymity(k=k),)), run)
 
-    def _spread_parts(
+    def _spread_partition(
         self, table: CodedTable, k: int, spread: Spreading, requirements: Requirements, run: Run
     ) -> Partition:
-        """Return parts in which no sensitive value is too frequent, at least where no smaller ones are known."""
+        """Return groups in which no sensitive value is too frequent, the smallest that are known."""
         if self.partition in ("mondrian", "agglomerative"):
             own: dict[str, Any] = {"column": spread.column, "column_name": spread.column_name}
             models = (KAnonymity(k=max(k, 2)), ProbabilisticDiversity(l=max(k, spread.l), **own))
             if models[1].infeasible(table, requirements.suppressible(table.rows)):
                 models = (models[0], ProbabilisticDiversity(l=spread.l, **own))
-            return _parts_of(self.partition, table, replace(requirements, models=models), run)
+            return _partition_of(self.partition, table, replace(requirements, models=models), run)
         order = hilbert_order(table) if self.partition == "hilbert" else lexicographic_order(table)
         return blocks_first(table, order, k, requirements)
 
-    def _ordered(self, table: CodedTable, parts: Partition, widths: LongVector, measure: str) -> Partition:
-        """Put the rows of each part in the order that the ring has."""
+    def _ordered(
+        self, table: CodedTable, partition: Partition, widths: LongVector, measure: str
+    ) -> Partition:
+        """Put the rows of each group in the order that the ring has."""
         if self.order == "best":
-            choices = [_reordered(table, parts, order, measure) for order in ORDERS[:-1]]
-            losses = np.stack([part_losses(table, choice, widths, measure) for choice in choices])
-            chosen = np.repeat(losses.argmin(axis=0), parts.sizes)
+            choices = [_reordered(table, partition, order, measure) for order in ORDERS[:-1]]
+            losses = np.stack([group_losses(table, choice, widths, measure) for choice in choices])
+            chosen = np.repeat(losses.argmin(axis=0), partition.sizes)
             orders = np.stack([choice.order for choice in choices])
-            return replace(parts, order=orders[chosen, np.arange(len(parts.order))])
+            return replace(partition, order=orders[chosen, np.arange(len(partition.order))])
         if self.order == "lexicographic" and self.partition != "hilbert":
-            return parts  # rows stand so already
-        return _reordered(table, parts, self.order, measure)
+            return partition  # rows are in this order already
+        return _reordered(table, partition, self.order, measure)
 
 
-def _reordered(table: CodedTable, parts: Partition, order: str, measure: str) -> Partition:
+def _reordered(table: CodedTable, partition: Partition, order: str, measure: str) -> Partition:
     from shoal.kernels.ring import sort_by
 
     base = hilbert_order(table) if order == "hilbert" else lexicographic_order(table)
-    part_of = np.full(table.rows, len(parts.sizes), np.int32)
-    part_of[parts.order] = np.repeat(np.arange(len(parts.sizes), dtype=np.int32), parts.sizes)
-    rows = sort_by(part_of, len(parts.sizes) + 1, base)[: len(parts.order)]
+    group_of = np.full(table.rows, len(partition.sizes), np.int32)
+    group_of[partition.order] = np.repeat(np.arange(len(partition.sizes), dtype=np.int32), partition.sizes)
+    rows = sort_by(group_of, len(partition.sizes) + 1, base)[: len(partition.order)]
     if order == "nearest":
         from shoal.kernels.nearest import nearest_order
 
-        # What a cell loses by one more value of a column, on average.
+        # Average loss of a cell by one more value of a column.
         rule, units = cell_measure(measure), []
         for attribute, counts in zip(table.attributes, table.value_counts, strict=True):
             last = attribute.hierarchy.size - 1
             whole = rule.loss(attribute, counts, np.zeros(1, np.int32), np.full(1, last, np.int32))[0]
             units.append(attribute.weight * float(whole) / max(last, 1))
-        rows = rows[nearest_order(table.codes[rows], parts.starts, np.array(units), LOOK)]
+        rows = rows[nearest_order(table.codes[rows], partition.starts, np.array(units), LOOK)]
     if order == "fold":
-        begin, size = np.repeat(parts.starts[:-1], parts.sizes), np.repeat(parts.sizes, parts.sizes)
+        begin, size = (
+            np.repeat(partition.starts[:-1], partition.sizes),
+            np.repeat(partition.sizes, partition.sizes),
+        )
         at = np.arange(len(rows)) - begin
         folded = np.empty_like(rows)
         folded[begin + np.where(at % 2 == 0, at // 2, size - 1 - at // 2)] = rows
         rows = folded
-    return replace(parts, order=rows)
+    return replace(partition, order=rows)
 
 
-def _parts_of(name: str, table: CodedTable, requirements: Requirements, run: Run) -> Partition:
-    """Take the classes of another method as parts."""
+def _partition_of(name: str, table: CodedTable, requirements: Requirements, run: Run) -> Partition:
+    """Take the classes of another method as groups."""
     from shoal.kernels.ring import sort_by
     from shoal.methods import METHODS
 
     if name not in METHODS:
-        raise PolicyError([Problem("method.partition", f"'{name}' is no method here", "take lexicographic")])
+        raise PolicyError(
+            [Problem("method.partition", f"ring cannot start from '{name}'", "take lexicographic")]
+        )
     region_of = METHODS[name]().anonymize(table, requirements, run).region_of
     regions = int(region_of.max(initial=-1)) + 1
-    part_of = np.where(region_of < 0, regions, region_of).astype(np.int32)
-    sizes = np.bincount(part_of, minlength=regions + 1)
+    group_of = np.where(region_of < 0, regions, region_of).astype(np.int32)
+    sizes = np.bincount(group_of, minlength=regions + 1)
     starts = np.concatenate([[0], np.cumsum(sizes[:regions])]).astype(np.int64)
-    rows = sort_by(part_of, regions + 1, lexicographic_order(table))[: starts[-1]]
-    # Limits may keep classes apart from each other, so then each stays a block of its own.
+    rows = sort_by(group_of, regions + 1, lexicographic_order(table))[: starts[-1]]
+    # Limits may forbid joining classes; then each stays a separate block.
     blocks = starts if table.block_of.any() else starts[[0, -1]]
     return Partition(rows, starts, blocks, int(sizes[regions]))
 
@@ -225,23 +232,23 @@ def stream(run: Run) -> IntVector:
     return np.concatenate([CONSTANTS, run.random.integers(0, 1 << 32, 12)]).astype(np.uint32)
 
 
-def assigned(parts: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
-    """Draw who gets the cell of each position, as a position; both point into ``parts.order``.
+def assigned(partition: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
+    """Draw who gets the cell of each position, as a position; both point into ``partition.order``.
 
-    Where all cells of a part are the same there is nothing to draw. O(rows x k) for the others. Of a ring with more
-    pairs than there is room for, cells that lie at random distances take part, the same for all of the ring.
+    If all cells of a group are equal, there is nothing to draw. O(rows x k) for the others. In a ring with too many
+    pairs for the memory, only cells at some random distances take part, the same distances for the whole ring.
     """
     from shoal.kernels.assignment import draw_assignments
 
-    owner = np.arange(len(parts.order), dtype=np.int32)
+    owner = np.arange(len(partition.order), dtype=np.int32)
     block = stream(run)
-    degrees = np.where(varied & (widths < parts.sizes), widths, 1)
-    sampled = np.minimum(degrees, np.maximum(ROOM // parts.sizes, 256))
-    sampled = np.minimum(sampled, np.iinfo(np.int32).max // parts.sizes)
-    for first, last in _batches(parts.sizes * sampled):
+    degrees = np.where(varied & (widths < partition.sizes), widths, 1)
+    sampled = np.minimum(degrees, np.maximum(ROOM // partition.sizes, 256))
+    sampled = np.minimum(sampled, np.iinfo(np.int32).max // partition.sizes)
+    for first, last in _batches(partition.sizes * sampled):
         run.progress("assign", 0.5 + 0.5 * first / len(degrees))
         own = slice(first, last)
-        draw_assignments(parts.starts[first : last + 1], degrees[own], sampled[own], block, owner)
+        draw_assignments(partition.starts[first : last + 1], degrees[own], sampled[own], block, owner)
     return owner
 
 
@@ -255,7 +262,7 @@ def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
 
 
 def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
-    """Return k and the sensitive column to spread, or refuse what rings cannot give."""
+    """Return k and the sensitive column to spread, or refuse requirements that rings cannot satisfy."""
     k, spreads, problems = 1, [], []
     for model in requirements.models:
         if isinstance(model, KType):
@@ -264,20 +271,22 @@ def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
         elif isinstance(model, CandidateDiversity):
             spreads.append(Spreading(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
         elif isinstance(model, HybridK | AlphaHybrid):
-            continue  # no cell is untrue
+            continue  # there are no false cells
         elif isinstance(model, KAnonymity):
             message = (
-                "ring shows different values in rows of one part, so its releases have no classes of k rows"
+                "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
             )
             hint = 'set privacy.notion = "probabilistic-k", or take lexicographic'
             problems.append(Problem("method.name", message, hint))
         else:
-            message = f"ring makes no classes of rows, and {model.name} is a rule about classes"
+            message = f"{model.name} is about equivalence classes, and ring makes none"
             hint = 'with privacy.notion = "probabilistic-k", ask for l = { probabilistic = .. }; or take lexicographic'
             problems.append(Problem("method.name", message, hint))
     if problems:
         raise PolicyError(problems)
     if len({spread.column for spread in spreads}) > 1:
         names = " and ".join(spread.column_name for spread in spreads)
-        raise InfeasibleError(f"ring spreads the values of one sensitive column, but l is asked for {names}")
+        raise InfeasibleError(
+            f"ring spreads the values of one sensitive column, but the policy asks for l in {names}"
+        )
     return k, max(spreads, key=lambda spread: spread.l, default=None)

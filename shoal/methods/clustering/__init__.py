@@ -1,1 +1,1 @@
-"""Methods that gather similar rows into clusters."""
+"""Methods that group similar rows into clusters."""

@@ -27,9 +27,9 @@ from shoal.table import CodedTable
 class Agglomerative(Method):
     """Agglomerative clustering (Gionis, Mazza, Tassa 2008), with an improvement pass of our own.
 
-    Every row starts alone, equal rows together; the two closest clusters become one, and a cluster with k rows
-    leaves. Fewer than k leftover rows go, one by one, to the closest finished cluster. Then neighbouring
-    clusters are dissolved, or joined and parted anew, for as long as that loses less.
+    Every row starts alone, equal rows together. The two closest clusters merge, again and again; a cluster with k rows
+    is finished. Each of the fewer than k leftover rows joins the closest finished cluster. Then neighbouring clusters
+    are dissolved, or joined and split again, as long as that lowers the loss.
     """
 
     name: ClassVar[str] = "agglomerative"
@@ -37,28 +37,28 @@ class Agglomerative(Method):
     # Improvement may outlast the time limit of a trial, the clustering before it hardly does.
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"improve": False})
     summary: ClassVar[str] = (
-        "grows clusters of similar rows; loses least under k-anonymity, at the price of more time"
+        "grows clusters of similar rows; loses least under k-anonymity, but takes more time"
     )
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     distance: str = "nergiz-clifton"
-    """Which clusters are close: ``growth``, ``difference``, ``logarithm``, ``ratio`` (the paper's (8) to (11)) or
-    ``nergiz-clifton``. See the documentation of the method."""
+    """How to measure which clusters are close: ``growth``, ``difference``, ``logarithm``, ``ratio`` (the paper's (8)
+    to (11)) or ``nergiz-clifton``. See the documentation of the method."""
     modified: bool = False
-    """A cluster that reaches more than k rows sheds those whose going lowers its loss most, until k are left."""
+    """A cluster with more than k rows gives up the rows whose removal lowers its loss most, until k are left."""
     distances: tuple[str, ...] = ()
-    """A portfolio: cluster by each of these distances and keep what loses least. Overrides `distance`."""
+    """A portfolio: cluster by each of these distances and keep the result that loses least. Overrides `distance`."""
     improve: bool = True
-    """Improve the finished clusters: dissolve some, and join neighbours and part them anew."""
+    """Improve the finished clusters: dissolve some, and join neighbours and split them again."""
     seconds: float = 0.0
-    """Stop improving after so many seconds; 0: when nothing improves any more. A release then depends on the
-    speed of the machine."""
+    """Stop improving after this many seconds; 0: when nothing improves any more. With a limit, the release depends on
+    the speed of the machine."""
     bound: bool = False
     """Report a lower bound for what any clustering loses, and how far the release is from it."""
     show: str = "ranges"
     """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
-    less, whatever hierarchies permit."""
+    less, whatever the hierarchies allow."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "distances", tuple(self.distances))

@@ -1,4 +1,4 @@
-"""What all clusterings share: equal rows are one item, and items stand in a tree of boxes."""
+"""What all clusterings share: equal rows are one item, and a tree of boxes holds the items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Items:
     """Distinct rows of a table, in the codes that occur."""
 
     codes: NDArray[Any]
-    """``[items, columns]``, row-major; the codes of a column are numbered on from 0 without holes."""
+    """``[items, columns]``, row-major; the codes of a column are numbered from 0 without gaps."""
     item_of: IntVector
     """Row of the table -> item."""
     count: LongVector
@@ -33,7 +33,7 @@ class Items:
     """What ranges of these codes lose."""
 
     def planted(self) -> tuple[NDArray[Any], LongVector, LongVector, Any]:
-        """Return the codes in the order of a tree of boxes, that order, row of the table -> place in it, and the tree.
+        """Return the codes in the order of a tree of boxes, that order, row -> position in it, and the tree.
 
         O(items x columns x log items).
         """
@@ -45,7 +45,7 @@ class Items:
         return np.ascontiguousarray(self.codes[order]), order, place[self.item_of], tree
 
     def of(self, rows: LongVector) -> Items:
-        """Return the items of some rows; these are numbered by their places in `rows`. O(rows log rows)."""
+        """Return the items of some rows; rows are numbered by their positions in `rows`. O(rows log rows)."""
         used, item_of, count = np.unique(self.item_of[rows], return_inverse=True, return_counts=True)
         return Items(np.ascontiguousarray(self.codes[used]), item_of.astype(np.int32), count, self.losses)
 

@@ -1,4 +1,4 @@
-"""From clusters to classes: blocks that cannot hold, clusters that fail their models, numbers without holes."""
+"""From clusters to classes: drop blocks that cannot satisfy the models, join clusters that fail, renumber the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
 
 PARTNERS = 8
-"""How many neighbours of a cluster that fails are tried before it joins the nearest one all the same."""
+"""How many neighbours a failing cluster tries before it joins the nearest one anyway."""
 
 
 def blocked(table: CodedTable, requirements: Requirements) -> tuple[IntVector, int]:
@@ -27,7 +27,7 @@ def blocked(table: CodedTable, requirements: Requirements) -> tuple[IntVector, i
 
 
 def numbered(cluster_of: IntVector) -> tuple[IntVector, int]:
-    """Number clusters 0, 1, .. by first appearance; return them and their number. Rows with -1 keep it."""
+    """Number clusters 0, 1, .. by first appearance; return the numbers and their count. Rows with -1 keep it."""
     inside = cluster_of >= 0
     values, first, inverse = np.unique(cluster_of[inside], return_index=True, return_inverse=True)
     rank = np.empty(len(values), np.int32)
@@ -60,8 +60,8 @@ def total_loss(items: Items, cluster_of: IntVector) -> float:
 def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements: Requirements) -> IntVector:
     """Join clusters that fail the requirements with neighbours, until all satisfy them.
 
-    Of its nearest neighbours, by how much the sum of losses grows, a cluster takes the first with which it
-    satisfies all models, else the nearest. Every block as a whole satisfies them, so this ends.
+    Neighbours are near if joining them adds little to the sum of losses. A cluster joins the first of its nearest
+    neighbours with which it satisfies all models, else the nearest. Every whole block satisfies them, so this ends.
     O(rounds x failing clusters x clusters x columns).
     """
     if requirements.plain_k and requirements.k <= 1:
@@ -86,14 +86,14 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
             free = choices[~taken[choices]]
             if taken[cluster] or not len(free):
                 continue
-            fits = free[good[at][: len(choices)][~taken[choices]]]
-            partner = int(fits[0]) if len(fits) else int(free[0])
+            suited = free[good[at][: len(choices)][~taken[choices]]]
+            partner = int(suited[0]) if len(suited) else int(free[0])
             taken[cluster] = taken[partner] = True
             into[cluster] = partner
         if not taken.any():
             raise InfeasibleError(
-                f"{len(failing):,} clusters do not satisfy the models, and may not be joined with any other: "
-                "raise the limits of some columns, or permit suppression"
+                f"{len(failing):,} clusters do not satisfy the models, and limits forbid joining them with any other: "
+                "raise the limits of some columns, or allow suppression"
             )
         cluster_of = np.where(numbers >= 0, into[np.maximum(numbers, 0)], -1).astype(np.int32)
 
@@ -110,16 +110,16 @@ def _unions_satisfied(
     failing: LongVector,
     near: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return for each failing cluster with which of its neighbours it satisfies the models."""
+    """Return, for each failing cluster, which neighbours it satisfies the models with."""
     order = np.argsort(numbers, kind="stable")
     order = order[int((numbers < 0).sum()) :]
     starts = np.cumsum(sizes) - sizes
     pair_at, choice = np.nonzero(near >= 0)
-    parts = np.stack([failing[pair_at], near[pair_at, choice]], axis=1).ravel()
-    lengths = sizes[parts]
+    pair = np.stack([failing[pair_at], near[pair_at, choice]], axis=1).ravel()
+    lengths = sizes[pair]
     ends = np.cumsum(lengths)
     rows = order[
-        np.repeat(starts[parts] - (ends - lengths), lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
+        np.repeat(starts[pair] - (ends - lengths), lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
     ]
     groups = np.repeat(np.repeat(np.arange(len(pair_at)), 2), lengths).astype(np.int32)
     unions = group(groups, len(pair_at), table.sensitive_codes[rows], table.sensitive, table.sensitive_counts)

@@ -1,4 +1,4 @@
-"""The forest algorithm: trees of at least k rows by cheapest edges, then cut where they are too large."""
+"""The forest algorithm: trees of at least k rows by cheapest edges, then split where they are too large."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from shoal.table import CodedTable
 class Forest(Method):
     """The forest algorithm (Aggarwal et al. 2005), within a factor 3k - 3 of the optimum; here a baseline.
 
-    Each component with fewer than k rows takes its cheapest edge to another component, until none is left; trees
-    with more than max(2k - 1, 3k - 5) rows are cut into parts of at least k.
+    Each component with fewer than k rows takes its cheapest edge to another component, until none is left. Trees
+    with more than max(2k - 1, 3k - 5) rows are split into trees of at least k.
     """
 
     name: ClassVar[str] = "forest"
     makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = (
-        "joins rows by cheapest edges; has a proven bound, and loses more than agglomeration"
+        "joins rows by cheapest edges; has a proven bound, but loses more than agglomerative"
     )
     paper: ClassVar[str] = "Aggarwal et al.: Approximation Algorithms for k-Anonymity, JPT 2005"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Grow, cut, and let the models judge: a cluster that fails joins its nearest neighbours.
+        """Grow, split, and let the models judge: a cluster that fails joins its nearest neighbours.
 
-        Expected O(rows log rows x log k) looks at rows, O(rows^2 log k) at worst.
+        Expected O(rows log rows x log k) row visits, O(rows^2 log k) at worst.
         """
         k = max(requirements.k, 1)
         kept, dropped = blocked(table, requirements)
@@ -53,7 +53,7 @@ class Forest(Method):
 
 
 def trees(items: Items, k: int, kept: IntVector) -> IntVector:
-    """Return the tree of each row, -1 for rows that are not `kept`; numbers have holes."""
+    """Return the tree of each row, -1 for rows that are not `kept`; the numbers have gaps."""
     from shoal.kernels.forest import cut_trees, grow_forest
 
     losses = items.losses
@@ -61,7 +61,7 @@ def trees(items: Items, k: int, kept: IntVector) -> IntVector:
     by_item = kept[np.argsort(row_item[kept], kind="stable")].astype(np.int64)
     count = np.bincount(row_item[kept], minlength=len(codes)).astype(np.int64)
     parent = grow_forest(codes, count, tree, losses, k)
-    # Equal rows are a chain of edges that cost nothing: the first row of an item stands for it.
+    # Equal rows are a chain of edges without cost: the first row of an item represents it.
     first = np.cumsum(count) - count
     above = np.full(len(items.item_of), -1, np.int64)
     own = row_item[by_item]

@@ -1,4 +1,4 @@
-"""Improvement of finished clusters: rows are moved, and the rows of neighbouring clusters are clustered anew."""
+"""Improvement of finished clusters: rows move, and neighbouring clusters are clustered again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from shoal.methods.clustering.merging import cluster
 from shoal.run import Run
 
 NEIGHBOURHOOD = 6
-"""Clusters that are rebuilt together. More take longer and gain more, fewer have little choice."""
+"""Clusters that are rebuilt together. More take longer and gain more; fewer leave little choice."""
 WAYS = ("logarithm", "difference")
-"""Distances by which neighbourhoods are clustered anew, in turn: others than the default, which made most of them."""
+"""Distances for clustering neighbourhoods again, in turn: not the default, which made most of the clusters."""
 LEAST_GAIN = 1e-6
-"""Smaller gains are rounding."""
+"""Smaller gains are rounding errors."""
 
 
 def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows.
 
-    Rows are moved until no move helps; then the clusters around each cluster are rebuilt; then rows are moved again.
+    Rows move until no move helps; then the clusters around each cluster are rebuilt; then rows move again.
     """
     stop = time.perf_counter() + seconds if seconds > 0 else np.inf
     better = moved(items, cluster_of, k, stop, run)
@@ -35,9 +35,9 @@ def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: R
 def rebuilt(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows. `stop` is a time of the clock.
 
-    The rows of every cluster and of those with which its union loses least are clustered anew, as if there were no
-    others, and moved; what comes out takes their place if it loses less. O(clusters) clusterings of some hundred
-    rows, and O(clusters^2 x columns) for the neighbours.
+    For every cluster, the rows of the cluster and its neighbours (those whose union with it loses least) are clustered
+    again, as if there were no others, and moved. The result replaces them if it loses less. O(clusters) clusterings of
+    some hundred rows, and O(clusters^2 x columns) for the neighbours.
     """
     numbers, count = numbered(cluster_of)
     if count < 2:
@@ -48,7 +48,7 @@ def rebuilt(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) 
         for centre in range(plan.count):
             if time.perf_counter() > stop:
                 return plan.cluster_of()
-            if centre >= plan.count:  # Fewer clusters have come out than went in.
+            if centre >= plan.count:  # Rebuilding has made fewer clusters than before.
                 break
             run.progress("rebuild", (turn + centre / plan.count) / len(WAYS))
             together = plan.around(centre)
@@ -61,7 +61,7 @@ def rebuilt(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) 
 
 
 class _Plan:
-    """Clusters by number, without holes: their rows, sizes, losses and bounds, and when each was made."""
+    """Clusters numbered without gaps: their rows, sizes, losses and bounds, and when each was made."""
 
     def __init__(self, items: Items, numbers: IntVector, count: int, k: int) -> None:
         from shoal.kernels.losses import box_losses
@@ -92,7 +92,7 @@ class _Plan:
         return np.concatenate([[centre], near[near >= 0]])
 
     def rebuild(self, together: LongVector, distance: str, run: Run) -> None:
-        """Cluster the rows of some clusters anew, and keep what comes out if it loses less."""
+        """Cluster the rows of some clusters again, and keep the result if it loses less."""
         rows = np.concatenate([self.members[c] for c in together])
         part = self.items.of(rows)
         quiet = Run(run.random)
@@ -124,7 +124,9 @@ class _Plan:
                 self.last,
             )
             self.last += 1
-        for slot in slots[: many - 1 : -1].tolist():  # From the highest on, so that what moves down is live.
+        for slot in slots[
+            : many - 1 : -1
+        ].tolist():  # From the highest down, so that what moves down is live.
             self.count -= 1
             self.members[slot] = self.members[self.count]
             del self.members[self.count]

@@ -15,13 +15,13 @@ from shoal.run import Run
 NEIGHBOURS = 40
 """Items around each item whose clusters are candidates."""
 PARTNERS = 20
-"""Clusters around each cluster that it is joined with and parted from again."""
+"""Neighbours of each cluster that it is joined with and split from again."""
 PIECE = 250
-"""Clusters between two looks at the clock and at interrupts."""
+"""Clusters between two checks of the clock and of interrupts."""
 FOUNDINGS = 3
-"""How often clusters are founded at most; few are after that."""
+"""How many rounds may found clusters at most; later rounds would found few."""
 SEEDS = 2000
-"""Items around which clusters may be founded between two looks at interrupts."""
+"""Items around which clusters may be founded between two checks of interrupts."""
 WORTH = 2e-5
 """A round that improves the loss by a smaller share is the last of its kind."""
 
@@ -29,9 +29,9 @@ WORTH = 2e-5
 def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows. `stop` is a time of the clock.
 
-    Three moves, each made only where the sum of losses falls: rows of a cluster, or all of them, go to
-    neighbours; two clusters are joined and parted anew; rows that clusters can spare found new ones. Every visit of a
-    cluster costs O(partners x k^2 x columns) at most, times the rows from which a part is grown, which are capped.
+    Three moves, each made only if it lowers the sum of losses: some or all rows of a cluster go to neighbours; two
+    clusters are joined and split again; rows that clusters can spare found new ones. Every visit of a cluster costs
+    O(partners x k^2 x columns) at most, times the rows that a side is grown from, and these are capped.
     """
     from shoal.kernels.neighbours import nearest_items
 
@@ -53,7 +53,7 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
 
 
 def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float, run: Run) -> IntVector:
-    """Dissolve clusters, and part them anew in pairs, until a round gains too little."""
+    """Dissolve clusters, and split them again in pairs, until a round gains too little."""
     from shoal.kernels.improve import dissolve, repart, unlink
     from shoal.kernels.losses import box_losses
 
@@ -83,7 +83,7 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
 
 
 def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
-    """Found clusters of rows that others can spare; None where none would lose less."""
+    """Found clusters from rows that others can spare; None if none would lose less."""
     from shoal.kernels.founding import found
     from shoal.kernels.losses import box_losses
 

@@ -9,17 +9,17 @@ from shoal.methods.clustering.clusters import collapse
 from shoal.table import CodedTable
 
 NEIGHBOURS = 64
-"""Neighbours that are looked at; a closure with any other row is at least as costly as the last of them."""
+"""Neighbours that are visited; a closure with any other row costs at least as much as with the last of them."""
 PATIENCE = 20_000
-"""Combinations of ranges that are tried per row before the distance of the (k-1)-th neighbour has to do."""
+"""Combinations of ranges to try per row; after that, the distance of the (k-1)-th neighbour serves as the bound."""
 
 
 def lower_bound(table: CodedTable, k: int, measure: str = MEASURES.default) -> float:
     """Return a lower bound for the mean loss of every k-anonymous release of all rows, by a measure of cells.
 
     Each row shows a cell that covers at least k rows, so it loses at least the cheapest closure of itself with
-    k - 1 others. Mostly exact; where too many ranges would have to be tried, the loss of the row with its
-    (k-1)-th nearest neighbour alone. Expected O(rows log rows) looks at neighbours. It bounds (k,1) as well.
+    k - 1 others. Mostly exact; where there are too many ranges to try, the loss of the row with its (k-1)-th nearest
+    neighbour alone. Expected O(rows log rows) visits of neighbours. It bounds (k,1) as well.
     """
     from shoal.kernels.cheapest import cheapest_closures
     from shoal.kernels.neighbours import nearest_items
@@ -29,9 +29,9 @@ def lower_bound(table: CodedTable, k: int, measure: str = MEASURES.default) -> f
     codes, order, _, tree = items.planted()
     count = items.count[order]
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
-    # By the least loss of any wider range: what a closure with the neighbour loses at least.
+    # By the least loss of any wider range: a lower bound for what a closure with the neighbour loses.
     near, loss = nearest_items(codes, tree, losses._replace(cells=losses.least), many)
-    # With all items among the neighbours, nothing lies beyond.
+    # If all items are among the neighbours, nothing lies beyond.
     far = np.full(len(codes), np.inf) if many >= len(codes) - 1 else loss[:, -1].copy()
     best = cheapest_closures(codes, count, near, far, losses, k, PATIENCE)
     covered = count[:, None] + np.cumsum(np.where(near >= 0, count[near], 0), axis=1)

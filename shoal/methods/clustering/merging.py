@@ -11,13 +11,13 @@ from shoal.methods.clustering.clusters import Items
 from shoal.run import Run
 
 DISTANCES = ("growth", "difference", "logarithm", "ratio", "nergiz-clifton")
-"""The paper's distances (8), (9), (10) and (11), and that of Nergiz and Clifton; kernels know them by place."""
+"""The paper's distances (8), (9), (10) and (11), and that of Nergiz and Clifton; kernels know them by position."""
 PATIENCE = 20_000
-"""Searches between two looks at progress and interrupts."""
+"""Searches between two checks of progress and interrupts."""
 
 
 def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector, run: Run) -> IntVector:
-    """Return the cluster of each row by agglomeration, -1 for rows that are not `kept`; numbers have holes."""
+    """Return the cluster of each row by agglomeration, -1 for rows that are not `kept`; the numbers have gaps."""
     from shoal.kernels.agglomerative import FINISHED, agglomerate, deal
 
     losses = items.losses
@@ -49,7 +49,7 @@ def _start(codes: Any, row_item: Any, tree: Any, k: int, modified: bool, kept: I
     tail = np.full(capacity, -1, np.int64)
     head[own[np.concatenate([[True], ~same])]] = by_item[np.concatenate([[True], ~same])]
     tail[own[np.concatenate([~same, [True]])]] = by_item[np.concatenate([~same, [True]])]
-    # Rows that are shed come back one by one, so their leaf needs a slot for each.
+    # Rows that a cluster gives up come back one by one, so their leaf needs a slot for each.
     room = np.bincount(tree.leaf_of, weights=np.maximum(count, 1) if modified else None, minlength=nodes)
     starts = (np.cumsum(room) - room).astype(np.int64)
     live = np.flatnonzero((count > 0) & (count < k))

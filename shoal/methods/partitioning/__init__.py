@@ -1,1 +1,1 @@
-"""Methods that cut the table into boxes, or into runs along an order."""
+"""Methods that split the table into boxes, or into runs along an order of the rows."""

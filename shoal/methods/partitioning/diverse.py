@@ -1,4 +1,4 @@
-"""Parts in which sensitive values are spread out: cut along a good order of rows, value by value."""
+"""Groups in which no sensitive value is too frequent, made from rows in a good order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shoal.table.groups import group
 
 @dataclass(frozen=True)
 class Spreading:
-    """In every part, no value of a sensitive column may have more than 1/l of the rows."""
+    """In every group, no value of a sensitive column may have more than 1/l of the rows."""
 
     l: int  # noqa: E741
     column: int
@@ -30,7 +30,7 @@ class Spreading:
 
 
 def spread_asked(requirements: Requirements) -> Spreading | None:
-    """Return the spread that is enough for all models beside k, or None where no such spread is known."""
+    """Return a spread that satisfies all models other than k, or None if no such spread is known."""
     found: list[Spreading] = []
     for model in requirements.group_models:
         if isinstance(model, KAnonymity):
@@ -59,65 +59,77 @@ def _needed(model: GroupModel) -> int | None:
 
 
 def spread_out(
-    table: CodedTable, parts: Partition, spread: Spreading, k: int, requirements: Requirements, *, cut: bool
+    table: CodedTable,
+    partition: Partition,
+    spread: Spreading,
+    k: int,
+    requirements: Requirements,
+    *,
+    cut: bool,
 ) -> Partition:
-    """Cut parts so that each has k rows, and no value more than 1/l of them. O(rows) for most orders.
+    """Split groups so that each has k rows, and no value has more than 1/l of them. O(rows) for most orders.
 
-    With `cut`, parts are blocks in lexicographic order, which are cut by columns as long as parts stay diverse.
-    Pieces of l or a few more rows with different values are then taken in the order of the rows, and as many
-    neighbouring pieces as k takes make a part.
+    With `cut`, the groups are blocks in lexicographic order, which are split by columns as long as they stay diverse.
+    Then pieces of l or a few more rows with different values are made in the order of the rows, and neighbouring
+    pieces are joined until they have k rows.
     """
-    parts, values = _diverse_blocks(table, parts, spread, requirements)
-    parts = _pieces(table, parts, values, spread.l, cut)
+    partition, values = _diverse_blocks(table, partition, spread, requirements)
+    partition = _pieces(table, partition, values, spread.l, cut)
     together = -(-k // spread.l)
     if together == 1:
-        return parts
+        return partition
     kept = []
-    for begin, end in zip(parts.blocks, parts.blocks[1:], strict=False):
-        inside = parts.starts[(parts.starts >= begin) & (parts.starts < end)]
+    for begin, end in zip(partition.blocks, partition.blocks[1:], strict=False):
+        inside = partition.starts[(partition.starts >= begin) & (partition.starts < end)]
         kept.append(inside[::together][: max(len(inside) // together, 1)])
-    return replace(parts, starts=np.concatenate([*kept, parts.blocks[-1:]]))
+    return replace(partition, starts=np.concatenate([*kept, partition.blocks[-1:]]))
 
 
 def all_different(
-    table: CodedTable, parts: Partition, spread: Spreading, k: int, requirements: Requirements, *, cut: bool
+    table: CodedTable,
+    partition: Partition,
+    spread: Spreading,
+    k: int,
+    requirements: Requirements,
+    *,
+    cut: bool,
 ) -> Partition | None:
-    """Cut parts as `spread_out` does, but into ones of max(k, l) rows or more that all have different values.
+    """Split groups as `spread_out` does, but into groups of at least max(k, l) rows that all have different values.
 
-    None where some value is too frequent for parts of k, though not for parts of l.
+    None if some value is too frequent for groups of k, though not for groups of l.
     """
-    parts, values = _diverse_blocks(table, parts, spread, requirements)
+    partition, values = _diverse_blocks(table, partition, spread, requirements)
     least = max(k, spread.l)
-    if (_most(parts.blocks, values) * least > np.diff(parts.blocks)).any():
+    if (_most(partition.blocks, values) * least > np.diff(partition.blocks)).any():
         return None
-    return _pieces(table, parts, values, least, cut)
+    return _pieces(table, partition, values, least, cut)
 
 
-def _pieces(table: CodedTable, parts: Partition, values: IntVector, least: int, cut: bool) -> Partition:
-    from shoal.kernels.ring import diverse_parts, diverse_pieces
+def _pieces(table: CodedTable, partition: Partition, values: IntVector, least: int, cut: bool) -> Partition:
+    from shoal.kernels.ring import diverse_groups, diverse_pieces
 
-    starts = parts.starts
+    starts = partition.starts
     if cut:
-        codes = sorted_codes(table, parts.order, by_domain(table))
-        starts = diverse_parts(codes, values, parts.blocks, least, least)
-    elif (_most(starts, values) * least > parts.sizes).any():
-        # Parts that were made for less: only their blocks are known to be diverse.
-        starts = parts.blocks
+        codes = sorted_codes(table, partition.order, by_domain(table))
+        starts = diverse_groups(codes, values, partition.blocks, least, least)
+    elif (_most(starts, values) * least > partition.sizes).any():
+        # These groups were made for a smaller l: only their blocks are known to be diverse.
+        starts = partition.blocks
     # Longer pieces would be rings of more than `least` rows, but their rows would lie farther apart.
     at, starts = diverse_pieces(values, starts, least, least)
-    return replace(parts, order=parts.order[at], starts=starts)
+    return replace(partition, order=partition.order[at], starts=starts)
 
 
 def _diverse_blocks(
-    table: CodedTable, parts: Partition, spread: Spreading, requirements: Requirements
+    table: CodedTable, partition: Partition, spread: Spreading, requirements: Requirements
 ) -> tuple[Partition, IntVector]:
-    """Leave out blocks that cannot be diverse, as far as suppression permits; return the sensitive values too."""
-    values = np.take(table.sensitive_codes[:, spread.column], parts.order)
-    most, sizes = _most(parts.blocks, values), np.diff(parts.blocks)
+    """Leave out blocks that cannot be diverse, as far as suppression is allowed; return the sensitive values too."""
+    values = np.take(table.sensitive_codes[:, spread.column], partition.order)
+    most, sizes = _most(partition.blocks, values), np.diff(partition.blocks)
     good = most * spread.l <= sizes
     if good.all():
-        return parts, values
-    dropped = parts.dropped + int(sizes[~good].sum())
+        return partition, values
+    dropped = partition.dropped + int(sizes[~good].sum())
     if dropped > requirements.suppressible(table.rows) or not good.any():
         worst = int(np.argmax(most / sizes))
         raise InfeasibleError(
@@ -129,14 +141,14 @@ def _diverse_blocks(
                 else ""
             )
             + f"; {dropped:,} rows would have to be suppressed, {requirements.suppressible(table.rows):,} may be: "
-            "ask for less, loosen limits, or permit more suppression"
+            "ask for less, loosen limits, or allow more suppression"
         )
     keep = np.repeat(good, sizes)
     blocks = np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64)
-    block_of_part = np.searchsorted(parts.blocks, parts.starts[:-1], side="right") - 1
-    kept_sizes = parts.sizes[good[block_of_part]]
+    block_of_group = np.searchsorted(partition.blocks, partition.starts[:-1], side="right") - 1
+    kept_sizes = partition.sizes[good[block_of_group]]
     starts = np.concatenate([[0], np.cumsum(kept_sizes)]).astype(np.int64)
-    return Partition(parts.order[keep], starts, blocks, dropped), values[keep]
+    return Partition(partition.order[keep], starts, blocks, dropped), values[keep]
 
 
 def _most(starts: LongVector, values: IntVector) -> LongVector:
@@ -150,25 +162,27 @@ def _most(starts: LongVector, values: IntVector) -> LongVector:
     return most
 
 
-def merged_until_satisfied(table: CodedTable, parts: Partition, requirements: Requirements) -> Partition:
-    """Merge parts with their neighbours until all satisfy the group models. O(rows) per round, few rounds."""
-    starts = parts.starts
+def merged_until_satisfied(table: CodedTable, partition: Partition, requirements: Requirements) -> Partition:
+    """Merge groups with their neighbours until all satisfy the group models. O(rows) per round, few rounds."""
+    starts = partition.starts
     while not requirements.plain_k:
         count = len(starts) - 1
         group_of = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
         groups = group(
-            group_of, count, table.sensitive_codes[parts.order], table.sensitive, table.sensitive_counts
+            group_of, count, table.sensitive_codes[partition.order], table.sensitive, table.sensitive_counts
         )
         failing = np.flatnonzero(~requirements.satisfied(groups))
         if not len(failing):
-            return replace(parts, starts=starts)
-        ends_block = np.isin(starts[failing + 1], parts.blocks)
+            return replace(partition, starts=starts)
+        ends_block = np.isin(starts[failing + 1], partition.blocks)
         gone = np.where(ends_block, failing, failing + 1)
         keep = np.ones(len(starts), np.bool_)
         keep[gone] = False
-        keep |= np.isin(starts, parts.blocks)
+        keep |= np.isin(starts, partition.blocks)
         if keep.all():
             titles = " and ".join(model.title for model in requirements.group_models)
-            raise InfeasibleError(f"even all rows that may share a class together do not reach {titles}")
+            raise InfeasibleError(
+                f"even one class of all rows that may share a class does not reach {titles}"
+            )
         starts = starts[keep]
-    return parts
+    return partition

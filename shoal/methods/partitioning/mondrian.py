@@ -1,4 +1,4 @@
-"""Mondrian: cut the table into ever smaller boxes, one column at a time."""
+"""Mondrian: split the table into ever smaller boxes, one column at a time."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ Regions = tuple[IntVector, IntMatrix, IntMatrix]
 
 CHOICES = ("gain", "width")
 MOST_CELLS = 1 << 16
-"""With more codes in all columns together, histograms of nodes are too large to be handed down."""
+"""With more codes in all columns together, the histograms of nodes are too large to pass on to their children."""
 PATIENCE = 30_000_000
-"""Row visits between two looks at progress and interrupts; some tenths of a second."""
+"""Row visits between two checks of progress and interrupts; some tenths of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mondrian(Method):
     """Greedy top-down partitioning (LeFevre, DeWitt, Ramakrishnan 2006).
 
-    Starts with all rows in one box and cuts boxes in two for as long as both sides satisfy the requirements.
-    A column is cut between two codes; in a column with a tree, one child of the lowest node over the box may
-    also be taken out of the middle. What is published is the smallest range or node over each box.
-    Results are reproducible: equally good cuts are decided by the order of columns and codes.
+    Starts with all rows in one box and splits boxes in two as long as both sides satisfy the requirements.
+    A split lies between two codes of a column. In a column with a tree, one child of the lowest node over the box
+    may also be split off from the middle. The release shows the smallest range or node over each box.
+    Results are reproducible: the order of columns and codes decides between equally good splits.
     """
 
     name: ClassVar[str] = "mondrian"
     makes_buckets: ClassVar[bool] = True
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})
     summary: ClassVar[str] = (
-        "cuts the table into small boxes; fast at any size, and far less lost than full-domain"
+        "splits the table into small boxes; fast at any size, and loses far less than full-domain"
     )
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     strict: bool = True
-    """Rows with equal values stay together in every cut. Otherwise a side that is too small is filled up with
-    the rows of the other side that fit best: boxes may overlap, and less is lost."""
+    """Rows with equal values stay together in every split. Otherwise a side that is too small takes the closest
+    rows of the other side: boxes may overlap, and the release loses less."""
     choose: str = "gain"
-    """Which cut is made: ``gain``, the one that lowers the loss of its column most; or ``width``, as in the
+    """How to choose a split: ``gain`` takes the one that lowers the loss of its column most; ``width``, as in the
     paper, the one closest to the median in the column that is widest after weighting."""
     show: str = "ranges"
     """``ranges`` shows the smallest node or range over each class; ``sets`` lists the values that occur, which loses
-    less, whatever hierarchies permit."""
+    less, whatever the hierarchies allow."""
 
     def __post_init__(self) -> None:
         check_shown(self.show)
         check_known("method.choose", self.choose, CHOICES)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Cut until no allowed cut is left.
+        """Split until no allowed split is left.
 
-        For plain k, O(rows x (cuts above a row + columns x log rows)); otherwise each level of the descent
-        costs O(rows x columns) for every cut that is tried in it.
+        For plain k, O(rows x (splits above a row + columns x log rows)); otherwise each level of the descent
+        costs O(rows x columns) for every split that it tries.
         """
         ids, blocks = rows_by_block(table, satisfying(table, requirements))
         boxes = _Boxes(
@@ -90,7 +90,7 @@ class Mondrian(Method):
 
 
 class _Boxes:
-    """Rows on their way into boxes: packed, and moved about so that each box is a run of rows."""
+    """Rows on their way into boxes: packed, and moved so that each box is a run of rows."""
 
     def __init__(
         self, table: CodedTable, ids: IntVector, blocks: LongVector, losses: Losses, k: int, method: Mondrian
@@ -114,14 +114,14 @@ class _Boxes:
         self.ids[: len(ids), -1] = ids
 
     def cut_by_size(self, run: Run) -> Regions:
-        """Cut down to boxes of at least k rows, in one kernel that looks up now and then."""
+        """Split down to boxes of at least k rows, in one kernel that returns now and then to report progress."""
         from shoal.kernels.mondrian import Desk, cut_by_size
 
         width = len(self.table.attributes)
         low = np.empty((self.rows // self.k + 1, width), np.int32)
         high = np.empty_like(low)
         region_of = np.full(self.table.rows, -1, np.int32)
-        # The larger side of a cut takes its parent's place, so open nodes at least halve from one to the next.
+        # The larger side of a split takes its parent's place, so open nodes at least halve from one to the next.
         depth = self.rows.bit_length() + 2
         desk = Desk(
             state=np.zeros(4, np.int64),
@@ -146,9 +146,9 @@ class _Boxes:
         return region_of, low[:regions].copy(), high[:regions].copy()
 
     def cut_by_models(self, requirements: Requirements, run: Run) -> Regions:
-        """Cut all open boxes at once, level by level, wherever both sides satisfy the requirements.
+        """Split all open boxes at once, level by level, wherever both sides satisfy the requirements.
 
-        Each box tries its cuts from the best on; each round of trials is one batch of groups.
+        Each box tries its splits, the best first; each round of trials is one batch of groups.
         """
         from shoal.kernels.mondrian import propose_cuts, try_cuts
 
@@ -194,7 +194,7 @@ class _Boxes:
         return self._regions(np.concatenate([d[0] for d in done]), np.concatenate([d[1] for d in done]))
 
     def _regions(self, begins: LongVector, ends: LongVector) -> Regions:
-        """Gather the finished boxes, number them by where they lie, and find what they show."""
+        """Collect the finished boxes, number them by position, and find what they show."""
         order = np.argsort(begins % self.rows)
         begins, sizes = begins[order], (ends - begins)[order]
         starts = np.cumsum(sizes) - sizes

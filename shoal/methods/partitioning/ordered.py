@@ -27,7 +27,7 @@ class Hilbert(Method):
 
     name: ClassVar[str] = "hilbert"
     makes_buckets: ClassVar[bool] = True
-    summary: ClassVar[str] = "neighbours on a space-filling curve, grouped at least loss; small classes, fast"
+    summary: ClassVar[str] = "groups neighbours on a space-filling curve with least loss; small classes, fast"
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
     )
@@ -35,32 +35,32 @@ class Hilbert(Method):
 
     show: str = "sets"
     """``sets`` lists the values that occur (HS), which loses least; ``ranges`` shows the smallest node or range
-    (HR). Groups are chosen for what is shown."""
+    (HR). The method chooses the groups that lose least in this form."""
 
     def __post_init__(self) -> None:
         check_shown(self.show)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Order and group. O(rows x k x columns); with sensitive values, greedy groups in O(rows) as a rule."""
+        """Order and group. O(rows x k x columns); with sensitive values, greedy groups, usually in O(rows)."""
         run.progress("partition", 0.0)
         spread = spread_asked(requirements)
         if spread is not None:
-            parts = blocks_first(table, hilbert_order(table), requirements.k, requirements)
-            parts = spread_out(table, parts, spread, requirements.k, requirements, cut=False)
+            partition = blocks_first(table, hilbert_order(table), requirements.k, requirements)
+            partition = spread_out(table, partition, spread, requirements.k, requirements, cut=False)
         else:
-            parts = hilbert_partition(table, requirements.k, requirements, sets=self.show == "sets")
-            parts = merged_until_satisfied(table, parts, requirements)
-        return homogeneous(table, parts, self.show)
+            partition = hilbert_partition(table, requirements.k, requirements, sets=self.show == "sets")
+            partition = merged_until_satisfied(table, partition, requirements)
+        return homogeneous(table, partition, self.show)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lexicographic(Method):
-    """The partition that `ring` starts from, each part generalized as a whole (Wong, Mamoulis, Cheung 2010)."""
+    """The groups that `ring` starts from, each generalized as a whole (Wong, Mamoulis, Cheung 2010)."""
 
     name: ClassVar[str] = "lexicographic"
     makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = (
-        "parts by sorted values, few-valued columns kept apart; very fast, shows value sets"
+        "groups rows with equal sorted values, columns with few values first; very fast, shows value sets"
     )
     paper: ClassVar[str] = (
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
@@ -73,13 +73,13 @@ class Lexicographic(Method):
         check_shown(self.show)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Partition and generalize. O(rows x columns), and O(rows) more for sensitive values as a rule."""
+        """Partition and generalize. O(rows x columns), and usually O(rows) more for sensitive values."""
         run.progress("partition", 0.0)
         spread = spread_asked(requirements)
         if spread is not None:
-            parts = blocks_first(table, lexicographic_order(table), requirements.k, requirements)
-            parts = spread_out(table, parts, spread, requirements.k, requirements, cut=True)
+            partition = blocks_first(table, lexicographic_order(table), requirements.k, requirements)
+            partition = spread_out(table, partition, spread, requirements.k, requirements, cut=True)
         else:
-            parts = lexicographic_partition(table, requirements.k, requirements)
-            parts = merged_until_satisfied(table, parts, requirements)
-        return homogeneous(table, parts, self.show)
+            partition = lexicographic_partition(table, requirements.k, requirements)
+            partition = merged_until_satisfied(table, partition, requirements)
+        return homogeneous(table, partition, self.show)

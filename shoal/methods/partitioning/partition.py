@@ -1,4 +1,4 @@
-"""`Partition`: rows in a good order, cut into parts that are generalized each by itself."""
+"""`Partition`: rows in a good order, split into groups; each group is generalized separately."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
 BITS = 63
-"""A place on the Hilbert curve is a number of so many bits at most."""
+"""A place on the Hilbert curve is a number of at most this many bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Rows part by part: part p is ``order[starts[p]:starts[p + 1]]``."""
+    """Rows group by group: group g is ``order[starts[g]:starts[g + 1]]``."""
 
     order: IntVector
     starts: LongVector
     blocks: LongVector
-    """Where the blocks start that generalization limits make of the table; parts never cross them."""
+    """Where the blocks start into which generalization limits split the table; groups never cross them."""
     dropped: int = 0
-    """Rows that are in no part, because their block cannot satisfy the requirements."""
+    """Rows that are in no group, because their block cannot satisfy the requirements."""
 
     @property
     def sizes(self) -> LongVector:
-        """Rows of each part."""
+        """Rows of each group."""
         return np.diff(self.starts)
 
 
@@ -58,7 +58,7 @@ def lexicographic_order(table: CodedTable) -> IntVector:
 
 
 def by_domain(table: CodedTable) -> list[int]:
-    """Return the columns, those with few values first: to mix values costs most there."""
+    """Return the columns, those with few values first: mixing values costs most there."""
     sizes = [attribute.hierarchy.size for attribute in table.attributes]
     return sorted(range(len(sizes)), key=lambda j: (sizes[j], j))
 
@@ -66,8 +66,8 @@ def by_domain(table: CodedTable) -> list[int]:
 def hilbert_order(table: CodedTable) -> IntVector:
     """Sort rows along a Hilbert curve through the space of all columns, each stretched to the same length.
 
-    Expected O(rows + distinct rows x (columns x bits + log)). With more columns than a key has room for, places
-    are rounded, and rows that then coincide stay in lexicographic order.
+    Expected O(rows + distinct rows x (columns x bits + log)). If a key has no room for all columns, places are
+    rounded, and rows that then coincide stay in lexicographic order.
     """
     from shoal.kernels.grouping import distinct
     from shoal.kernels.hilbert import hilbert_keys
@@ -105,16 +105,16 @@ def sorted_codes(table: CodedTable, order: IntVector, columns: list[int] | None 
 
 
 def lexicographic_partition(table: CodedTable, k: int, requirements: Requirements) -> Partition:
-    """Cut on one column after the other (Wong, Mamoulis, Cheung 2010, figure 8). O(rows x columns)."""
-    from shoal.kernels.ring import lexicographic_parts
+    """Split by one column after the other (Wong, Mamoulis, Cheung 2010, figure 8). O(rows x columns)."""
+    from shoal.kernels.ring import lexicographic_groups
 
     whole = blocks_first(table, lexicographic_order(table), k, requirements)
-    starts = lexicographic_parts(sorted_codes(table, whole.order, by_domain(table)), whole.blocks, k)
+    starts = lexicographic_groups(sorted_codes(table, whole.order, by_domain(table)), whole.blocks, k)
     return Partition(whole.order, starts, whole.blocks, whole.dropped)
 
 
 def hilbert_partition(table: CodedTable, k: int, requirements: Requirements, *, sets: bool) -> Partition:
-    """Cut the Hilbert order where it loses least (Ghinita et al. 2007). O(rows x k x columns)."""
+    """Split the Hilbert order where it loses least (Ghinita et al. 2007). O(rows x k x columns)."""
     from shoal.kernels.hilbert import best_groups
 
     whole = blocks_first(table, hilbert_order(table), k, requirements)
@@ -130,7 +130,7 @@ def hilbert_partition(table: CodedTable, k: int, requirements: Requirements, *, 
 
 
 def _sets(table: CodedTable, measure: str, listed: bool) -> Any:
-    """Return what groups lose that list their values: by values (LM, GCP), by entropy, or as the ranges over them."""
+    """Return how to measure groups that list their values: by values (LM, GCP), by entropy, or by their ranges."""
     from shoal.kernels.hilbert import BITS, RANGES, VALUES, Sets
 
     rule = cell_measure(measure)

@@ -1,4 +1,4 @@
-"""What parts show: one cell for all rows of a part, or cells that slide around it, as value sets or ranges."""
+"""What groups show: one cell for all rows of a group, or cells that slide around it, as value sets or ranges."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ class Windows:
     high: IntMatrix
     sets: ValueSets | None
     varied: BoolVector
-    """Parts whose positions do not all show the same."""
+    """Groups whose positions do not all show the same."""
 
 
-def windows(table: CodedTable, parts: Partition, widths: LongVector, show: str) -> Windows:
-    """Return what each position shows: the values of `widths` rows from it on, around its part.
+def windows(table: CodedTable, partition: Partition, widths: LongVector, show: str) -> Windows:
+    """Return what each position shows: the values of `widths` rows from there on, around its group.
 
     O(rows x columns + values in sets). Sets are numbered exactly, so equal cells are one region.
     """
     from shoal.kernels.grouping import distinct
     from shoal.kernels.ring import number_lists, window_sets
 
-    rows, columns = len(parts.order), len(table.attributes)
+    rows, columns = len(partition.order), len(table.attributes)
     fresh = np.zeros(rows, np.bool_)
-    fresh[parts.starts[:-1]] = True
+    fresh[partition.starts[:-1]] = True
     shown = []
     for j, attribute in enumerate(table.attributes):
-        codes = np.take(table.codes[:, j], parts.order)
-        set_of, begins, values = window_sets(codes, parts.starts, widths, attribute.hierarchy.size)
+        codes = np.take(table.codes[:, j], partition.order)
+        set_of, begins, values = window_sets(codes, partition.starts, widths, attribute.hierarchy.size)
         number, first = number_lists(begins, values)
         fresh[1:] |= set_of[1:] != set_of[:-1]
         shown.append((number, set_of, first, begins, values))
-    # A run of positions shows the same: only where one begins there may be a new region.
+    # A run of positions shows the same, so a new region can only begin where a run begins.
     runs = np.flatnonzero(fresh)
     cells = np.stack([number[set_of[runs]] for number, set_of, *_ in shown], axis=1)
     lists = [(begins[first], begins[first + 1], values) for _, _, first, begins, values in shown]
@@ -70,18 +70,18 @@ def windows(table: CodedTable, parts: Partition, widths: LongVector, show: str) 
             low[:, j], high[:, j] = ends[j][0][regions[:, j]], ends[j][1][regions[:, j]]
         else:
             low[:, j], high[:, j] = values[begin[regions[:, j]]], values[end[regions[:, j]] - 1]
-    part_of_run = np.searchsorted(parts.starts, runs, side="right") - 1
-    varied = np.bincount(part_of_run, minlength=len(widths)) > 1
+    group_of_run = np.searchsorted(partition.starts, runs, side="right") - 1
+    varied = np.bincount(group_of_run, minlength=len(widths)) > 1
     sets = None if show == "ranges" else _value_sets(regions, lists)
     return Windows(region, low, high, sets, varied)
 
 
-def homogeneous(table: CodedTable, parts: Partition, show: str) -> Release:
-    """Let all rows of a part show the same."""
-    shown = windows(table, parts, parts.sizes, show)
+def homogeneous(table: CodedTable, partition: Partition, show: str) -> Release:
+    """Let all rows of a group show the same."""
+    shown = windows(table, partition, partition.sizes, show)
     region_of = np.full(table.rows, -1, np.int32)
-    region_of[parts.order] = shown.region
-    facts = {"parts": len(parts.sizes), "suppressed": parts.dropped}
+    region_of[partition.order] = shown.region
+    facts = {"groups": len(partition.sizes), "suppressed": partition.dropped}
     return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
 
 
@@ -127,14 +127,14 @@ def _value_sets(regions: IntMatrix, lists: _Lists) -> ValueSets:
     return ValueSets(start, everything[np.repeat(source - start[:-1], lengths) + np.arange(start[-1])])
 
 
-def part_losses(table: CodedTable, parts: Partition, widths: LongVector, measure: str) -> FloatVector:
-    """Return what each part loses as sets of values by a measure of cells, weighted, summed over cells."""
+def group_losses(table: CodedTable, partition: Partition, widths: LongVector, measure: str) -> FloatVector:
+    """Return what each group loses as sets of values by a measure of cells, weighted, summed over cells."""
     from shoal.kernels.ring import window_sets
 
-    rule, lost = cell_measure(measure), np.zeros(len(parts.order))
+    rule, lost = cell_measure(measure), np.zeros(len(partition.order))
     for j, attribute in enumerate(table.attributes):
-        codes = np.take(table.codes[:, j], parts.order)
-        set_of, begins, values = window_sets(codes, parts.starts, widths, attribute.hierarchy.size)
+        codes = np.take(table.codes[:, j], partition.order)
+        set_of, begins, values = window_sets(codes, partition.starts, widths, attribute.hierarchy.size)
         shown = rule.set_loss(attribute, table.value_counts[j], begins, values)
         lost += (shown * attribute.weight)[set_of]
-    return np.add.reduceat(lost, parts.starts[:-1])
+    return np.add.reduceat(lost, partition.starts[:-1])

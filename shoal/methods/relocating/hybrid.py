@@ -41,11 +41,11 @@ class Hybrid(Relocating):
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
 
     measure: str = ""
-    """The measure by which mappings are compared; empty: that of the policy."""
+    """The measure that compares mappings; empty: the measure of the policy."""
 
     prune: bool = True
-    """As in the paper, levels at which relocation fails rule out all finer ones. Otherwise finer ones are tried as
-    well: never a worse release, often a much better one where targets are drawn, but a longer search."""
+    """As in the paper, a mapping that relocation cannot fix rules out all finer ones. Otherwise finer ones are tried as
+    well: the release is never worse, often much better in the randomized variants, but the search takes longer."""
 
     def __post_init__(self) -> None:
         check_options(self.variant, self.budget, self.alpha, self.measure, self.optimizes)

@@ -38,11 +38,11 @@ class HybridMondrian(Relocating):
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     measure: str = ""
-    """The measure by which changes are chosen; empty: that of the policy."""
+    """The measure that chooses the changes; empty: the measure of the policy."""
     strict: bool = True
-    """As for ``mondrian``: rows with equal values stay together in every cut."""
+    """As for ``mondrian``: rows with equal values stay together in every split."""
     choose: str = "gain"
-    """As for ``mondrian``: which cut is made."""
+    """As for ``mondrian``: how to choose a split."""
 
     def __post_init__(self) -> None:
         from shoal.methods.partitioning.mondrian import Mondrian
@@ -90,7 +90,7 @@ class Relocate(Relocating):
 
     @property
     def steered_by(self) -> tuple[str, ...]:
-        """Relocation goes by cells, and the other method has to go by them, too."""
+        """Relocation is steered by measures of cells, and the other method must be, too."""
         return tuple(kind for kind in self.optimizes if kind in METHODS[self.base]().steered_by)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:

@@ -178,11 +178,11 @@ class Mender:
         """Move a whole group to the closest one that still satisfies the models with it."""
         if not len(nearest):
             return None
-        fits = np.flatnonzero(self._satisfied(self.pieces, nearest, merged=g))
-        if not len(fits):
+        suited = np.flatnonzero(self._satisfied(self.pieces, nearest, merged=g))
+        if not len(suited):
             return None
         changed = self.pieces.copy()
-        changed.at[changed.at == g] = nearest[fits[0]]
+        changed.at[changed.at == g] = nearest[suited[0]]
         return changed
 
     def _filled(self, g: int, nearest: LongVector) -> Pieces | None:

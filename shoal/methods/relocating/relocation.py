@@ -1,6 +1,6 @@
-"""What methods share that may change cells outright: variants, the budget, and the account that is kept of it.
+"""What methods that relocate share: variants, the budget, and the private account of it.
 
-A relocated row is shown in a region that does not cover all of its own values; which rows those are stands nowhere.
+A relocated row shows a region that does not cover all of its own values. Nothing records which rows were relocated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shoal.table import CodedTable
 TESTED = ("statistical", "rstat")
 """Variants whose class sizes must pass the chi-squared test."""
 DRAWN = ("randomized", "rstat")
-"""Variants that draw at random, so that nobody can run them again."""
+"""Variants that draw at random, so that an adversary cannot repeat them."""
 VARIANTS = ("deterministic", "randomized", "statistical", "rstat")
 
 
@@ -40,12 +40,12 @@ def check_options(
             Problem("method.measure", f"there is no measure '{measure}'", did_you_mean(measure, MEASURES))
         )
     elif measure and MEASURES[measure].steers not in kinds:
-        message = f"'{measure}' steers no such search"
+        message = f"'{measure}' cannot steer this method"
         problems.append(Problem("method.measure", message, f"use one of {', '.join(steering(kinds))}"))
     if variant not in VARIANTS:
         problems.append(Problem("method.variant", f"'{variant}' is unknown", did_you_mean(variant, VARIANTS)))
     if not 0 <= budget <= 1:
-        hint = "0.01 lets one cell in a hundred be untrue"
+        hint = "0.01 allows one false cell in a hundred"
         problems.append(Problem("method.budget", f"must be a share of cells from 0 to 1, not {budget}", hint))
     if not 0 < alpha < 1:
         hint = "0.05 is a usual significance level"
@@ -71,16 +71,18 @@ class Relocating(Method):
 
     @property
     def cannot_stop(self) -> Mapping[str, Problem]:
-        """Relocated rows match people who do not own them, and a fixed rule can be run again."""
-        message = f"{self.name} relocates rows, which then match people who do not own them: who is linked cannot be "
-        message += "verified"
+        """Relocated rows match people who do not own them, and an adversary can repeat a fixed rule."""
+        message = f"{self.name} relocates rows, which then match people who do not own them, so Shoal cannot verify "
+        message += "who can be linked"
         hint = "ask for k and relocation without naming {0}, or take another method"
         found = {
             name: Problem("method.name", message, hint.format(name))
             for name in ("knows-some", "knows-members")
         }
         if self.variant not in DRAWN:
-            fixed = f"{self.name} moves rows by a fixed rule, which an adversary who knows it can run again"
+            fixed = (
+                f"{self.name} moves rows by a fixed rule, which an adversary who knows the method can repeat"
+            )
             found["knows-algorithm"] = Problem("method.variant", fixed, f"take {' or '.join(DRAWN)}")
         return found
 

@@ -19,30 +19,30 @@ from shoal.table import CodedTable
 from shoal.table.groups import group
 
 PATIENCE = 20_000_000
-"""Points looked at between two looks at progress and interrupts; some tenths of a second."""
+"""Points visited between two checks of progress and interrupts; some tenths of a second."""
 MOST_COUNTS = 1 << 26
-"""With more classes x labels than this, shares are mended after rows are dealt out instead of being watched."""
+"""With more classes x labels than this, shares are not watched while rows are assigned, but repaired afterwards."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """Rows in classes, and what there is to say of them."""
+    """Rows in classes, and facts about them."""
 
     class_of: IntVector
     """Row -> class; -1 for a suppressed row."""
     classes: int
-    """Some of them may read alike in the end, and are one class to an outsider."""
+    """Some of them may show identical quasi-identifiers in the end; they are one equivalence class to an outsider."""
     loss: float
     """What all rows lose together."""
     bound: int
     """No clustering has more classes."""
     suppressed: tuple[str, ...]
-    """The blocks that cannot be served, by name and size."""
+    """The blocks that cannot satisfy the requirements, by name and size."""
     outlook: str
-    """What sensitive values permit, in words; empty where nothing is asked of them."""
+    """What the sensitive values allow, in words; empty if no requirement is about them."""
 
     def release(self, table: CodedTable, **facts: Any) -> Release:
-        """Return the release that shows the smallest permitted ranges over the classes."""
+        """Return the release that shows the smallest allowed ranges over the classes."""
         low, high = closures(table, self.class_of, self.classes)
         facts |= {"clusters": self.classes, "most_clusters": self.bound}
         if self.outlook:
@@ -55,11 +55,11 @@ class Clustering:
 def cluster(
     table: CodedTable, requirements: Requirements, run: Run, *, guarded: bool, at_random: bool = False
 ) -> Clustering:
-    """Grow classes in each block that generalization limits make of a table; suppress blocks that cannot be served.
+    """Grow classes in each block of a table; suppress blocks that cannot satisfy the requirements.
 
-    Rows that no class could be grown from are dealt out to the classes that lose least by them. Models other
-    than k, p, distinct l and (alpha,k) are met by merging the classes that fall short with near ones. Raises
-    InfeasibleError where too many rows would have to be suppressed. See `grow_classes` for the cost.
+    Leftover rows, which no class could be grown from, are assigned to the classes that lose least by them. For models
+    other than k, p, distinct l and (alpha,k), classes that fail are merged with near ones. Raises InfeasibleError if
+    too many rows would have to be suppressed. See `grow_classes` for the cost.
     """
     problem = _Problem(table, requirements, run)
     names, blocks = _blocks(table, requirements)
@@ -86,14 +86,14 @@ def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -
 
 
 def _blocks(table: CodedTable, requirements: Requirements) -> tuple[list[str], list[LongVector]]:
-    """Return the names of the blocks that cannot be served, and the rows of each of the others."""
+    """Return the names of the blocks that cannot satisfy the requirements, and the rows of each of the others."""
     rows, starts = rows_by_block(table, satisfying(table, requirements))
     return unserved(table, requirements, private=True)[1], np.split(rows.astype(np.int64), starts[1:-1])
 
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """The labels of the rows of one block, those of all demands numbered through."""
+    """The labels of the rows of one block, numbered consecutively over all demands."""
 
     of: IntMatrix
     """``[rows, demands]``"""
@@ -102,7 +102,7 @@ class _Labels:
     demand: LongVector
     """Label -> demand."""
     share: FloatVector
-    """Label -> largest permitted share of a class; above 1: any."""
+    """Label -> largest allowed share of a class; above 1: any."""
     size: int
     """The least size of a class."""
     most_classes: int
@@ -126,7 +126,7 @@ class _Problem:
         return found
 
     def labels(self, rows: LongVector) -> _Labels:
-        """Number the labels of some rows, and see what they make possible."""
+        """Number the labels of some rows, and bound the size and the number of classes that they allow."""
         demands = self.demands.each
         columns = [np.unique(demand.label_of[rows], return_inverse=True) for demand in demands]
         starts = np.cumsum([0, *(len(values) for values, _ in columns)])
@@ -220,10 +220,10 @@ class _Problem:
         return low, np.ascontiguousarray(np.stack([high for _, high in ends], axis=1))
 
     def _mended(self, rows: LongVector, codes: Any, class_of: IntVector, classes: int) -> IntVector:
-        """Merge each class that falls short with the one that makes both lose least, until none falls short.
+        """Merge each failing class with the one that makes both lose least, until none fails.
 
-        Requirements are asked again after each round; all rows as one class satisfy them. O(classes^2 x columns)
-        per round, and the number of classes that fall short at least halves, as a rule.
+        Each round checks the requirements again; all rows as one class satisfy them. O(classes^2 x columns) per round,
+        and usually at least half of the failing classes disappear.
         """
         table = self.table
         while True:
@@ -262,7 +262,7 @@ class _Problem:
 def _pool(
     codes: IntMatrix, point: IntVector, kind: IntVector, left: LongVector, labels: IntMatrix, rows: LongVector
 ) -> Any:
-    """List the atoms kind after kind, as the kernel wants them."""
+    """List the atoms kind after kind, as the kernel expects them."""
     from shoal.kernels.p_k import Pool
 
     listed = np.argsort(kind, kind="stable").astype(np.int32)

@@ -18,15 +18,15 @@ SEEDS = ("farthest", "random")
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyPK(Method):
-    """One class after the other grows from a seed: first by sensitive values it lacks, then by rows that are near.
+    """Grows one class after the other from a seed: first by sensitive values that it lacks, then by near rows.
 
-    Serves k-anonymity, p-sensitivity plain and extended, distinct l-diversity and (alpha,k) in any combination;
-    other models are met by merging classes.
+    Satisfies k-anonymity, plain and extended p-sensitivity, distinct l-diversity and (alpha,k) in any combination;
+    merges classes for other models.
     """
 
     name: ClassVar[str] = "greedy-p-k"
     summary: ClassVar[str] = (
-        "classes grown one by one, by missing sensitive values, then by loss; for small p"
+        "grows classes one by one, by missing sensitive values, then by loss; for small p"
     )
     paper: ClassVar[str] = "Campan, Truta, Miller and Sinca 2007 (GreedyPKClustering)"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
@@ -38,7 +38,7 @@ class GreedyPK(Method):
         check_known("method.seeds", self.seeds, SEEDS)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Grow classes until no further one can be completed, and deal out the rest.
+        """Grow classes until no further one can be completed, and assign the leftover rows to them.
 
         O(classes x distinct rows x columns) to look for near rows, and O(rows x distinct rows) at worst to
         choose among them.
@@ -49,20 +49,20 @@ class GreedyPK(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class EnhancedPK(Method):
-    """Classes grow one after the other, and each leaves sensitive values enough for all that are still possible.
+    """Grows classes one after the other; each leaves enough sensitive values for all classes that are still possible.
 
-    Rare values of the column that is hardest to make sensitive are taken first, so many as every class must have;
-    then frequent values complete it, then values that other columns lack, then near rows up to k. With one
-    sensitive column the number of classes is the largest that there is.
+    A class first takes rare values of the column that limits the classes most, as many as every class must have;
+    then frequent values complete it, then values that it lacks in other columns, then near rows up to k. With one
+    sensitive column the number of classes is the largest possible.
     """
 
     name: ClassVar[str] = "enhanced-p-k"
-    summary: ClassVar[str] = "as many p-sensitive classes as sensitive values allow; for large p"
+    summary: ClassVar[str] = "makes as many p-sensitive classes as sensitive values allow; for large p"
     paper: ClassVar[str] = "Truta, Campan and Meyer 2007 (EnhancedPKClustering)"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Grow as many classes as the feasibility bound permits, fewer where several columns conflict.
+        """Grow as many classes as the feasibility bound allows, fewer where several columns conflict.
 
         O(classes x distinct rows x columns) to look for near rows, and O(rows x distinct rows) at worst to
         choose among them.
@@ -74,12 +74,14 @@ class EnhancedPK(Method):
 class PK(Method):
     """`greedy-p-k` where rows limit the number of classes, `enhanced-p-k` where sensitive values do.
 
-    Where rows are the limit both may reach the bound on the number of classes, and where values are, enhanced-p-k may
-    miss it; then both are tried. The one with more classes wins, then the one that loses less.
+    If rows are the limit, both may reach the bound on the number of classes; if values are, enhanced-p-k may miss it.
+    In both cases Shoal tries both. The one with more classes wins, then the one that loses less.
     """
 
     name: ClassVar[str] = "p-k"
-    summary: ClassVar[str] = "the better of greedy-p-k and enhanced-p-k, by what limits the number of classes"
+    summary: ClassVar[str] = (
+        "the better of greedy-p-k and enhanced-p-k, chosen by what limits the number of classes"
+    )
     paper: ClassVar[str] = "Truta and Campan 2009"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
