@@ -1,4 +1,4 @@
-"""Adversaries that a policy may name instead of models: what each knows, and why the models that stop them do.
+"""Adversaries that a policy may name instead of models: what each knows, and which models stop them, and why.
 
 A model says on its class which adversary it is about, and whether it is the weakest known to stop them. Every
 derivation claims no more than is proven: who is linked to which row, or who is in the table. What a release reveals
@@ -73,11 +73,11 @@ ADVERSARIES: dict[str, Adversary] = {
             "k",
             "They can only find rows that were relocated. A release without false cells has none. If the policy allows "
             "some, the class sizes must pass Pearson's chi-squared test (alpha-hybrid). A test that does not reject is "
-            "no proof that they learn nothing.",
+            "not a proof that they learn nothing.",
         ),
         Adversary(
             "unsure-of-membership",
-            "knows everyone in a population, and asks who of them is in the table at all",
+            "knows everyone in a population, and asks which of them are in the table at all",
             "presence",
             "delta-presence states it directly: everyone's probability to be in the table stays between two bounds. "
             "Shoal computes it against the population that the policy names; it holds for no other.",
@@ -87,8 +87,8 @@ ADVERSARIES: dict[str, Adversary] = {
 
 
 def weakest_against(names: Sequence[str]) -> list[type[Model]]:
-    """Return the weakest models that stop these adversaries. None is left out because it follows from another: where
-    rows are suppressed, fewer do.
+    """Return the weakest models that stop these adversaries. All are listed, even if one implies another: it may not
+    where rows are suppressed.
     """
     ordered = [name for name in ADVERSARIES if name in names]
     return [kind for name in ordered for kind in MODELS.values() if kind.weakest and kind.about == name]
@@ -139,9 +139,7 @@ def derivation(privacy: Privacy) -> tuple[str, ...]:
 
 
 def adversary_problems(privacy: Privacy, method: Method | None) -> list[Problem]:
-    """Return what is missing or contradictory where a policy names adversaries; `method` is None where it cannot be
-    made.
-    """
+    """Return what is missing or contradictory if a policy names adversaries; `method` is None if it cannot be built."""
     path, found = "privacy.adversary", []
     names: tuple[str, ...] = privacy.adversary or ()
     twice = sorted({name for name in names if names.count(name) > 1})

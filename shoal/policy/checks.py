@@ -1,4 +1,4 @@
-"""All problems of a policy at once: the shape of every section, and what the sections say of each other."""
+"""All problems of a policy at once: the shape of every section, and contradictions between sections."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SECTIONS: dict[str, type[Part]] = {
     "population": Population,
 }
 AUTO = "auto"
-"""The method that chooses among the others; it is none of them, so it is in no registry."""
+"""The method that chooses among the others. It is not one of them, so the registry does not have it."""
 
 
 @dataclass
 class _Draft:
-    """The parts of a policy that are well formed by themselves."""
+    """The sections of a policy that are valid by themselves."""
 
     columns: dict[str, Column] = field(default_factory=dict)
     parts: dict[str, Any] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class _Draft:
 
 
 def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
-    """Return everything that is wrong with a policy, given as plain tables or as parts."""
+    """Return everything that is wrong with a policy, given as plain tables or as section objects."""
     found: list[Problem] = []
     draft = _Draft()
     known = ("data", "columns", "privacy", "method", "utility", "population")
@@ -87,7 +87,7 @@ def _validated(model: type[Any], value: Any, found: list[Problem], *path: str) -
 
 
 def _cross(draft: _Draft, base: Path) -> list[Problem]:
-    """What well-formed sections say of each other."""
+    """Return the contradictions between valid sections."""
     found: list[Problem] = []
     for name, column in draft.columns.items():
         found += _check_column(name, column, base)
@@ -180,12 +180,12 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
 
 
 def _heeded(privacy: Privacy, column: str, sensitive: list[str]) -> bool:
-    """Whether some model reads differently with protected nodes in this column than without."""
+    """Whether protected nodes in this column change some model."""
     return privacy.models(sensitive, {column: ("*",)}) != privacy.models(sensitive)
 
 
 def _method(choice: MethodChoice) -> Any:
-    """Return the method with its options, or None where it cannot be made."""
+    """Return the method with its options, or None if it cannot be built."""
     from shoal.methods import METHODS
 
     return _made(METHODS[choice.name], choice)[0] if choice.name in METHODS else None
@@ -203,7 +203,7 @@ def option_types(method: type[Any]) -> dict[str, Any]:
 def method_problems(choice: MethodChoice, complete: bool = False) -> list[Problem]:
     """Return what is wrong with a method's name and options.
 
-    Without options the method's module is not even imported, unless `complete` is asked for.
+    Without options the method's module is not imported, unless `complete`.
     """
     from shoal.methods import METHODS
 
@@ -216,8 +216,8 @@ def method_problems(choice: MethodChoice, complete: bool = False) -> list[Proble
 
 
 def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
-    """Say so if a measure cannot steer a method, with the measures that can. Methods that optimize nothing accept the
-    default measure, and so need not be imported to be checked.
+    """Return a problem if a measure cannot steer a method, with the measures that can. Methods that optimize nothing
+    accept the default measure, so they are not imported for this check.
     """
     if measure == Utility().measure or method_problems(choice):
         return []
@@ -236,7 +236,7 @@ def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
 
 
 def method_kind(name: str) -> type[Any]:
-    """Return the class of a method, the one that chooses among the others included."""
+    """Return the class of a method, including the one that chooses among the others."""
     if name == AUTO:
         from shoal.methods.auto import Auto
 
@@ -292,7 +292,7 @@ def _rest(problem: Problem) -> tuple[str, str]:
 
 
 def _option(kind: Any, value: Any) -> Any:
-    """Check one option against its type: strictly, or "5" would pass for 5, yet a list stands for a tuple."""
+    """Check one option against its type: strictly, so that "5" is not 5, but a list may be given for a tuple."""
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
     if isinstance(value, list | tuple):
         return adapter.validate_json(json.dumps(value), strict=True)

@@ -18,8 +18,8 @@ from shoal.table.population import HOW, encode_both, members_of
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
     """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any.
 
-    With a membership column the file holds the population, and the table is those of its rows whose column is true.
-    Hierarchies are built over the values of both, so that a value that nobody in the table has can be published.
+    With a membership column the file holds the population, and the table has the rows whose column is true.
+    Hierarchies are built from the values of both, so that a release can show a value that nobody in the table has.
     """
     plans = policy.plans(frame.columns)
     wanted = policy.population

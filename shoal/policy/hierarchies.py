@@ -1,4 +1,4 @@
-"""How a column may be generalized, as a policy spells it: the part of the schema that the registry of kinds gives."""
+"""How a column may be generalized, as a policy writes it: this part of the schema comes from the registry of kinds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _described(kind: type[Kind]) -> dict[str, Any]:
 
 
 def planned(spec: str | TableKind | None, base: Path) -> Spec:
-    """Return what the column's plan says: tables as they are spelled, files where they are."""
+    """Return the hierarchy for the column's plan: tables as written, files with their paths."""
     if isinstance(spec, TableKind):
         return spec.settings()
     return _file(spec, base) or spec

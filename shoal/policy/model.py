@@ -41,7 +41,7 @@ class Policy(BaseModel):
     """What a table's columns are, what a release must guarantee, and how to make it.
 
     Made from a file (`read`), from text (`from_toml`), from a few keywords (`from_keywords`), or from its
-    parts. Frozen; a mistake anywhere raises one PolicyError that lists all mistakes.
+    sections. Frozen; a mistake anywhere raises one PolicyError that lists all mistakes.
     """
 
     model_config = ConfigDict(
@@ -83,7 +83,7 @@ class Policy(BaseModel):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Policy:
-        """Read a policy file. Hierarchy files are relative to its folder."""
+        """Read a policy file. Paths of hierarchy files in it are relative to its folder."""
         place = Path(path)
         try:
             text = place.read_text(encoding="utf-8-sig")
@@ -177,7 +177,7 @@ class Policy(BaseModel):
     def _made_despite(
         cls, raw: Mapping[str, Any], problems: list[Problem], base: str | os.PathLike[str]
     ) -> Policy:
-        """Make a policy, or raise the problems known already together with its own."""
+        """Make a policy, or raise the known problems together with its own."""
         own: tuple[Problem, ...] = ()
         try:
             policy = cls.from_dict(raw, base)
@@ -205,7 +205,7 @@ class Policy(BaseModel):
     # --- writing --------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain tables, shaped like the file, without what is left at its default."""
+        """Return plain tables, shaped like the file, without values that equal their default."""
         whole = self.model_dump(exclude_none=True)
         brief = self.model_dump(exclude_none=True, exclude_defaults=True)
         parts = {"data": brief.get("data"), "columns": brief.get("columns"), "privacy": whole["privacy"]}
@@ -228,7 +228,7 @@ class Policy(BaseModel):
         return self._base
 
     def read_options(self) -> ReadOptions:
-        """Return how the table is to be read."""
+        """Return how to read the table."""
         from shoal.frames import ReadOptions
 
         return ReadOptions(**self.data.model_dump(exclude={"other_columns"}))
@@ -238,9 +238,9 @@ class Policy(BaseModel):
         return tuple(name for name, column in self.columns.items() if column.role == role)
 
     def plans(self, names: Sequence[str], *, of_release: bool = False) -> tuple[ColumnPlan, ...]:
-        """Return what is to be done with each column of a table, in the order of the table.
+        """Return what to do with each column of a table, in the order of the table.
 
-        Raises PolicyError where the table lacks a column of the policy, or has columns that nobody decided on.
+        Raises PolicyError if the table lacks a column of the policy, or has columns without a role.
         A release need not have the identifiers, and its other columns are plain.
         """
         missing = f"the {'release' if of_release else 'table'} has no such column"
@@ -290,7 +290,7 @@ class Policy(BaseModel):
 
 
 def _long_form(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Spell out the short form of a column, ``age = "quasi"``."""
+    """Expand the short form of a column, ``age = "quasi"``."""
     out = dict(raw)
     if isinstance(out.get("columns"), Mapping):
         out["columns"] = {

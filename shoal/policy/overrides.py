@@ -1,4 +1,4 @@
-"""Single values of a policy changed from outside, as with ``--set privacy.k=10``."""
+"""Changes of single values of a policy, such as ``--set privacy.k=10``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
     """Return the tables of a policy with ``path=value`` settings applied, in their order.
 
-    Settings that have no place or no readable value are left out and returned as problems.
+    Settings with an unknown path or an invalid value are left out and returned as problems.
     """
     out = copy.deepcopy(raw)
     problems: list[Problem] = []
@@ -61,7 +61,7 @@ def reading_options(settings: Iterable[str]) -> ReadOptions:
 
 
 def _keys(text: str) -> list[str]:
-    """Split a dotted path; names with dots stand in quotes."""
+    """Split a dotted path; names with dots are in quotes."""
     try:
         table: Any = tomllib.loads(f"{text} = 0")
     except tomllib.TOMLDecodeError:
@@ -81,7 +81,7 @@ def _value(text: str) -> Any:
 
 
 def _unreadable(path: list[str], text: str) -> Problem | None:
-    """A value that looks like TOML and is not; anything else that is not TOML is a bare word."""
+    """Return a problem if a value looks like TOML and is not; anything else that is not TOML is a bare word."""
     try:
         tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError as error:
@@ -94,7 +94,7 @@ def _unreadable(path: list[str], text: str) -> Problem | None:
 
 
 def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
-    """A path that leads nowhere."""
+    """Return a problem if a path leads nowhere."""
     sections = ["data", "columns", "privacy", "method", "utility", "population"]
     where = dotted(*path)
     if path[0] not in sections:

@@ -1,4 +1,4 @@
-"""What all parts of a policy share: frozen objects that report mistakes in our words."""
+"""What all sections of a policy share: frozen objects that report mistakes in Shoal's words."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Text = Annotated[str, Strict()]
 
 
 def wrong(message: str, hint: str = "") -> PydanticCustomError:
-    """Return an error that is shown to the user in exactly these words."""
+    """Return an error whose message the user sees exactly as given."""
     return PydanticCustomError("shoal", "{message}", {"message": message, "hint": hint})
 
 
 class Part(BaseModel):
-    """A frozen piece of a policy. Mistakes raise PolicyError, with all of them listed."""
+    """A frozen section of a policy. Mistakes raise one PolicyError that lists them all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -33,6 +33,6 @@ class Part(BaseModel):
             except ValidationError as error:
                 raise PolicyError(explained(error, type(self))) from None
 
-        # Tells pydantic not to call this when a part is validated inside another one: there all problems
-        # are to be collected, not only those of the first part.
+        # Tells pydantic not to call this when a section is validated inside a policy: a policy collects the problems
+        # of all sections, not only of the first.
         __init__.__pydantic_base_init__ = True

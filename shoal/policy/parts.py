@@ -36,7 +36,7 @@ class Data(Part):
     """How the table is read, and what happens to columns that the policy does not name."""
 
     delimiter: Text | None = None
-    """Character between the cells of a text file; found out from the file when not given."""
+    """Character between the cells of a text file; detected if not given."""
     encoding: Text | None = None
     """Encoding of a text file, such as `utf-8` or `latin-1`."""
     quote: Text | None = None
@@ -107,7 +107,7 @@ class Column(Part):
     hierarchy: HierarchySpec | None = None
     """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0
-    """How much a loss in this column counts, compared with the others."""
+    """How much a loss in this column counts compared with other columns."""
     limit: (
         Annotated[
             int | tuple[str, ...],
@@ -116,7 +116,7 @@ class Column(Part):
         ]
         | None
     ) = None
-    """How far values may be generalized: a level, or the names of the highest permitted nodes."""
+    """How far values may be generalized: a level, or the names of the highest allowed nodes."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 
@@ -125,7 +125,7 @@ class Column(Part):
 
 
 class MethodChoice(Part):
-    """The method by name, with its options next to the name."""
+    """The name of the method, and its options next to the name."""
 
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
@@ -133,12 +133,12 @@ class MethodChoice(Part):
     """Name of the method; `shoal methods` lists them."""
 
     def options(self) -> dict[str, Any]:
-        """Return the options next to the name, as they were written."""
+        """Return the options as they were written."""
         return dict(self.model_extra or {})
 
 
 class Population(Part):
-    """Everybody who could be in the table: a file of its own, or the same file with a column that says who is in."""
+    """Everybody who could be in the table: a separate file, or the same file with a column that says who is in it."""
 
     file: Text | None = None
     """A table of the population with the same quasi-identifiers, relative to the policy."""
@@ -158,7 +158,7 @@ class Utility(Part):
     measure: Text = MEASURES.default
     """The loss to keep small; `shoal measures` lists them."""
     suppression: Annotated[Number, Field(ge=0, le=1)] = 0.0
-    """Share of rows, 0 to 1, that may be left out."""
+    """Largest share of rows, 0 to 1, that may be suppressed."""
 
     @field_validator("measure")
     @classmethod

@@ -1,4 +1,4 @@
-"""The `[privacy]` section, assembled from the models: each says which key asks for it, and with which values."""
+"""The `[privacy]` section, built from the models: each says which key asks for it, and which values the key takes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Rules(Part):
 
 @dataclass(frozen=True)
 class Asked:
-    """One requirement of a policy: a model, its value, and where that stands."""
+    """One requirement of a policy: a model, its value, and the place of the value in the policy."""
 
     kind: type[Model]
     value: Any
@@ -111,7 +111,7 @@ def _value_type(kind: type[Model], rule: str = "") -> Any:
 
 
 def _buildable(kind: type[Model], rule: str, value: Any) -> Any:
-    """Let the model itself say whether its parameters fit together."""
+    """Let the model itself check its parameters against each other."""
     place = {"column": 0, "column_name": ""} if about_column(kind) else {}
     try:
         kind.asked(value, rule, **place)
@@ -140,13 +140,13 @@ def _rules(key: Key, kinds: Sequence[type[Model]]) -> Any:
         hint = f"for example {', '.join(examples[:-1])} or {examples[-1]}" if key.shorthand == "" else ""
         raise wrong(f"must be a table, not {shown(value)}", hint or f"for example {examples[0]}")
 
-    # Policies travel between processes, and pickle looks a class up by its name.
+    # Policies are pickled for other processes, and pickle finds a class by its name.
     globals()[part.__name__] = part
     return Annotated[part, BeforeValidator(spelled_out)]
 
 
 def _form(key: str, with_words: bool) -> Callable[[object], str]:
-    """Return how to tell values per column: tables; tables of tables where the key itself takes a table."""
+    """Return how to recognize values per column: tables; tables of tables if the key itself takes a table."""
 
     def tag(value: object) -> str:
         inner = value.values() if isinstance(value, Mapping) else ()
@@ -184,7 +184,7 @@ class _Privacy(Part):
 
     k: int | None = None
     notion: str | None = None
-    """What k is about, if not classes: `k-k`, at least k rows match each person, and k people each row; or
+    """What k counts, if not rows of a class: `k-k`, at least k rows match each person, and k people each row; or
     `global-1-k`, the same against an adversary who knows exactly who is in the table. `1-k` and `k-1` alone protect
     against nobody and are for study. `probabilistic-k`: nobody is linked to a row with a probability above 1/k; `l` is
     then about the rows that could belong to a person."""
@@ -192,8 +192,8 @@ class _Privacy(Part):
         Annotated[tuple[AdversaryName, ...], BeforeValidator(_adversary_shorthand), Field(min_length=1)]
         | None
     ) = None
-    """Which adversaries to stop, `["knows-members"]`: the models follow from them, and k is the number of people who
-    might be meant. A `notion` next to it is required as well."""
+    """Which adversaries to stop, such as `["knows-members"]`. Shoal derives the models from them: they cannot narrow a
+    person down to fewer than k rows. A `notion` next to it is required as well."""
 
     if TYPE_CHECKING:
 
@@ -204,7 +204,7 @@ class _Privacy(Part):
     def _notion_of_k(self) -> _Privacy:
         if self.notion is not None and self.k is None:
             raise wrong(
-                f"asks for {self.notion}, but for no k", f'for example k = 5, notion = "{self.notion}"'
+                f"asks for {self.notion}, but k is not set", f'for example k = 5, notion = "{self.notion}"'
             )
         return self
 
@@ -248,7 +248,7 @@ class _Privacy(Part):
 
 
 def _stand_in(model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]) -> Model:
-    """Return the model that takes the place of another one, or the model itself."""
+    """Return the model that replaces another one, or the model itself."""
     others = (kind.instead_of(model, notions, protected) for kind in MODELS.values() if kind.stands_in)
     return next((other for other in others if other is not None), model)
 

@@ -1,4 +1,4 @@
-"""From pydantic's errors to problems in our words: where, what, and what to do about it."""
+"""From pydantic's errors to problems in Shoal's words: where, what, and what to do about it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _BOUNDS = {
 }
 
 WORDS_OF_TAG: dict[str, tuple[str, ...]] = {}
-"""Which words a part accepts that pydantic calls by a tag, such as ``<one l>``; the part's own module fills it."""
+"""Tag that pydantic reports, such as ``<one l>`` -> the words accepted there; `privacy` fills it."""
 
 
 def dotted(*keys: str | int) -> str:
-    """Write a path as TOML does: keys with dots, spaces or quotes in quotes, positions in brackets."""
+    """Write a path as in TOML: keys with dots, spaces or quotes in quotes, positions in brackets."""
     text = ""
     for key in keys:
         if isinstance(key, int):
@@ -57,14 +57,14 @@ def explained(error: ValidationError, model: type[BaseModel] | None, *before: st
     problems = []
     details = error.errors()
     for detail in details:
-        # A list is also reported as too short once for want of its wrong entries.
+        # Pydantic also reports a list as too short because its wrong entries do not count.
         inside = [other for other in details if other["loc"][: len(detail["loc"])] == detail["loc"]]
         if detail["type"] == "too_short" and len(inside) > 1:
             continue
         keys = [key for key in detail["loc"] if not _is_tag(key)]
         message, hint = _words(detail, model)
         problems.append(Problem(dotted(*before, *keys) or "policy", message, hint))
-    # A value that fits none of several kinds is reported once per kind; the first says enough.
+    # Pydantic reports a value that matches none of several types once per type; the first is enough.
     return list({problem.path: problem for problem in reversed(problems)}.values())[::-1]
 
 
@@ -73,7 +73,7 @@ def _is_tag(key: str | int) -> bool:
 
 
 def _known(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> list[str]:
-    """Return what may stand where the last key of a path stands."""
+    """Return what is allowed in place of the last key of a path."""
     known = list(model.model_fields) if model is not None else []
     for key in path[:-1]:
         known = list(WORDS_OF_TAG.get(str(key), known))
@@ -103,7 +103,7 @@ def _words(detail: Any, model: type[BaseModel] | None) -> tuple[str, str]:
 
 
 def _choices(model: type[BaseModel] | None, key: str | int) -> str:
-    """What a missing key may be, where it is one of a few words."""
+    """Return what a missing key may be, if it is one of a few words."""
     from typing import get_args
 
     field = model.model_fields.get(str(key)) if model is not None else None

@@ -1,4 +1,4 @@
-"""The JSON schema of policy files, for editors; generated, so that it cannot go stale."""
+"""The JSON schema of policy files, for editors; generated, so that it is always up to date."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def json_schema() -> dict[str, Any]:
             for option, kind in option_types(method).items()
         }
         then = {"properties": {"name": {"const": name}, **options}, "additionalProperties": False}
-        # Without a name the default method is meant.
+        # Without a name, the default method is used.
         needs = {} if name == choice["properties"]["name"]["default"] else {"required": ["name"]}
         cases.append({"if": {"properties": {"name": {"const": name}}, **needs}, "then": then})
     choice["allOf"] = cases
-    # Short forms that are spelled out before they are checked.
+    # Short forms that are expanded before they are checked.
     for key, kinds in KINDS.items():
         word = kinds[0].key.shorthand
         if word:
@@ -51,7 +51,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _without_null(node: Any) -> Any:
-    """Drop what Python has and TOML has not: null, and defaults that are null; and titles that repeat the key."""
+    """Drop null and null defaults, which TOML does not have, and titles that repeat the key."""
     if isinstance(node, list):
         return [_without_null(item) for item in node]
     if not isinstance(node, dict):

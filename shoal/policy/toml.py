@@ -1,4 +1,4 @@
-"""TOML in and out: syntax errors in plain words, and a small writer (the standard library only reads)."""
+"""Reading and writing TOML: syntax errors in plain words, and a small writer (the standard library only reads)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
-    """Parse a TOML document; `name` is how errors call it."""
+    """Parse a TOML document; errors refer to it by `name`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -29,7 +29,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         lines = text.splitlines()
         written = lines[line - 1].strip() if 0 < line <= len(lines) else ""
         reason = _PLACE.sub("", str(error))
-        # The line itself is not shown: whoever names the data by mistake should see no record.
+        # The line itself is not shown: if somebody names the data by mistake, no row should appear on the screen.
         message = f"line {line}, column {column}: {reason[:1].lower()}{reason[1:]}"
         if not any(_SECTION.match(each) for each in lines):
             advice = "is this a policy file? `shoal init` writes one"
@@ -39,7 +39,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
 
 
 def _advice(reason: str, written: str) -> str:
-    """What is usually meant by a line that is not TOML."""
+    """Return the usual fix for a line that is not TOML."""
     lowered = reason.lower()
     if "overwrite" in lowered or "declare" in lowered or "namespace" in lowered:
         return "a table or key is there twice: merge them"
@@ -48,20 +48,20 @@ def _advice(reason: str, written: str) -> str:
     if written.startswith("[") and not written.endswith("]"):
         return "a section ends with ]"
     if "=" in lowered or "key" in lowered or "table declaration" in lowered:
-        return 'names with spaces or other signs go in quotes, as in [columns."zip code"]'
+        return 'names with spaces or special characters go in quotes, as in [columns."zip code"]'
     return ""
 
 
 def quoted(text: str) -> str:
     """Write a basic TOML string."""
     out = []
-    for sign in text:
-        if sign in _ESCAPES:
-            out.append(_ESCAPES[sign])
-        elif ord(sign) < 32 or ord(sign) == 127:
-            out.append(f"\\u{ord(sign):04X}")
+    for character in text:
+        if character in _ESCAPES:
+            out.append(_ESCAPES[character])
+        elif ord(character) < 32 or ord(character) == 127:
+            out.append(f"\\u{ord(character):04X}")
         else:
-            out.append(sign)
+            out.append(character)
     return '"' + "".join(out) + '"'
 
 
