@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-thorough lint bench docs experiments clean
+.PHONY: demo test test-thorough lint signatures wheel bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -47,10 +47,20 @@ EXPERIMENTS := hybrid p_sensitive network presence non_homogeneous k_type linkag
 experiments: $(VENV)/dev
 	@for name in $(EXPERIMENTS); do echo "experiments/$$name"; $(BIN)/python -m experiments.$$name || exit 1; done
 
+# Which kernels methods call, and with which types: from this list they are compiled side by side, and for wheels.
+signatures: $(VENV)/dev
+	@$(BIN)/python -m tests.recording
+
+# A wheel with kernels that are compiled already, for most processors and for the Python that builds it.
+wheel: $(VENV)/dev
+	@$(BIN)/python -m shoal.kernels.building
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@$(BIN)/python -m tests.wheel dist
+
 docs: $(VENV)/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
 
 clean:
-	rm -rf .venv .venv-bench site .mypy_cache .ruff_cache .pytest_cache .coverage
+	rm -rf .venv .venv-bench dist shoal/kernels/built site .mypy_cache .ruff_cache .pytest_cache .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -148,6 +148,7 @@ def propose(policy: Policy, method: Method, table: CodedTable, run: Run, clock: 
     """
     clock = Clock() if clock is None else clock
     requirements = policy.requirements(table.sensitive)
+    method.prepare(table, requirements, run)
     reasons = reasons_against(table, requirements, limits=method.heeds_limits)
     if reasons:
         raise InfeasibleError("\n".join(reasons))

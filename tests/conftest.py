@@ -28,6 +28,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fail-on-skip", action="store_true", help="fail if a tool or a library is missing")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile all kernels side by side before workers start, which would wait for each other's."""
+    if getattr(session.config.option, "numprocesses", None):
+        from shoal.kernels.preparing import forms, prepare
+
+        prepare(forms(), lambda _stage: None)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Scale the examples of every property; the numbers that tests give are those of a thorough run."""
     if config.getoption("--thorough"):

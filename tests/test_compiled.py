@@ -108,6 +108,21 @@ def test_processes_that_start_together_compile_a_kernel_once(tmp_path):
     assert [sum(pair) for pair in zip(*hits, strict=True)] == [1, 1]
 
 
+def test_kernels_of_a_wheel_are_loaded_where_the_processor_has_their_level(tmp_path):
+    from shoal.kernels.compiled import _has_level
+
+    here, loaded = package(tmp_path / "here"), int(_has_level())
+    listed = {name: {"methods": [], "types": ["int64"]} for name in ("near.result", "alone.other")}
+    (here / "shoal" / "kernels" / "signatures.json").write_text(json.dumps(listed))
+    environment = {**os.environ, "PYTHONPATH": str(here), "NUMBA_CACHE_DIR": str(tmp_path / "unused")}
+    subprocess.run([sys.executable, "-m", "shoal.kernels.building"], cwd=here, env=environment, check=True)
+    assert ask(here, NUMBA_CACHE_DIR=str(tmp_path / "one")) == [[7, 4], [loaded, loaded]]
+    assert ask(here, NUMBA_CACHE_DIR=str(tmp_path / "two"), NUMBA_CPU_NAME="generic") == [[7, 4], [0, 0]]
+    far = here / "shoal" / "kernels" / "far.py"
+    far.write_text(far.read_text().replace("x + 1", "x + 3"))
+    assert ask(here, NUMBA_CACHE_DIR=str(tmp_path / "three")) == [[11, 4], [0, loaded]]
+
+
 def test_a_damaged_file_is_compiled_again(tmp_path):
     here, cache = package(tmp_path / "here"), tmp_path / "cache"
     ask(here, NUMBA_CACHE_DIR=str(cache))
@@ -135,4 +150,4 @@ def test_every_kernel_is_stamped():
         for file in KERNELS.glob("*.py")
         if re.search(r"^\s*(from|import) numba", file.read_text(), re.M)
     ]
-    assert importing == ["compiled"]
+    assert sorted(importing) == ["compiled", "preparing"]

@@ -25,21 +25,19 @@ def _console() -> Console:
     return Console(highlight=False)
 
 
-def _compiled() -> bool:
-    """Whether kernels were compiled on this machine before; if not, the first run takes some seconds longer."""
-    from shoal.kernels.compiled import cache_folder
-
-    folder = cache_folder()
-    return folder is not None and any(folder.glob("*.nbc"))
-
-
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
-    """Show the stages of long work on the terminal; silent in pipes and with ``--json``."""
-    if not quiet and not _compiled():
-        print("first run on this machine: compiling, some seconds, once", file=sys.stderr)
+    """Show the stages of long work on the terminal; in pipes only that it compiles; silent with ``--json``."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _stage, _share: None
+        told = quiet
+
+        def tell(stage: str, _share: float) -> None:
+            nonlocal told
+            if not told and stage.startswith("compiling"):
+                print(stage, file=sys.stderr)
+                told = True
+
+        yield tell
         return
     columns = (TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:

@@ -6,6 +6,9 @@ share code, an edit compiles what depends on it and nothing else, and reinstalli
 project that a person has share one folder of compiled kernels, and so do processes that run at the same time: the
 second waits for the first instead of compiling the same kernel again.
 
+A wheel can bring kernels that were compiled for a common level of processors (`make wheel`, in the folder `built`).
+They are used where the processor has that level, so that nothing is compiled.
+
 The folder is `NUMBA_CACHE_DIR` if that is set, or `shoal` in the user's cache folder, or `__pycache__`: the first that
 can be written to. If none can, kernels are compiled in every process.
 """
@@ -27,9 +30,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite
+import llvmlite.binding
 import numba
-from numba.core import config
+from numba.core import config, types
 from numba.core.caching import CompileResultCacheImpl, NullCache, _Cache
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment
@@ -46,6 +49,11 @@ except ImportError:  # Windows: processes that start together may compile the sa
 _FROM_KERNELS = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(?:\.|shoal\.kernels\b)[^\n]*", re.MULTILINE)
 _ONE_KERNEL_FILE = re.compile(rb"[ \t]*from shoal\.kernels\.(\w+) import ")
 _UNUSED_DAYS = 60
+BUILT = Path(__file__).with_name("built")
+"""Where a wheel has compiled kernels."""
+LEVEL = "x86-64-v3"
+"""The processors that they are for, as LLVM calls them: most of those sold since 2015."""
+_FEATURES = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 
 
 def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -56,9 +64,23 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
         if cache and not config.DISABLE_JIT:
             folder = cache_folder()
             dispatcher._cache = NullCache() if folder is None else KernelCache(function, folder)
+            find = dispatcher.get_call_template
+            dispatcher.get_call_template = lambda given, named: find(
+                tuple(_wide(one) for one in given), {name: _wide(one) for name, one in named.items()}
+            )
         return dispatcher
 
     return decorate
+
+
+def _wide(one: Any) -> Any:
+    """Return the type with which a kernel calls another one.
+
+    numba compiles a function once for a constant and once for a variable, and once for each width of a number. What
+    they compute is the same: numba adds and multiplies narrow numbers as wide ones.
+    """
+    one = types.unliteral(one)
+    return types.int64 if isinstance(one, types.Integer) and one.signed else one
 
 
 @functools.cache
@@ -126,8 +148,8 @@ class KernelCache(_Cache):
         """Return what was compiled before for this signature; else None, and others wait until it is saved."""
         if not self._enabled:
             return None
-        path = self.path(sig, target_context.codegen())
-        payload = _read(path)
+        path, *built = self._places(sig, target_context.codegen())
+        payload = next(filter(None, map(_read, (path, *built))), None)
         if payload is None:
             self._lock(path)
             payload = _read(path)
@@ -162,13 +184,27 @@ class KernelCache(_Cache):
                 _write(path, dumps((*parts, own, foreign)))
         self._unlock(path)
 
+    def has(self, sig: Any, codegen: Any) -> bool:
+        """Whether this signature was compiled before."""
+        return any(place.exists() for place in self._places(sig, codegen))
+
     def path(self, sig: Any, codegen: Any) -> Path:
-        """Return the file of a signature: its name says what the compiled form depends on."""
+        """Return the file of a signature."""
+        return self._places(sig, codegen)[0]
+
+    def _places(self, sig: Any, codegen: Any) -> list[Path]:
+        """List where this signature may be: on this machine, or in the wheel if the processor has its level."""
+        target = codegen.magic_tuple()
+        built = [BUILT / self._file(sig, (target[0], LEVEL, ""))] if _has_level() else []
+        return [self._folder / self._file(sig, target), *built]
+
+    def _file(self, sig: Any, target: tuple[str, str, str]) -> str:
+        """Return a name that says all that a compiled form depends on."""
         versions = (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag)
         options = (str(config.OPT), config.BOUNDSCHECK)
-        types, _ = normalize_signature(sig)
-        facts = (self._name, self._stamp, str(types), codegen.magic_tuple(), versions, options)
-        return self._folder / f"{self._name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.nbc"
+        given, _ = normalize_signature(sig)
+        facts = (self._name, self._stamp, str(given), target, versions, options)
+        return f"{self._name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.nbc"
 
     def enable(self) -> None:
         """Use the cache."""
@@ -209,6 +245,13 @@ class KernelCache(_Cache):
                 used = path.stat()
                 if max(used.st_atime, used.st_mtime) < oldest:
                     path.unlink()
+
+
+@functools.cache
+def _has_level() -> bool:
+    """Whether this processor runs what was compiled for `LEVEL`, and nobody has asked for another."""
+    found = llvmlite.binding.get_host_cpu_features()
+    return not config.CPU_NAME and all(found.get(name) for name in _FEATURES)
 
 
 def _of_numba(environment: Any) -> bool:

@@ -221,7 +221,10 @@ def join_components(
     counted here, never fewer. Returns how many cells have grown.
     """
     rows = len(codes)
-    parent = np.arange(component.max() + 1)
+    parts = 0
+    for part in component:
+        parts = max(parts, part + 1)
+    parent = np.arange(parts)
     met = np.zeros(len(parent), np.int64)
     gained = np.zeros(rows, np.int64)
     stack = np.empty(len(skip) + 1, np.int32)

@@ -133,6 +133,8 @@ def best_groups(codes, blocks, k, losses, sets):
             at = choice[at]
             starts[parts] = at
             parts += 1
-        starts[first:parts] = starts[first:parts][::-1].copy()
+        for at in range((parts - first) // 2):
+            other = parts - 1 - at
+            starts[first + at], starts[other] = starts[other], starts[first + at]
     starts[parts] = blocks[-1]
     return starts[: parts + 1]

@@ -122,7 +122,8 @@ def _part(codes, items, count, k, best, losses, chosen, side, box, rest):
                 cost = inside * loss + (count - inside) * others
                 if cost < best:
                     best = cost
-                    side[:count] = chosen[:count]
+                    for i in range(count):
+                        side[i] = chosen[i]
             if inside >= count - k:
                 break
             add, add_loss = _cheapest(codes, items, chosen, count, box, loss, losses)
@@ -316,7 +317,8 @@ def dissolve(codes, row_item, near, clusters, k, losses, begin, end):
             gone = size[a]
             budget = size[a] * loss[a]
             if everyone:
-                goes[:count] = stays[:count]
+                for i in range(count):
+                    goes[i] = stays[i]
             else:
                 j, i = turn // (2 * count), turn % count
                 if not stays[i] or size[a] == k:

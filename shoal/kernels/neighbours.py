@@ -92,7 +92,8 @@ def plant(codes, losses, leaf_size):
                 else:
                     spare[back] = row
                     back += 1
-            order[front:end] = spare[:back]
+            for at in range(back):
+                order[front + at] = spare[at]
             left[node], right[node] = nodes, nodes + 1
             first[nodes], last[nodes] = begin, front
             first[nodes + 1], last[nodes + 1] = front, end

@@ -67,6 +67,19 @@ class Method(ABC):
         """Rows that generalization limits put into different blocks cannot share a class or bucket."""
         return True
 
+    def kernels(self, requirements: Requirements) -> set[str]:
+        """Name the kernels that it will call."""
+        from shoal.kernels.preparing import kernels_of
+
+        return kernels_of(self.name)
+
+    def prepare(self, table: CodedTable, requirements: Requirements, run: Run) -> None:
+        """Compile the kernels that it will call, if this machine has not compiled them before."""
+        from shoal.kernels.preparing import forms, prepare
+
+        codes = max((attribute.hierarchy.size for attribute in table.attributes), default=0)
+        prepare(forms(self.kernels(requirements), codes), lambda stage: run.progress(stage, 0.2))
+
     @abstractmethod
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Propose a release. The pipeline verifies it afterwards; a method is never trusted.

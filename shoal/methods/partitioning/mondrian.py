@@ -66,6 +66,11 @@ class Mondrian(Method):
         check_shown(self.show)
         check_known("method.choose", self.choose, CHOICES)
 
+    def kernels(self, requirements: Requirements) -> set[str]:
+        """Name the kernels that it will call: one for plain k, two for models."""
+        by_size, by_models = {"mondrian.cut_by_size"}, {"mondrian.propose_cuts", "mondrian.try_cuts"}
+        return super().kernels(requirements) - (by_models if requirements.plain_k else by_size)
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left.
 

@@ -1,0 +1,104 @@
+"""Write shoal/kernels/signatures.json: which kernels are called, by which methods, with which types.
+
+``make signatures`` runs it, after a method or the arguments of a kernel have changed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import shoal
+from shoal.errors import PolicyError
+from shoal.kernels.preparing import LISTED, types_text
+from shoal.methods import METHODS, Method
+from tests.sampled import CENSUS, PATIENTS
+from tests.test_contract_methods import ANSWERS, ask
+
+HOME = str(Path(shoal.__file__).parent)
+seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: {"methods": set(), "types": set()})
+
+
+def watch() -> None:
+    """Note the kernel and its types whenever numba looks for a compiled form, which it does once for all callers.
+
+    So it has to look again for each method.
+    """
+    from numba.core.dispatcher import _DispatcherBase
+
+    find = _DispatcherBase._compile_for_args
+    noted = set()
+    at_work: list[Method] = []
+
+    def note(kernel: Any, *given: Any, **named: Any) -> Any:
+        result = find(kernel, *given, **named)
+        module, caller = kernel.py_func.__module__, sys._getframe(1).f_code.co_filename
+        if module.startswith("shoal.kernels."):
+            noted.add(kernel)
+            if caller.startswith(HOME):
+                facts = seen[f"{module.rpartition('.')[2]}.{kernel.py_func.__name__}"]
+                facts["types"].add(types_text(kernel.typeof_pyval(one) for one in given))
+                # Models and unusual options are not the method's own.
+                if at_work and not caller.startswith(f"{HOME}/models/") and all(map(_usual, at_work)):
+                    facts["methods"] |= {method.name for method in at_work}
+            else:
+                kernel._reset_overloads()
+        return result
+
+    def watched(kind: type[Method]) -> Any:
+        anonymize = kind.anonymize
+
+        def noting(self: Method, *given: Any, **named: Any) -> Any:
+            for kernel in noted:
+                kernel._reset_overloads()
+            at_work.append(self)
+            try:
+                return anonymize(self, *given, **named)
+            finally:
+                at_work.pop()
+
+        return noting
+
+    _DispatcherBase._compile_for_args = note
+    for kind in {kind for name in METHODS for kind in METHODS[name].__mro__ if "anonymize" in vars(kind)}:
+        kind.anonymize = watched(kind)
+
+
+def _usual(method: Method) -> bool:
+    """Whether all options have their defaults."""
+    return all(
+        field.default in (MISSING, getattr(method, field.name))
+        for field in fields(method)  # type: ignore[arg-type]
+    )
+
+
+def write(path: Path) -> None:
+    """Write what was seen, one kernel in a line."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps({key: sorted(values) for key, values in facts.items()})}"
+        for name, facts in sorted(seen.items())
+    ]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+
+
+def ask_all(names: Iterable[str], *, every: bool = True) -> None:
+    """Let methods answer the questions of the contract tests, or the first one each."""
+    for name in names:
+        for question in sorted(ANSWERS[name])[: None if every else 1]:
+            # More than 256 different values are coded in wider numbers.
+            for sampled, rows in ((PATIENTS, 60), (PATIENTS, 300), (CENSUS, 60)):
+                if rows == 60 or question in ("sizes", "values"):
+                    with suppress(PolicyError):  # the second sample has no hierarchy for some questions
+                        ask(sampled, name, question, rows)
+
+
+if __name__ == "__main__":
+    watch()
+    ask_all(ANSWERS)
+    write(LISTED)
