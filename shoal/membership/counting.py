@@ -126,10 +126,10 @@ def counted(
     """
     problem = _problem(bucket, low, high, part)
     spent = min(BUDGETS[0], limit)
-    attempts: list[_Attempt] = []
+    attempts: list[_Ordering] = []
     # Good orders keep few counts started and unfinished at any time.
     for ahead, make in ((AHEAD, _by_column), (0.0, _by_opening), (0.0, _by_closing)):
-        attempts.append(_Attempt(problem, make(problem), ahead))
+        attempts.append(_Ordering(problem, make(problem), ahead))
         if attempts[-1].finishes(spent):
             return attempts[-1].counted()
     for budget, kept in ((min(BUDGETS[1], limit), 2), (limit // 8, 1), (limit, 1)):
@@ -167,7 +167,7 @@ def _waved(problem: _Problem, part: Component, limit: int) -> Counted | None:
     return Counted(None, None, share, sure.proven_out, sure.proven_in, found.points)
 
 
-class _Attempt:
+class _Ordering:
     """An order in which to decide the tuples, and how far it got."""
 
     def __init__(self, problem: _Problem, order: IntVector, ahead: float) -> None:

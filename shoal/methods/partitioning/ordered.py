@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.arrays import IntVector
 from shoal.methods.base import Method
 from shoal.methods.partitioning.diverse import merged_until_satisfied, spread_asked, spread_out
 from shoal.methods.partitioning.partition import (
+    Partition,
     blocks_first,
     hilbert_order,
     hilbert_partition,
@@ -22,64 +25,76 @@ from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hilbert(Method):
-    """The best groups of k to 2k-1 neighbours on a Hilbert curve (Ghinita et al. 2007)."""
+class AlongAnOrder(Method):
+    """Groups of neighbours in an order of the rows; each group becomes an equivalence class."""
 
-    name: ClassVar[str] = "hilbert"
     makes_buckets: ClassVar[bool] = True
-    summary: ClassVar[str] = "groups neighbours on a space-filling curve with least loss; small classes, fast"
-    paper: ClassVar[str] = (
-        "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
-    )
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    cuts: ClassVar[bool]
+    """With sensitive values, the order is cut into pieces before values are spread over the groups of each."""
 
     show: str = "sets"
-    """``sets`` lists the values that occur (HS), which loses least; ``ranges`` shows the smallest node or range
-    (HR). The method chooses the groups that lose least in this form."""
+    """``sets`` lists the values that occur, which loses least; ``ranges`` shows the smallest node or range. Where the
+    method optimizes a measure, it chooses the groups that lose least in this form."""
 
     def __post_init__(self) -> None:
         check_shown(self.show)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Order and group. O(rows x k x columns); with sensitive values, greedy groups, usually in O(rows)."""
+        """Order, group and generalize. O(rows x columns), x k where a measure is optimized; usually O(rows) more for
+        sensitive values, for which groups are greedy.
+        """
         run.progress("partition", 0.0)
         spread = spread_asked(requirements)
         if spread is not None:
-            partition = blocks_first(table, hilbert_order(table), requirements.k, requirements)
-            partition = spread_out(table, partition, spread, requirements.k, requirements, cut=False)
+            partition = blocks_first(table, self._order(table), requirements.k, requirements)
+            partition = spread_out(table, partition, spread, requirements.k, requirements, cut=self.cuts)
         else:
-            partition = hilbert_partition(table, requirements.k, requirements, sets=self.show == "sets")
-            partition = merged_until_satisfied(table, partition, requirements)
+            partition = merged_until_satisfied(table, self._partition(table, requirements), requirements)
         return homogeneous(table, partition, self.show)
+
+    @abstractmethod
+    def _order(self, table: CodedTable) -> IntVector:
+        """Return the rows in the order of the method."""
+
+    @abstractmethod
+    def _partition(self, table: CodedTable, requirements: Requirements) -> Partition:
+        """Return the groups where only their size counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lexicographic(Method):
+class Hilbert(AlongAnOrder):
+    """The best groups of k to 2k-1 neighbours on a Hilbert curve (Ghinita et al. 2007)."""
+
+    name: ClassVar[str] = "hilbert"
+    summary: ClassVar[str] = "groups neighbours on a space-filling curve with least loss; small classes, fast"
+    paper: ClassVar[str] = (
+        "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
+    )
+    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    cuts: ClassVar[bool] = False
+
+    def _order(self, table: CodedTable) -> IntVector:
+        return hilbert_order(table)
+
+    def _partition(self, table: CodedTable, requirements: Requirements) -> Partition:
+        return hilbert_partition(table, requirements.k, requirements, sets=self.show == "sets")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lexicographic(AlongAnOrder):
     """The groups that `ring` starts from, each generalized as a whole (Wong, Mamoulis, Cheung 2010)."""
 
     name: ClassVar[str] = "lexicographic"
-    makes_buckets: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups rows with equal sorted values, columns with few values first; very fast, shows value sets"
     )
     paper: ClassVar[str] = (
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
     )
+    cuts: ClassVar[bool] = True
 
-    show: str = "sets"
-    """``sets`` lists the values that occur, which loses least; ``ranges`` shows the smallest node or range."""
+    def _order(self, table: CodedTable) -> IntVector:
+        return lexicographic_order(table)
 
-    def __post_init__(self) -> None:
-        check_shown(self.show)
-
-    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Partition and generalize. O(rows x columns), and usually O(rows) more for sensitive values."""
-        run.progress("partition", 0.0)
-        spread = spread_asked(requirements)
-        if spread is not None:
-            partition = blocks_first(table, lexicographic_order(table), requirements.k, requirements)
-            partition = spread_out(table, partition, spread, requirements.k, requirements, cut=True)
-        else:
-            partition = lexicographic_partition(table, requirements.k, requirements)
-            partition = merged_until_satisfied(table, partition, requirements)
-        return homogeneous(table, partition, self.show)
+    def _partition(self, table: CodedTable, requirements: Requirements) -> Partition:
+        return lexicographic_partition(table, requirements.k, requirements)

@@ -79,7 +79,7 @@ class Relocated(NamedTuple):
     """``[cells, 1 + sensitive columns]`` group and sensitive codes of the cells that the moves refer to."""
 
 
-class Attempt(NamedTuple):
+class TriedMapping(NamedTuple):
     """The result of trying a mapping."""
 
     holds: bool
@@ -113,7 +113,7 @@ class Search:
         """Mappings that satisfy the requirements, as far as known."""
         self.rank: Rank | None = None
         self.levels: LongVector = self.lattice.top
-        self.tried: dict[int, Attempt] = {}
+        self.tried: dict[int, TriedMapping] = {}
         self.relocations = 0
         self.seed = int(run.random.integers(1 << 62))
         self._seen = time.perf_counter()
@@ -192,7 +192,7 @@ class Search:
             self.sure[at] = True
         return True
 
-    def _attempt(self, levels: LongVector) -> Attempt:
+    def _attempt(self, levels: LongVector) -> TriedMapping:
         index = self.lattice.index(levels)
         if index not in self.tried:
             attempt = self._try(levels, index)
@@ -203,7 +203,7 @@ class Search:
             self.tried[index] = attempt
         return self.tried[index]
 
-    def _try(self, levels: LongVector, index: int) -> Attempt:
+    def _try(self, levels: LongVector, index: int) -> TriedMapping:
         """Relocate in the groups of a mapping, and compute its loss afterwards."""
         judge, cost = self.judge, self.judge.objective
         rolled = judge.rollups.roll(levels)
@@ -211,18 +211,18 @@ class Search:
         stuck = int(sizes[2 * sizes <= k].sum()) - judge.most
         if stuck > self.allowance.cells:
             judge.fewest = min(judge.fewest, stuck)
-            return Attempt(False, False, True, None)
+            return TriedMapping(False, False, True, None)
         done = self.relocate(rolled, index)
         dropped = int(done.after[~done.good].sum())
         judge.fewest = min(judge.fewest, dropped)
         if not done.holds or not self._present(rolled, done):
-            return Attempt(False, False, False, None)
+            return TriedMapping(False, False, False, None)
         if isinstance(cost.measure, ClassMeasure):
             value = cost.measure.of_sizes(done.after[done.good], dropped, k)
         else:
             value = cost.additive(levels) + self._difference(rolled, done)
         safe = dropped == 0 and not len(done.moves)
-        return Attempt(True, safe, False, rank(value, dropped, levels))
+        return TriedMapping(True, safe, False, rank(value, dropped, levels))
 
     def _present(self, rolled: RollUp, done: Relocated) -> bool:
         """Return whether bounds on presence, if any, hold after relocation and suppression."""
