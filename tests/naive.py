@@ -304,7 +304,7 @@ def cut_by_size(
     region_of,
     low,
     high,
-    desk,
+    workspace,
     patience,
 ):
     def descend(members):
@@ -313,14 +313,14 @@ def cut_by_size(
             for side in _mondrian_sides(members, cuts[0], losses, k, strict):
                 descend(side)
             return
-        region = desk.state[2]
+        region = workspace.state[2]
         for _, row_id in members:
             region_of[row_id] = region
         for j in range(len(losses.shape)):
             present = [row[j] for row, _ in members]
             low[region, j], high[region, j] = lift(losses, j, min(present), max(present))
-        desk.state[2] += 1
-        desk.state[3] += len(members)
+        workspace.state[2] += 1
+        workspace.state[3] += len(members)
 
     for begin, end in pairwise(blocks):
         descend([(tuple(codes[i, : len(losses.shape)].tolist()), int(ids[i, -1])) for i in range(begin, end)])
@@ -418,14 +418,14 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     return short <= most, len(made), sum(r * apart(s, t) for s, t, r in made), statistic()
 
 
-def grow_classes(pool, losses, rules, desk, patience):
+def grow_classes(pool, losses, rules, workspace, patience):
     """One class after the other, everything counted anew at every step."""
     labels_of = [[int(label) for label in pool.labels[kind]] for kind in pool.kind]
     cells_of = [[int(code) for code in pool.codes[point]] for point in pool.point]
     demands = range(len(rules.p))
     demand_of = {label: d for labels in labels_of for d, label in enumerate(labels)}
     left = [int(count) for count in pool.left]
-    drawn, owner, last, wanted = [], [], None, int(desk.state[2])
+    drawn, owner, last, wanted = [], [], None, int(workspace.state[2])
     classes = 0
 
     def lost(atoms):
@@ -512,12 +512,12 @@ def grow_classes(pool, losses, rules, desk, patience):
             if later == 0:
                 break
         wanted -= 1
-    desk.state[:2] = len(drawn), classes
-    desk.state[4] = 1
-    desk.atom[: len(drawn)], desk.owner[: len(drawn)] = drawn, owner
+    workspace.state[:2] = len(drawn), classes
+    workspace.state[4] = 1
+    workspace.atom[: len(drawn)], workspace.owner[: len(drawn)] = drawn, owner
 
 
-def deal_out(codes, labels, low, high, size, counts, share, losses):
+def assign_to_classes(codes, labels, low, high, size, counts, share, losses):
     given = []
     for row in range(len(codes)):
         growth, strictly = [], []
@@ -588,7 +588,7 @@ def _same_node(losses, j, first, last, value):
     return bool(nodes[level, value] == nodes[level, first])
 
 
-def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, losses, desk):
+def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, losses, workspace):
     """Keep boxes as lists of (codes, true codes, id), and always make the change with the best ratio of all."""
     work = [
         [(tuple(codes[r].tolist()), tuple(true[r].tolist()), int(ids[r])) for r in range(begins[b], ends[b])]
@@ -683,7 +683,7 @@ def rows_inside(codes, first, last, skip, box, low, high):
     return start.astype(np.int64), np.array([row for found in lists for row in found], np.int32)
 
 
-def share_out(start, links, supply, demand, order):
+def assign_units(start, links, supply, demand, order):
     """One unit after the other, each along any augmenting path."""
     flow = np.zeros(len(links), np.int64)
     source = np.repeat(np.arange(len(supply)), np.diff(start))
@@ -776,7 +776,7 @@ def join_nearest(codes, weight, first, last, skip, box, losses, k, begin, end, l
 
 
 def hulls(slots, low, high, first, last, skip, losses):
-    hull, dear = [], []
+    hull, costliest = [], []
     for a, b in zip(first, last, strict=True):
         own = slice(slots[a], slots[b])
         hull.append([*low[own].min(axis=0), *high[own].max(axis=0)])
@@ -785,8 +785,8 @@ def hulls(slots, low, high, first, last, skip, losses):
             [_smallest_cell(losses, j, *ends)[2] for j, ends in enumerate(zip(a, b, strict=True))]
             for a, b in cells
         ]
-        dear.append(np.max(prices_of, axis=0))
-    return np.array(hull, np.int32), np.array(dear)
+        costliest.append(np.max(prices_of, axis=0))
+    return np.array(hull, np.int32), np.array(costliest)
 
 
 def _added(losses, low, high, row):
@@ -799,7 +799,7 @@ def _take_in(losses, low, high, row):
 
 
 def cover_each(
-    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, losses, k, begin, end
+    codes, slots, changed, low, high, covered, first, last, skip, box, hull, costliest, losses, k, begin, end
 ):
     grown = 0
     for u in range(begin, end):
@@ -965,7 +965,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
             state.next_row[row] = following
 
 
-def deal(codes, row_item, state, losses, kind, cluster_of):
+def assign_to_clusters(codes, row_item, state, losses, kind, cluster_of):
     members = {}
     for c in range(int(state.counters[1])):
         if state.slot_of[c] != -1:

@@ -86,7 +86,7 @@ def test_agglomeration_is_the_paper_s(data, table):
         while state.counters[0] > 0:
             module.agglomerate(codes, row_item, state, tree, losses, k, kind, modified, 3)
         cluster_of = np.full(table.rows, -1, np.int32)
-        module.deal(codes, row_item, state, losses, kind, cluster_of)
+        module.assign_to_clusters(codes, row_item, state, losses, kind, cluster_of)
         answers.append(cluster_of)
     assert lists(answers[0]) == lists(answers[1])
 

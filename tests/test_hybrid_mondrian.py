@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.kernels.losses import GRAIN
-from shoal.kernels.relocation import Desk, relocate_cells
+from shoal.kernels.relocation import RelocationWorkspace, relocate_cells
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods.losses import losses_of
@@ -29,8 +29,8 @@ from tests.strategies import tables
 from tests.test_hybrid import evidence_by, plain, untrue
 
 
-def desk(room, rows, width):
-    return Desk(
+def workspace(room, rows, width):
+    return RelocationWorkspace(
         np.empty(room),
         np.empty((room, 5), np.int64),
         np.empty(room, np.int64),
@@ -62,7 +62,7 @@ def test_relocation_in_boxes_agrees_with_its_twin(table, data):
     expected, price, statistic = naive.relocate_cells(true, true, ids, begins, ends, *arguments, None)
     codes = true.copy()
     count, used, chi = relocate_cells(
-        codes, true, ids, begins, ends, *arguments, desk(room, table.rows, width)
+        codes, true, ids, begins, ends, *arguments, workspace(room, table.rows, width)
     )
     ours = [
         sorted((int(ids[row]), tuple(codes[row].tolist())) for row in range(begins[b], ends[b]))

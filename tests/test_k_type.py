@@ -286,12 +286,12 @@ def test_sharing_out(data):
     supply = np.array(data.draw(st.lists(st.integers(1, 3), min_size=ranges, max_size=ranges)), np.int64)
     demand = np.array(data.draw(st.lists(st.integers(1, 3), min_size=rows, max_size=rows)), np.int64)
     order = np.array(data.draw(st.permutations(range(ranges))))
-    flow = graph_kernels.share_out(start, links, supply, demand, order)
+    flow = graph_kernels.assign_units(start, links, supply, demand, order)
     assert (flow >= 0).all()
     source = np.repeat(np.arange(ranges), np.diff(start))
     assert (np.bincount(source, weights=flow, minlength=ranges) <= supply).all()
     assert (np.bincount(links, weights=flow, minlength=rows) <= demand).all()
-    assert flow.sum() == naive.share_out(start, links, supply, demand, order).sum()
+    assert flow.sum() == naive.assign_units(start, links, supply, demand, order).sum()
 
 
 measures = st.sampled_from(["lm", "entropy", "gcp", "precision"])
@@ -325,9 +325,9 @@ def test_cells_grow_least_to_cover(table, measure, k):
     cells.widen(expansion.expand, "expansion", Run.start(1))
     people, losses, tree = cells.people, cells.losses, cells.people.tree
     covered = cells.graph().candidates
-    hull, dear = covering.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses)
+    hull, costliest = covering.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses)
     for ours, plain in zip(
-        (hull, dear), naive.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses), strict=True
+        (hull, costliest), naive.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses), strict=True
     ):
         assert np.array_equal(ours, plain)
 
@@ -338,7 +338,7 @@ def test_cells_grow_least_to_cover(table, measure, k):
 
     for u in range(len(people.codes)):
         low, high, counts = cells.low.copy(), cells.high.copy(), covered.copy()
-        fixed = (*tree, hull, dear, losses, k, u, u + 1)
+        fixed = (*tree, hull, costliest, losses, k, u, u + 1)
         plain = naive.cover_each(people.codes, cells.slots, None, low, high, counts, *fixed)
         grown = covering.cover_each(
             people.codes, cells.slots, cells.changed, cells.low, cells.high, covered, *fixed

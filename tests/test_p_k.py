@@ -16,7 +16,7 @@ from shoal.errors import InfeasibleError, PolicyError
 from shoal.kernels import p_k as kernels
 from shoal.methods import METHODS
 from shoal.methods.losses import losses_of
-from shoal.methods.sensitive.classes import _desk, _pool, _Problem, cluster, limited_by_values
+from shoal.methods.sensitive.classes import _pool, _Problem, _workspace, cluster, limited_by_values
 from shoal.models.alpha_k import AlphaK
 from shoal.models.demands import demands_of, most_sensitive_classes
 from shoal.models.extended_p import ExtendedPSensitive, strong_values
@@ -118,18 +118,20 @@ def test_classes_grow_as_in_the_plain_twin(table, wish, guarded, farthest):
     )
     p = np.array([demand.p for demand in demands_of(table, wish).each], np.int64)
     rules = kernels.Rules(labels.size, p, most, labels.share, guarded, farthest)
-    desk = _desk(pool, labels, int(losses.shape[:, 1].sum()), losses.rising)
-    plain = copy.deepcopy(desk)
+    workspace = _workspace(pool, labels, int(losses.shape[:, 1].sum()), losses.rising)
+    plain = copy.deepcopy(workspace)
     naive.grow_classes(pool, losses, rules, plain, 0)
     before = pool.left.copy()
-    while desk.state[4] == 0:
-        kernels.grow_classes(pool, losses, rules, desk, 1)
-    drawn = int(desk.state[0])
-    assert desk.state[:2].tolist() == plain.state[:2].tolist()
-    assert desk.atom[:drawn].tolist() == plain.atom[:drawn].tolist()
-    assert desk.owner[:drawn].tolist() == plain.owner[:drawn].tolist()
+    while workspace.state[4] == 0:
+        kernels.grow_classes(pool, losses, rules, workspace, 1)
+    drawn = int(workspace.state[0])
+    assert workspace.state[:2].tolist() == plain.state[:2].tolist()
+    assert workspace.atom[:drawn].tolist() == plain.atom[:drawn].tolist()
+    assert workspace.owner[:drawn].tolist() == plain.owner[:drawn].tolist()
     # What was not drawn is still there, in every count.
-    assert (before - pool.left).tolist() == np.bincount(desk.atom[:drawn], minlength=len(before)).tolist()
+    assert (before - pool.left).tolist() == np.bincount(
+        workspace.atom[:drawn], minlength=len(before)
+    ).tolist()
     assert pool.left.sum() == table.rows - drawn
     for kind in range(len(pool.live)):
         listed = pool.listed[pool.start[kind] : pool.start[kind + 1]]
@@ -151,8 +153,8 @@ def test_rows_are_dealt_out_as_by_the_plain_twin(table, data):
     share = np.array(data.draw(st.lists(st.sampled_from([0.34, 0.5, 2.0]), min_size=4, max_size=4)))
     start = (codes[:classes], codes[:classes], np.ones(classes, np.int64), counts)
     ours, twins = ([part.copy() for part in start] for _ in range(2))
-    found = kernels.deal_out(codes[classes:], labels[classes:], *ours, share, losses)
-    expected = naive.deal_out(codes[classes:], labels[classes:], *twins, share, losses)
+    found = kernels.assign_to_classes(codes[classes:], labels[classes:], *ours, share, losses)
+    expected = naive.assign_to_classes(codes[classes:], labels[classes:], *twins, share, losses)
     assert found.tolist() == expected.tolist()
     for mine, twin in zip(ours, twins, strict=True):
         assert np.array_equal(mine, twin)

@@ -23,7 +23,7 @@ State = namedtuple(
     "counters keys ids box loss size slot_of id_at starts used most_loss"
     " nearest found waiting next_waiting head tail next_row anchor",
 )
-"""A clustering on its way. `counters`: entries of the heap, clusters so far, finished ones, searches so far. `keys`
+"""An unfinished clustering. `counters`: entries of the heap, clusters so far, finished ones, searches so far. `keys`
 and `ids` are the heap. By slot: `box`, `id_at`. By node: first slot (`starts`), clusters below (`used`), their
 largest loss. By cluster: loss, rows, slot, closest older cluster and its distance, who waits for it, first and last
 row, and an item of it, in whose leaf it lives. By row: the next row of the cluster."""
@@ -59,7 +59,7 @@ def _limit(kind, best, loss_a, size_a, loss_b, size_b):
 
 @njit(cache=True, nogil=True)
 def _push(keys, ids, held, key, number):
-    """Put a cluster into the heap of `held` entries; return how many there are now."""
+    """Add a cluster to the heap of `held` entries; return how many there are now."""
     at = held
     while at > 0:
         up = (at - 1) >> 1
@@ -101,8 +101,8 @@ def _search(
 ):  # fmt: skip
     """Find the closest live cluster: its distance and number. The older of two equally close ones wins.
 
-    Nodes of the tree are passed over when even a cluster at the nearest corner of their box would be too far
-    away; `least` makes that safe where a wider range may lose less.
+    The search skips nodes of the tree whose nearest possible cluster would be too far away; `least` makes that
+    safe if a wider range may lose less.
     """
     width = box.shape[1] // 2
     loss_c, size_c = loss[c], size[c]
@@ -162,7 +162,7 @@ def _search(
                 continue
             stack[depth], bounds[depth] = child, bound
             depth += 1
-            # The nearer child is looked at first.
+            # Visit the nearer child first.
             if near >= 0 and bounds[near] < bound:
                 stack[near], stack[depth - 1] = stack[depth - 1], stack[near]
                 bounds[near], bounds[depth - 1] = bounds[depth - 1], bounds[near]
@@ -230,13 +230,13 @@ def _worst(codes, row_item, members, count, losses):
 def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patience):
     """Merge the closest two clusters until none with fewer than k rows has a partner left.
 
-    Clusters 0..items-1 are the distinct rows; merged ones, and rows that were shed, are numbered on. Among equally
-    close pairs, the one whose newer cluster is the oldest goes first, then the one whose older cluster is.
-    Returns after about `patience` searches; a further call with the same state carries on.
+    Clusters 0..items-1 are the distinct rows; merged clusters, and rows that a cluster gave up, get the next numbers.
+    Among equally close pairs, the one whose newer cluster is the oldest goes first, then the one whose older cluster
+    is. Returns after about `patience` searches; a further call with the same state continues.
 
-    A cluster whose closest partner is newer than itself waits for that one to go: the newer cluster owns the pair.
-    What is known to a cluster is therefore a lower bound, and nothing needs to be updated when others merge.
-    Expected O(searches x (log items + clusters looked at) x columns); the worst case is O(items^2 x columns).
+    A cluster whose closest partner is newer than itself waits until that one is gone: the newer cluster owns the pair.
+    So the stored distance of a cluster is a lower bound, and nothing needs an update when others merge.
+    Expected O(searches x (log items + clusters visited) x columns); the worst case is O(items^2 x columns).
     """
     counters, keys, ids, box, loss, size, slot_of, id_at, starts, used, most_loss = state[:11]
     nearest, found, waiting, next_waiting, head, tail, next_row, anchor = state[11:]
@@ -343,9 +343,9 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
 
 
 @njit(cache=True, nogil=True)
-def deal(codes, row_item, state, losses, kind, cluster_of):
-    """Deal out the rows of unfinished clusters, one by one, each to the closest finished cluster, the first of
-    equals; write the cluster of every row. Rows that fit nowhere stay with their own. O(leftover x clusters).
+def assign_to_clusters(codes, row_item, state, losses, kind, cluster_of):
+    """Assign the rows of unfinished clusters, one by one, each to the closest finished cluster, the first of equals;
+    write the cluster of every row. Rows that may join none stay in their cluster. O(leftover x clusters).
     """
     loss, size, slot_of, head, next_row = state.loss, state.size, state.slot_of, state.head, state.next_row
     clusters, width = state.counters[1], codes.shape[1]

@@ -1,27 +1,27 @@
 """Random assignment of people to the cells of a ring, each pair with probability exactly 1/degree.
 
-In a ring of m positions cell j covers the people j, j+1, .., j+degree-1 (mod m): a regular bipartite graph. A
-perfect matching of it is drawn by taking the graph apart at random. An even graph is split in two regular
-halves, of which a fair coin keeps one: edges are paired at random at each end, so they form closed trails, and
-of every trail each second edge stays. From an odd graph a perfect matching is found by random walks; it is the
-answer with probability 1/degree and otherwise deleted.
+In a ring of m positions cell j covers the people j, j+1, .., j+degree-1 (mod m): a regular bipartite graph. The
+kernel draws a perfect matching by reducing the graph at random. It splits a graph of even degree into two regular
+halves, and a fair coin keeps one: edges are paired at random at each end, so they form closed trails, and every
+second edge of a trail stays. In a graph of odd degree, random walks find a perfect matching; it is the answer with
+probability 1/degree and otherwise deleted.
 
-Why exactly: say a graph of degree d is left. If d is even, an edge stays with probability 1/2, the coin of its
-trail, whatever trails there are; by induction it is then the answer's with 2/d, together 1/d. If d is odd, an
-edge of the matching is the answer's with probability 1/d; another one stays with (d-1)/d and is then the
-answer's with 1/(d-1), together 1/d. Neither step asks how the trails or the matching were found, so how
-they are found serves speed, and that one pair tells little of another.
+Why the probability is exact: say a graph of degree d is left. If d is even, an edge stays with probability 1/2, the
+coin of its trail, whatever trails there are; by induction the answer then contains it with probability 2/d, together
+1/d. If d is odd, the answer contains an edge of the matching with probability 1/d; another edge stays with probability
+(d-1)/d, and then the answer contains it with probability 1/(d-1), together 1/d. Neither step depends on how the trails
+or the matching were found, so that choice only serves speed, and keeps the dependence between pairs small.
 
-Each halving looks at every edge once and leaves half of them: O(m x degree) altogether. That is what the clock
-shows only if a trail does not jump about in memory. So edges are paired first of all with edges between the same
-span of positions and the same span of people, and a trail leaves such a square only over the few odd ones. Pairs
-on both sides of a border tell more of each other, so it is drawn where the first span begins.
+Each halving visits every edge once and leaves half of them: O(m x degree) in all. This speed is real only if a trail
+does not jump around in memory. So edges are first paired with edges between the same span of positions and the same
+span of people, and a trail leaves such a square only over the few edges left over. Pairs on both sides of a border
+depend more on each other, so a random number decides where the first span begins.
 
-Where only some of the offsets around the ring take part, they are drawn, each with the same probability.
+If only some of the offsets around the ring take part, they are drawn, each with the same probability.
 
-Randomness comes from a stream that is keyed outside: ChaCha with eight rounds, so that whoever knows some of
-the assignments cannot compute the others. `block` is what it mixes: four constants, eight words of key, two of
-counter, two of nonce.
+Randomness comes from a stream that is keyed outside: ChaCha with eight rounds, so that an adversary who knows some of
+the assignments cannot compute the others. `block` is its input: four constants, eight words of key, two of counter,
+two of nonce.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ import numpy as np
 from shoal.kernels.compiled import njit
 
 DENSE = 32
-"""Up to this degree spans are wide: neighbours are tied to each other most where the degree is small."""
+"""Up to this degree spans are wide: neighbours depend on each other most if the degree is small."""
 WIDE = 2048
 NARROW = 32
-"""Positions, and people, of a square in which edges are paired; all that is known of it stays in a fast cache."""
+"""Positions, and people, of a square in which edges are paired; its data stay in a fast cache."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -84,7 +84,7 @@ def _draw(block, words, count):
 
 @njit(cache=True, nogil=True)
 def _below(block, words, bound):
-    """Return a number from 0 to bound - 1, all exactly as likely: words that would favour some are passed over."""
+    """Return a number from 0 to bound - 1, all equally likely: words that would favour some are skipped."""
     few = 0x100000000 - 0x100000000 % bound
     while True:
         _draw(block, words, 16)
@@ -95,7 +95,7 @@ def _below(block, words, bound):
 
 @njit(cache=True, nogil=True)
 def _shuffle(words, at, values, begin, end):
-    """Shuffle a run of values. Orders differ in likelihood by 2**-32, which harms nothing."""
+    """Shuffle a run of values. Probabilities of orders differ by 2**-32, which does no harm."""
     for last in range(end - begin - 1, 0, -1):
         other = begin + np.int64((np.uint64(words[at + last]) * np.uint64(last + 1)) >> np.uint64(32))
         values[begin + last], values[other] = values[other], values[begin + last]
@@ -105,9 +105,9 @@ def _shuffle(words, at, values, begin, end):
 def _pair(words, more, right, first, last, d, span, across, meeting, place, waiting, people):
     """Pair the edges of the positions first..last-1 at random: e with e ^ 1, and at its person with across[e].
 
-    Edges of a position stand more or less in the order of its offsets, so those to one span of people form a run;
-    one that is left over waits for the next run of which one is. Of a person's edges, one that is left over waits
-    for those of later positions.
+    Edges of a position are roughly in the order of its offsets, so those to one span of people form a run; an edge
+    left over waits for the next run with one left over. An edge of a person that is left over waits for those of later
+    positions.
     """
     begin, end = first * d, last * d
     seen = 0
@@ -212,7 +212,7 @@ def _extract(block, words, right, m, d, order, mate, slot, pick):
             used += 1
             pick[here] = s + (matched and s >= slot[here])
             here = mate[right[here * d + pick[here]]]
-        # A position that the walk came to again has its later choice: what is left of the walk has no loops.
+        # A position that the walk visited again has its later choice, so the remaining walk has no loops.
         here = order[i]
         while here >= 0:
             slot[here] = pick[here]
@@ -224,9 +224,9 @@ def _extract(block, words, right, m, d, order, mate, slot, pick):
 def draw_assignments(starts, degrees, sampled, block, owner):
     """Write into owner, for the ring starts[r]..starts[r+1]-1 of positions, who gets each position's cell.
 
-    Ring r has at least degrees[r] positions; with degree 1 everyone keeps the own cell. Of its offsets sampled[r]
-    take part, all if that is the degree; rows x sampled of a ring must be below 2**31. O(rows x sampled), and as
-    much memory as the largest ring takes.
+    Ring r has at least degrees[r] positions; with degree 1 all keep their own cells. sampled[r] of its offsets take
+    part, all if that is the degree; rows x sampled of a ring must be below 2**31. O(rows x sampled), and as much
+    memory as the largest ring needs.
     """
     largest = 0
     edges = 0
@@ -259,7 +259,7 @@ def draw_assignments(starts, degrees, sampled, block, owner):
                 owner[j] = j
             continue
         if m == d:
-            # All pairs are possible: a shuffle, turned by an exactly uniform number of places.
+            # All pairs are possible: a shuffle, rotated by an exactly uniform number of positions.
             turn = _below(block, words, m)
             for j in range(m):
                 owner[begin + j] = begin + (j + turn) % m

@@ -8,7 +8,7 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import range_loss
 
 OPTIONS = 512
-"""Ranges of one column that are tried at most."""
+"""How many ranges of one column to try at most."""
 
 
 @njit(cache=True, nogil=True)
@@ -30,10 +30,10 @@ def _rows_in(mask, weights, own, k):
 def cheapest_closures(codes, count, near, far, losses, k, patience):
     """Return for each item a lower bound for the loss of any closure that covers at least k rows, its own included.
 
-    `near` lists at most 64 neighbours, and `far` what a closure with any other item loses at least. Per column,
-    the ranges that neighbours span with the item are tried, cheapest first, with the neighbours inside as bits.
-    Exact where no item beyond the neighbours matters and `patience` combinations suffice; then O(combinations)
-    per item. Where they do not suffice, -1.
+    `near` lists at most 64 neighbours, and `far` a lower bound for the loss of a closure with any other item. Per
+    column, it tries the ranges that neighbours span with the item, cheapest first, with the neighbours inside as bits.
+    Exact if no item beyond the neighbours matters and `patience` combinations suffice; then O(combinations) per item.
+    If they do not suffice, -1.
     """
     items, width = codes.shape
     result = np.zeros(items)
@@ -81,7 +81,7 @@ def cheapest_closures(codes, count, near, far, losses, k, patience):
                         code = np.int64(codes[near[item, n], j])
                         if low <= code and code <= high:
                             mask |= np.uint64(1) << np.uint64(n)
-                    # Only ranges count that no other covers for less.
+                    # Only ranges count that no cheaper range covers.
                     beaten = False
                     for o in range(found):
                         if option_loss[j, o] <= loss and (mask & ~option_mask[j, o]) == 0:

@@ -11,9 +11,9 @@ from shoal.kernels.compiled import njit
 def level_distances(start, value, count, size, low, totals):
     """Return per group the mean over levels of the total variation distance to `totals`.
 
-    ``low[level, code]`` names the node of a code; level 0 alone is the equal distance. Where moving mass
-    between two leaves costs (lowest common level) / (number of levels), each level that parts them costs one
-    step, so the earth mover's distance is the sum over levels of the mass that changes nodes there.
+    ``low[level, code]`` names the node of a code; level 0 alone is the equal distance. If moving mass between
+    two leaves costs (lowest common level) / (number of levels), each level that separates them costs one step,
+    so the earth mover's distance is the sum over levels of the mass that changes nodes there.
     All sums are integers. An empty group is infinitely far. O(levels x (values + codes)).
     """
     levels, codes = low.shape
@@ -47,12 +47,12 @@ def level_distances(start, value, count, size, low, totals):
 
 @njit(cache=True, nogil=True)
 def ordered_distances(start, value, count, size, totals):
-    """Return per group the earth mover's distance to `totals` where neighbouring values are equally far apart.
+    """Return per group the earth mover's distance to `totals` if neighbouring values are equally far apart.
 
     Only codes that occur in `totals` are places, and the first and the last are 1 apart: the distance is the
-    sum over gaps between neighbours of the share that must cross. While a group's own cumulated share stands
-    still that of the table only grows, so prefix sums and a binary search for the crossing do a long run of
-    gaps at once: O(values x log codes + codes). An empty group is infinitely far.
+    sum over gaps between neighbours of the share that must cross. While the cumulated share of a group stays
+    constant, the share of the table only grows, so prefix sums and a binary search for the crossing handle a long
+    run of gaps at once: O(values x log codes + codes). An empty group is infinitely far.
     """
     codes = len(totals)
     groups = len(start) - 1
@@ -96,7 +96,7 @@ def ordered_distances(start, value, count, size, totals):
             if i < start[g + 1]:
                 last = min(last, rank[value[i]])
             if last > done:
-                # The first `turn - done` of these gaps are those where the table's share is not the larger.
+                # In the first `turn - done` of these gaps, the table's share is not larger.
                 turn, above = done, last
                 while turn < above:
                     middle = (turn + above + 1) // 2
@@ -116,10 +116,10 @@ def ordered_distances(start, value, count, size, totals):
 
 @njit(cache=True, nogil=True)
 def level_keepable(start, value, count, size, low, totals, most):
-    """Return per group the most rows that a part of it can have whose `level_distances` is at most `most`, or more.
+    """Return per group an upper bound on the rows of a subset whose `level_distances` is at most `most`.
 
-    Of a node with c rows a part of s rows has at most c, so it shares at most min(c / s, the node's share of
-    the table) with the table there; what is not shared has to move, and that grows with s. Bisects s:
+    A subset of s rows has at most the c rows of the group in a node, so it shares at most min(c / s, the node's share
+    of the table) with the table there. The rest has to move, and it grows with s. Bisects s:
     O(log(rows) x levels x values) per group that is too far as a whole.
     """
     levels, codes = low.shape

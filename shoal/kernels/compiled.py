@@ -220,9 +220,9 @@ class KernelCache(_Cache):
             path.unlink(missing_ok=True)
 
     def _lock(self, path: Path) -> None:
-        """Let other processes wait for what this one compiles; a process that ends lets go.
+        """Let other processes wait for what this one compiles; the lock ends with the process.
 
-        Kernels call each other in no circle, and a kernel waits only for those that it calls: no deadlock.
+        Calls between kernels have no cycles, and a kernel waits only for those that it calls, so there is no deadlock.
         """
         if fcntl is None:
             return

@@ -11,12 +11,12 @@ LEAF = 8
 
 @njit(cache=True, nogil=True)
 def plant_boxes(codes, scale, cuts, starts):
-    """Build a tree of tight boxes over rows; nodes stand in preorder.
+    """Build a tree of tight boxes over rows; nodes are in preorder.
 
     Return the rows in the order of the tree; per node its first row, the end of its rows and the node that
     follows its subtree; and ``[node, 2 x column]`` lowest and highest codes. A node with more than a few rows
-    is cut in the column whose extent times `scale` is largest, near the median, and if possible where a
-    high node of the hierarchy begins (``cuts[starts[j] + code]``). O(rows x columns x log rows) as a rule.
+    is split in the column whose extent times `scale` is largest, near the median, and if possible where a
+    high node of the hierarchy begins (``cuts[starts[j] + code]``). Usually O(rows x columns x log rows).
     """
     rows, columns = codes.shape
     order = np.arange(rows).astype(np.int32)
@@ -25,7 +25,7 @@ def plant_boxes(codes, scale, cuts, starts):
     last = np.empty(most, np.int32)
     skip = np.empty(most, np.int32)
     box = np.empty((most, 2 * columns), np.int32)
-    # Open nodes: where they begin and end; an end of -1 closes the node that is named in its place.
+    # Open nodes: where they begin and end; with an end of -1, the begin is the node to close.
     stack = np.empty((2 * rows + 2, 2), np.int32)
     stack[0, 0], stack[0, 1] = 0, rows
     depth, count = 1 if rows else 0, 0
@@ -87,8 +87,8 @@ def plant_boxes(codes, scale, cuts, starts):
 def rows_inside(codes, first, last, skip, box, low, high):
     """List the rows inside each range, as a start per range and one array of rows (positions in the tree).
 
-    `codes` stand in the order of the tree. Output-sensitive: a subtree outside a range is skipped, one
-    inside is listed unseen.
+    `codes` are in the order of the tree. Output-sensitive: a subtree outside a range is skipped, one
+    inside is listed without a visit.
     """
     ranges, columns = low.shape
     start = np.zeros(ranges + 1, np.int64)
@@ -133,11 +133,11 @@ def rows_inside(codes, first, last, skip, box, low, high):
 
 
 @njit(cache=True, nogil=True)
-def share_out(start, links, supply, demand, order):
-    """Assign all units of each range to rows inside it, to no row more than its demand.
+def assign_units(start, links, supply, demand, order):
+    """Assign the units of each range to rows inside it; no row gets more than its demand.
 
-    Range g may use ``links[start[g]:start[g + 1]]``. Returns the units along each link; where not all can be
-    assigned, as many as possible are. Greedy, the ranges in the given order, then shortest augmenting paths in
+    Range g may use ``links[start[g]:start[g + 1]]``. Returns the units along each link; if not all units can be
+    assigned, as many as possible. Greedy, the ranges in the given order, then shortest augmenting paths in
     phases (Dinic): O(sqrt(units) x links) for single units, and fast in practice.
     """
     ranges, rows, edges = len(supply), len(demand), len(links)
@@ -208,7 +208,7 @@ def share_out(start, links, supply, demand, order):
             return flow
         for origin in range(ranges):
             while left[origin]:
-                # Depth first along rising levels; `path` holds the links forth and back in turn.
+                # Depth first along rising levels; `path` holds forward and backward links in turn.
                 g, depth, arrived = origin, 0, False
                 while True:
                     moved = False
@@ -241,7 +241,7 @@ def share_out(start, links, supply, demand, order):
                         continue
                     if depth == 0:
                         break
-                    # A dead end: step back, and leave it out from now on.
+                    # A dead end: step back, and skip it from now on.
                     depth -= 2
                     g = source[path[depth]]
                     inner[g] += 1

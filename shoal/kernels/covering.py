@@ -1,8 +1,8 @@
 """Cells that grow until every row is covered often enough, and until components of matches are large enough.
 
-Rows are distinct and stand in the order of their tree (see consistency.py); row u owns the cells
-``slots[u]:slots[u + 1]``, one for each of the equal rows it stands for. The first ``changed[u]`` of them have
-ranges of their own, the others are still alike.
+Rows are distinct, in the order of their tree (see consistency.py); row u owns the cells
+``slots[u]:slots[u + 1]``, one for each of the equal rows it represents. The first ``changed[u]`` of them may
+differ, the others are still identical.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _growth(code, low, high, losses):
 
 @PART
 def _grow(code, low, high, losses):
-    """Let a cell take in a row, in place."""
+    """Extend a cell by a row, in place."""
     for j in range(len(low)):
         low[j], high[j] = lift(losses, j, min(low[j], code[j]), max(high[j], code[j]))
 
@@ -43,7 +43,7 @@ def hulls(slots, low, high, first, last, skip, losses):
     """
     nodes, columns = len(skip), low.shape[1]
     hull = np.empty((nodes, 2 * columns), np.int32)
-    dear = np.zeros((nodes, columns))
+    costliest = np.zeros((nodes, columns))
     for node in range(nodes - 1, -1, -1):
         if skip[node] == node + 1:
             begin, end = slots[first[node]], slots[last[node]]
@@ -53,22 +53,24 @@ def hulls(slots, low, high, first, last, skip, losses):
                 for j in range(columns):
                     hull[node, j] = min(hull[node, j], low[slot, j])
                     hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
-                    dear[node, j] = max(dear[node, j], range_loss(losses, j, low[slot, j], high[slot, j]))
+                    costliest[node, j] = max(
+                        costliest[node, j], range_loss(losses, j, low[slot, j], high[slot, j])
+                    )
         else:
             a = node + 1
             b = skip[a]
             for j in range(columns):
                 hull[node, j] = min(hull[a, j], hull[b, j])
                 hull[node, columns + j] = max(hull[a, columns + j], hull[b, columns + j])
-                dear[node, j] = max(dear[a, j], dear[b, j])
-    return hull, dear
+                costliest[node, j] = max(costliest[a, j], costliest[b, j])
+    return hull, costliest
 
 
 @PART
-def _least(node, code, hull, dear, worst, losses):
-    """Return at most what a row adds to the loss of any cell of a node that does not cover it.
+def _least(node, code, hull, costliest, worst, losses):
+    """Return a lower bound for what a row adds to the loss of any cell of a node that does not cover it.
 
-    Where no loss falls when a cell grows, it stops once that reaches `worst`.
+    If losses never fall when a cell grows, it stops once the bound reaches `worst`.
     """
     columns = len(code)
     total = 0.0
@@ -76,13 +78,13 @@ def _least(node, code, hull, dear, worst, losses):
         c = code[j]
         rising = losses.rising
         if c < hull[node, j]:
-            added = least_loss(losses, j, c, hull[node, j]) - dear[node, j]
+            added = least_loss(losses, j, c, hull[node, j]) - costliest[node, j]
         elif c > hull[node, columns + j]:
-            added = least_loss(losses, j, hull[node, columns + j], c) - dear[node, j]
+            added = least_loss(losses, j, hull[node, columns + j], c) - costliest[node, j]
         elif rising:
             continue
         else:
-            added = -dear[node, j]
+            added = -costliest[node, j]
         total += max(added, 0.0) if rising else added
         if rising and total >= worst:
             break
@@ -91,9 +93,9 @@ def _least(node, code, hull, dear, worst, losses):
 
 @njit(cache=True, nogil=True)
 def cover_each(
-    codes, slots, changed, low, high, covered, first, last, skip, box, hull, dear, losses, k, begin, end
+    codes, slots, changed, low, high, covered, first, last, skip, box, hull, costliest, losses, k, begin, end
 ):
-    """Let every row from `begin` to `end` be covered by at least k cells, growing those cells that grow least for it.
+    """Let at least k cells cover every row from `begin` to `end`; the cells that need to grow least do.
 
     `covered` counts the cells over each row; it, the cells and their hulls are kept up to date.
     """
@@ -122,8 +124,8 @@ def cover_each(
             if skip[node] != node + 1:
                 left = node + 1
                 right = skip[left]
-                a = _least(left, code, hull, dear, worst, losses)
-                b = _least(right, code, hull, dear, worst, losses)
+                a = _least(left, code, hull, costliest, worst, losses)
+                b = _least(right, code, hull, costliest, worst, losses)
                 if a > b or (a == b and not first[left] <= u < last[left]):
                     left, right, a, b = right, left, b, a
                 if b < worst:
@@ -134,7 +136,7 @@ def cover_each(
                     depth += 1
                 continue
             for v in range(first[node], last[node]):
-                # All cells that are still alike come after the changed ones, and are looked at once.
+                # All cells that are still identical come after the changed ones, and are visited once.
                 for slot in range(slots[v], min(slots[v] + changed[v] + 1, slots[v + 1])):
                     cost, outside = _growth(code, low[slot], high[slot], losses)
                     if not outside or cost >= worst:
@@ -158,7 +160,7 @@ def cover_each(
         grown += found
         for place in range(found):
             slot, v = chosen[place], owners[place]
-            # Cells that are alike were listed in their order, and later ones are pushed out first.
+            # Identical cells were listed in their order, and later ones are pushed out first.
             changed[v] = max(changed[v], slot - slots[v] + 1)
             for j in range(columns):
                 old_low[j], old_high[j] = low[slot, j], high[slot, j]
@@ -169,7 +171,9 @@ def cover_each(
                 for j in range(columns):
                     hull[node, j] = min(hull[node, j], low[slot, j])
                     hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
-                    dear[node, j] = max(dear[node, j], range_loss(losses, j, low[slot, j], high[slot, j]))
+                    costliest[node, j] = max(
+                        costliest[node, j], range_loss(losses, j, low[slot, j], high[slot, j])
+                    )
                 if skip[node] == node + 1:
                     break
                 node += 1
@@ -180,7 +184,7 @@ def cover_each(
 
 @PART
 def _cover_more(old_low, old_high, low, high, codes, covered, first, last, skip, box):
-    """Count one more cell over every row that a cell has come to cover."""
+    """Count one more cell over every row that a cell newly covers."""
     columns = len(low)
     node = 0
     while node < len(skip):
@@ -211,14 +215,14 @@ def join_components(
     codes, slots, owner, changed, low, high, over, over_start, region_of, within, within_start, component,
     first, last, skip, box, losses, k, look, who,
 ):  # fmt: skip
-    """Let the rows `who` have at least k matches each, by cells that grow, the cheapest step per match first.
+    """Grow cells until each of the rows `who` has at least k matches, the cheapest step per match first.
 
     Row u lies in the cells ``over[over_start[u]:over_start[u + 1]]``; those of rows in its component are its
-    matches. Cell s covers the rows ``within[within_start[region_of[s]]:..]``. Two steps put u and another row v
-    on a cycle, which makes their components one: a cell of u takes in v, from a component with a cell over u;
-    or a cell of v takes in u, some cell of which covers v (no more than `look` such rows are tried).
-    What else becomes covered or one with them on the way is not noticed, so rows may have more matches than
-    counted here, never fewer. Returns how many cells have grown.
+    matches. Cell s covers the rows ``within[within_start[region_of[s]]:..]``. Two kinds of steps put u and another
+    row v on a cycle, which merges their components: a cell of u grows over v, from a component with a cell over u;
+    or a cell of v grows over u, if some cell of u covers v (at most `look` such rows are tried). Other rows that
+    become covered or connected on the way are not counted, so rows may have more matches than counted here, never
+    fewer. Returns how many cells have grown.
     """
     rows = len(codes)
     parts = 0
@@ -276,7 +280,7 @@ def _partner(
     low, high, slot, best, gain, cell, taken, most, need, codes, component, parent, met, first, last, skip, box,
     losses, stack, bounds,
 ):  # fmt: skip
-    """Look for a row that a cell can take in at a lower loss per match than known so far; see `join_components`."""
+    """Look for a row that a cell can cover at a lower loss per match than known so far; see `join_components`."""
     columns = len(low)
     stack[0], bounds[0], depth = 0, -np.inf, 1
     while depth:

@@ -1,6 +1,6 @@
-"""Closures of each row with others that cost least: grown one row at a time, or with the nearest rows.
+"""The cheapest closures of each row with others: grown one row at a time, or with the nearest rows.
 
-Rows are distinct, weighted, and stand in the order of their tree (see consistency.py).
+Rows are distinct, weighted, and in the order of their tree (see consistency.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shoal.kernels.losses import PART, least_loss, lift, range_loss
 
 @PART
 def _settle(low, high, own, inner, losses):
-    """Lift a range to the smallest cells over it; note their losses, and by how much a larger cell may lose less."""
+    """Lift a range to the smallest cells over it; store their losses, and by how much a larger cell may lose less."""
     for j in range(len(low)):
         low[j], high[j] = lift(losses, j, low[j], high[j])
         own[j] = range_loss(losses, j, low[j], high[j])
@@ -22,7 +22,7 @@ def _settle(low, high, own, inner, losses):
 
 @PART
 def _count(low, high, enough, codes, weight, first, last, skip, box):
-    """Count the rows inside a range, but no further than to `enough`."""
+    """Count the rows inside a range; stop at `enough`."""
     columns = len(low)
     found = np.int64(0)
     node = 0
@@ -54,7 +54,7 @@ def _count(low, high, enough, codes, weight, first, last, skip, box):
 
 @PART
 def _bound(node, low, high, own, inner, best, box, losses):
-    """Return at most what any row of a node adds to the loss of a cell; stops once that reaches `best`."""
+    """Return a lower bound for what any row of a node adds to the loss of a cell; stop once it reaches `best`."""
     columns = len(low)
     total = 0.0
     for j in range(columns):
@@ -88,7 +88,7 @@ def _added(row, low, high, own, codes, losses):
 
 @PART
 def _cheapest(low, high, own, inner, codes, first, last, skip, box, losses, stack, bounds):
-    """Return the row outside a cell that adds least to its loss; -1 where none can be added."""
+    """Return the row outside a cell that adds least to its loss; -1 if none can be added."""
     best, chosen = np.inf, -1
     stack[0], bounds[0], depth = 0, -np.inf, 1
     while depth:
@@ -119,11 +119,11 @@ def _cheapest(low, high, own, inner, codes, first, last, skip, box, losses, stac
 
 @njit(cache=True, nogil=True)
 def expand(codes, weight, first, last, skip, box, losses, k, begin, end, low, high):
-    """Grow each row from `begin` to `end` into a cell with at least k rows: always take in the row that adds least.
+    """Grow each row from `begin` to `end` into a cell with at least k rows: always add the row that costs least.
 
     `low` and `high` hold the rows themselves at first, and the cells in the end. Rows inside a cell add nothing,
-    so what happens next depends on the cell alone, and each cell that is met is worked out once. Every row must
-    have k rows within its limits.
+    so the next step depends on the cell alone, and each cell is computed once for all rows that reach it. Every row
+    must have k rows within its limits.
     """
     columns = codes.shape[1]
     own = np.empty(columns, np.float64)
@@ -141,7 +141,7 @@ def expand(codes, weight, first, last, skip, box, losses, k, begin, end, low, hi
             if 2 * known >= len(after):
                 wider = np.empty((2 * len(after), 2 * columns), np.int32)
                 longer = np.empty(2 * len(after), np.int32)
-                # Loops, not slices: numba compiles a good second longer for those.
+                # Loops, because slices take numba more than a second longer to compile.
                 for number in range(known):
                     longer[number] = after[number]
                     for j in range(2 * columns):
@@ -210,8 +210,8 @@ def expand(codes, weight, first, last, skip, box, losses, k, begin, end, low, hi
 def join_nearest(codes, weight, first, last, skip, box, losses, k, begin, end, low, high):
     """Join each row from `begin` to `end` with the nearest others until they are k, and return the cells over them.
 
-    `low` and `high` hold the rows themselves at first, and the cells in the end. Near is whatever costs little
-    when joined with the row alone. Every row must have k rows within its limits.
+    `low` and `high` hold the rows themselves at first, and the cells in the end. Rows are near if their closure with
+    the row alone loses little. Every row must have k rows within its limits.
     """
     columns = codes.shape[1]
     own = np.empty(columns, np.float64)

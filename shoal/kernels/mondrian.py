@@ -1,4 +1,4 @@
-"""Mondrian's cuts: where to cut a node, how to move its rows, and the whole descent for plain k.
+"""Mondrian's cuts: where to split a node, how to move its rows, and the whole descent for plain k.
 
 A node is a run of rows of a packed row-major matrix. The matrix has twice as many rows as the table: a cut
 moves its node from one half to the other, the rows whose code in one column lies in ``first..last`` to the
@@ -17,11 +17,11 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import NODES, ORDERED, SIZE, START, lift, range_loss
 
 SHOWN = 64
-"""A side that is filled up takes the best of so many rows of the other side."""
+"""A side that is too small takes the best of this many rows of the other side."""
 
 
-class Desk(NamedTuple):
-    """Working memory of `cut_by_size`, where it also finds what it had begun. All zero at the start."""
+class CutWorkspace(NamedTuple):
+    """Working memory of `cut_by_size`; also keeps its state between calls. All zero at the start."""
 
     state: LongVector
     """Open nodes, blocks begun, regions made, rows done."""
@@ -39,12 +39,12 @@ class Desk(NamedTuple):
     counts: LongVector
     right: FloatVector
     widths: FloatVector
-    """What the node loses in each column."""
+    """Loss of the node in each column."""
 
 
 @njit(cache=True, nogil=True)
 def _level(losses, j, low, high):
-    """Where the lowest level of a tree starts that has one node over both codes."""
+    """Return where the lowest level starts at which one node covers both codes."""
     level = losses.shape[j, NODES]
     while losses.first[level + low] != losses.first[level + high]:
         level += losses.shape[j, SIZE]
@@ -55,17 +55,16 @@ def _level(losses, j, low, high):
 def _weigh(losses, j, values, counts, found, rows, k, strict, right):
     """Weigh all cuts of one column, whose codes in the node are `values` (ascending) with their `counts`.
 
-    Cuts are the boundaries between codes and, in a tree, taking one child of the lowest common node out of
-    the middle. Return the largest gain with its ``first..last``; and the end of the cut closest to the
-    median, -1 if there is none: boundaries between children of the lowest common node come before others.
-    The first of equal cuts wins.
+    A cut is a boundary between codes or, in a tree, splits off one child of the lowest common node from the
+    middle. Return the largest gain with its ``first..last``, and the end of the cut closest to the median, -1 if
+    there is none. Boundaries between children of the lowest common node take precedence. The first of equal cuts wins.
     """
     node = losses.first
     low, high = values[0], values[found - 1]
     free = losses.shape[j, ORDERED] >= 0
     whole = range_loss(losses, j, low, high)
     children = np.int64(0) if free else _level(losses, j, low, high) - losses.shape[j, SIZE]
-    # First the loss of everything from each value on, then forward with the loss of everything up to it.
+    # First compute the loss of all codes from each value on, then go forward with the loss of all codes up to it.
     for i in range(found - 1, 0, -1):
         right[i] = range_loss(losses, j, values[i], high)
     gain, first, last = 0.0, low, low
@@ -77,7 +76,7 @@ def _weigh(losses, j, values, counts, found, rows, k, strict, right):
         child_rows += counts[i]
         rank = 1 if free or node[children + value] != node[children + values[i + 1]] else 0
         if not strict or min(taken, rows - taken) >= k:
-            # A side that has to be filled up counts as if it lost as much as before.
+            # A side that is too small counts as if it lost as much as before.
             inside = min(max(taken, k), rows - k)
             worth = 0.0
             if taken >= k:
@@ -119,9 +118,9 @@ def _divide(codes, words, begin, end, j, first, last, front, back):
 
 @njit(cache=True, nogil=True)
 def _fill(codes, words, begin, middle, end, losses, k):
-    """Fill up a side with fewer than k rows, one by one with the row of the other side whose coming loses
-    least, the first of equal ones; return the new middle. Candidates are the `SHOWN` rows of the other side
-    nearest to the middle. O(k x SHOWN x columns).
+    """Fill up a side with fewer than k rows: take, one by one, the row of the other side that adds least to the
+    loss, the first of equals; return the new middle. Candidates are the `SHOWN` rows of the other side nearest
+    to the middle. O(k x SHOWN x columns).
     """
     front = middle - begin < k
     inside, inside_end = (begin, middle) if front else (middle, end)
@@ -168,20 +167,25 @@ def cut_by_size(
     region_of,
     low,
     high,
-    desk,
+    workspace,
     patience,
 ):
-    """Cut blocks of rows down to regions of at least k rows; the descent of plain k-anonymity.
+    """Split blocks of rows down to regions of at least k rows; the descent for plain k-anonymity.
 
     Block `b` is ``blocks[b]..blocks[b+1]`` and must hold at least k rows. Writes `region_of` by table row, and
-    the ranges `low`, `high` that regions show . Returns after about
-    `patience` row visits; a further call with the same `desk` carries on. A cut visits all rows of its node
-    to move them, but only those of its smaller side to count them:
-    O(rows x (depth + columns x log rows) + regions x cells).
+    the ranges `low`, `high` that regions show. Returns after about `patience` row visits; a further call with the
+    same `workspace` continues. A cut visits all rows of its node to move them, but only those of its smaller side
+    to count them: O(rows x (depth + columns x log rows) + regions x cells).
     """
-    state, stack, histogram, least, most = desk.state, desk.stack, desk.histogram, desk.least, desk.most
-    active, actives = desk.active, desk.actives
-    values, counts, widths = desk.values, desk.counts, desk.widths
+    state, stack, histogram, least, most = (
+        workspace.state,
+        workspace.stack,
+        workspace.histogram,
+        workspace.least,
+        workspace.most,
+    )
+    active, actives = workspace.active, workspace.actives
+    values, counts, widths = workspace.values, workspace.counts, workspace.widths
     shape = losses.shape
     width = len(shape)
     half = len(words) // 2
@@ -229,7 +233,7 @@ def cut_by_size(
                         widest, widest_loss = j, widths[j]
             actives[top] = kept
             best, middle_loss, middle_column, middle_last = 0.0, -1.0, -1, 0
-            # The widest column comes first: its gain often rules the others out unseen.
+            # The widest column comes first: its gain often rules out the others without a visit.
             for turn in range(-1 if kept else 0, kept):
                 j = active[at_column + turn] if turn >= 0 else widest
                 if turn >= 0 and (j == widest or rows * widths[j] < best):
@@ -241,7 +245,7 @@ def cut_by_size(
                     values[found], counts[found] = code, histogram[at + code]
                     found += 1 if histogram[at + code] > 0 else 0
                 gain, a, z, middle, whole = _weigh(
-                    losses, j, values, counts, found, rows, k, strict, desk.right
+                    losses, j, values, counts, found, rows, k, strict, workspace.right
                 )
                 if not by_width and (gain > best or (gain == best and gain > 0.0 and j < column)):
                     best, column, first, last = gain, j, a, z
@@ -294,7 +298,7 @@ def cut_by_size(
         if large < 2 * k:
             continue
         if small_end - small < 2 * k:
-            # This side will not be cut: its few rows only leave their parent's histogram.
+            # This side will not be split: only remove its few rows from the parent's histogram.
             for row in range(small, small_end):
                 for i in range(actives[top]):
                     j = active[at_column + i]
@@ -314,7 +318,7 @@ def cut_by_size(
 @njit(cache=True, nogil=True)
 def _collect(codes, j, begin, end, scratch, values, counts):
     """List the codes of a column in a node, ascending, with their counts; return how many. `scratch` is all
-    zero before and after. O(rows + range), or O(rows^1.3) where the range is much wider than that.
+    zero before and after. O(rows + range), or O(rows^1.3) if the range is much wider than that.
     """
     low = high = np.int64(codes[begin, j])
     for row in range(begin, end):
@@ -407,9 +411,9 @@ def propose_cuts(codes, begins, ends, losses, k, strict, by_width):
 
 @njit(cache=True, nogil=True)
 def try_cuts(codes, words, ids, begins, ends, column, first, last, losses, k, strict):
-    """Make one cut in each node ``begins[i]..ends[i]``, which moves to the other half of the matrix: `begins`
-    and `ends` are changed. Return where the second sides begin, and for all rows of these nodes, one node
-    after the other, the table's row and the number of its side: 2i and 2i + 1 for node i. O(rows).
+    """Split each node ``begins[i]..ends[i]`` by one cut; the node moves to the other half of the matrix, so `begins`
+    and `ends` change. Return where the second sides begin, and for all rows of these nodes, one node after the
+    other, the table's row and the number of its side: 2i and 2i + 1 for node i. O(rows).
     """
     half = len(words) // 2
     id_at = ids.shape[1] - 1

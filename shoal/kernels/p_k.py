@@ -1,8 +1,8 @@
 """Growing classes for p-sensitive k-anonymity, one at a time from a seed: by diversity first, then by loss.
 
 Rows with equal quasi-identifiers lie at one *point*; rows with equal labels are of one *kind*; rows with both equal
-are one *atom*. Labels are what diversity counts: sensitive values, or what they are taken for. Those of all demands
-are numbered through, so that a label also tells its demand.
+are one *atom*. Labels are what diversity counts: sensitive values, or the protected nodes over them. They are numbered
+consecutively over all demands, so that a label also identifies its demand.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import PART, START, range_loss, widen
 
 MUST = 1 << 40
-"""Score of a label that must be taken now, or its share in what remains becomes too large."""
+"""Score of a label that must be taken now, or its share of the remaining rows becomes too large."""
 FORBIDDEN = -(1 << 55)
 """Score of a label that a class may not take."""
 RARE = 1 << 20
-"""Score of a rare value of the hardest demand while a class lacks those it has to take."""
+"""Score of a rare value of the hardest demand while a class still lacks rare values that it must take."""
 
 
 class Pool(NamedTuple):
@@ -35,11 +35,11 @@ class Pool(NamedTuple):
     left: LongVector
     """Atom -> rows left."""
     start: LongVector
-    """Kind -> first place in `listed`; one more at the end."""
+    """Kind -> first position in `listed`; one more at the end."""
     listed: IntVector
     """Atoms, kind after kind; in each kind those with rows left come first."""
     place: IntVector
-    """Atom -> its place in `listed`."""
+    """Atom -> its position in `listed`."""
     live: LongVector
     """Kind -> atoms with rows left."""
     labels: IntMatrix
@@ -60,18 +60,18 @@ class Rules(NamedTuple):
     most: LongVector
     """Label -> most rows in a class of k rows."""
     share: FloatVector
-    """Label -> largest permitted share; above 1 where any is."""
+    """Label -> largest allowed share; above 1: any."""
     guarded: bool
-    """Leave enough labels for the classes that are still wanted."""
+    """Leave enough labels for the classes that are still to come."""
     farthest: bool
-    """The next seed is the row farthest from the last one; otherwise the first atom that will do."""
+    """The next seed is the row farthest from the last one; otherwise the first suitable atom."""
 
 
-class Desk(NamedTuple):
-    """Working memory of `grow_classes`, where it also finds what it had begun."""
+class ClassWorkspace(NamedTuple):
+    """Working memory of `grow_classes`; also keeps its state between calls."""
 
     state: LongVector
-    """Rows drawn, classes made, classes still wanted, rows left, 1 when done."""
+    """Rows drawn, classes made, classes still to come, rows left, 1 when done."""
     far: FloatVector
     """Point -> loss together with the latest seed."""
     atom: IntVector
@@ -79,15 +79,15 @@ class Desk(NamedTuple):
     owner: IntVector
     """The class of each."""
     cost: FloatVector
-    """Point -> what the class loses with it."""
+    """Point -> loss of the class together with it."""
     bound: FloatVector
-    """Point -> at most what the class loses with it, now and when it is larger."""
+    """Point -> lower bound for the loss of the class with it, now and when the class is larger."""
     seen: LongVector
     """Point -> when its cost and bound were computed."""
     standing: IntVector
     """The points with rows left."""
     worth: LongVector
-    """Label -> what it is worth to the class."""
+    """Label -> its score for the class."""
     inside: LongVector
     """Label -> rows in the class."""
     demand_of: LongVector
@@ -95,16 +95,16 @@ class Desk(NamedTuple):
     kinds_left: IntVector
     chosen_kinds: IntVector
     grown: FloatVector
-    """Code of any column -> what that column loses with it."""
+    """Code of any column -> loss of the class in that column with it."""
     least: FloatVector
-    """The same at least, also when the class is larger; empty where losses never fall when a class grows."""
+    """Lower bound of the same when the class is larger; empty if losses never fall when a class grows."""
     low: LongVector
     """Ends of the class, per column."""
     high: LongVector
     different: LongVector
     """Demand -> labels in the class."""
     spare: LongVector
-    """Demand -> labels that the classes to come can do without."""
+    """Demand -> labels that the classes to come do not need."""
 
 
 @PART
@@ -115,7 +115,7 @@ def _draw(pool, atom, change):
     if change > 0 and left[atom] == 0:
         live[kind] += 1
     if left[atom] + min(change, 0) == 0:
-        # The atom changes places with the last live one, or with the first that is not.
+        # Swap the atom with the last live one, or with the first that is not live.
         here, there = place[atom], pool.start[kind] + live[kind] - 1
         other = listed[there]
         listed[here], listed[there] = other, atom
@@ -130,7 +130,7 @@ def _draw(pool, atom, change):
 
 @PART
 def _value(shape, codes, point, grown, least, cost, bound):
-    """Note what the class loses with the rows of a point, and at least when it is larger."""
+    """Store the loss of the class with a point, and a lower bound of it when the class is larger."""
     total = 0.0
     for j in range(codes.shape[1]):
         total += grown[shape[j, START] + codes[point, j]]
@@ -143,35 +143,35 @@ def _value(shape, codes, point, grown, least, cost, bound):
 
 
 @njit(cache=True, nogil=True)
-def grow_classes(pool, losses, rules, desk, patience):
+def grow_classes(pool, losses, rules, workspace, patience):
     """Grow classes until no further one can be completed; return after about `patience` visits of points.
 
-    While a class is short of labels it takes the row that brings most of those missing, later the one that brings
-    least (any, where it is guarded); among those the row that makes the class lose least. The next seed is the row
-    that loses most together with the last one (`Rules.farthest`). Equals are decided by the number of their atom.
-    All points are looked at once per class, later only those whose bound does not rule them out.
+    While a class lacks labels, it takes the row that adds most missing ones; later the row that adds fewest labels
+    (any row if guarded). Among those it takes the row with which it loses least. The next seed is the row that loses
+    most together with the last seed (`Rules.farthest`). The lower atom number decides ties. All points are visited
+    once per class, later only those whose bound does not rule them out.
     O(classes x points x columns + rows x (kinds + atoms)).
 
-    A guarded class leaves, for the v classes that are wanted after it, labels enough: v classes with p labels each
-    exist just if the labels, each counted at most v times, add up to p v. A class that cannot be completed so gives
-    its rows back, and one class fewer is wanted.
+    A guarded class leaves enough labels for the v classes after it: v classes with p labels each exist if and only if
+    the labels, each counted at most v times, add up to p v. A class that cannot be completed under this rule gives its
+    rows back, and one class fewer is expected.
     """
-    # Fields are taken out once: every access to a field of a tuple costs time to compile.
-    state, far, drawn, owner = desk.state, desk.far, desk.atom, desk.owner
+    # Read each field once: every access to a field of a tuple costs compile time.
+    state, far, drawn, owner = workspace.state, workspace.far, workspace.atom, workspace.owner
     codes, point_of, labels, rows = pool.codes, pool.point, pool.labels, pool.rows
     live, start, listed, point_rows = pool.live, pool.start, pool.listed, pool.point_rows
     k, p, most, share, guarded = rules.k, rules.p, rules.most, rules.share, rules.guarded
     points, width = codes.shape
     kinds, demands = labels.shape
-    cost, bound, seen, standing = desk.cost, desk.bound, desk.seen, desk.standing
-    worth, inside, demand_of = desk.worth, desk.inside, desk.demand_of
-    kinds_left, chosen_kinds = desk.kinds_left, desk.chosen_kinds
-    grown, minimum, low, high = desk.grown, desk.least, desk.low, desk.high
-    different, spare, shape = desk.different, desk.spare, losses.shape
+    cost, bound, seen, standing = workspace.cost, workspace.bound, workspace.seen, workspace.standing
+    worth, inside, demand_of = workspace.worth, workspace.inside, workspace.demand_of
+    kinds_left, chosen_kinds = workspace.kinds_left, workspace.chosen_kinds
+    grown, minimum, low, high = workspace.grown, workspace.least, workspace.low, workspace.high
+    different, spare, shape = workspace.different, workspace.spare, losses.shape
     for point in range(points):
         seen[point] = 0
     standing_points = -1
-    # A label that nobody misses is spared, unless a guard sees to that: then only loss counts.
+    # Avoid labels that the class does not lack, unless it is guarded: then only the loss counts.
     extra = 0 if guarded else -1
     now = 0
     visits = 0
@@ -231,7 +231,7 @@ def grow_classes(pool, losses, rules, desk, patience):
                         worth[label] += RARE
                 if share[label] <= 1.0 and rows[label] > share[label] * rest + 1e-9:
                     worth[label] += MUST
-            # In a class that is short, less is brought by a row with no missing label, whatever else it brings.
+            # In a class that lacks labels, a row without a missing label scores lower, whatever other labels it has.
             best = np.int64(demands + 1) if missing else np.int64(-demands)
             equals = 0
             for at in range(standing_kinds):
@@ -318,12 +318,12 @@ def grow_classes(pool, losses, rules, desk, patience):
 
 
 @njit(cache=True, nogil=True)
-def deal_out(codes, labels, low, high, size, counts, share, losses):
-    """Give each row to the class whose total loss grows least by it, the first of equals; return the classes.
+def assign_to_classes(codes, labels, low, high, size, counts, share, losses):
+    """Assign each row to the class whose total loss grows least by it, the first of equals; return the classes.
 
-    The ends `low` and `high`, the sizes and the counts of labels of each class are changed as it grows. Classes in
-    which a label would get more than its share are left out, unless all are. O(rows x classes x columns), but most
-    classes are ruled out by what they lose already.
+    The ends `low` and `high`, the sizes and the label counts of each class are updated as it grows. Classes in which
+    a label would exceed its share are excluded, unless all are. O(rows x classes x columns), but the current loss
+    rules out most classes.
     """
     rows, width = codes.shape
     classes = len(size)

@@ -1,7 +1,7 @@
-"""Cells that are replaced by cheaper ones, or that others relieve, as long as every row stays covered often enough.
+"""Replace cells by cheaper ones, or let others cover their rows, as long as every row stays covered often enough.
 
-Rows and cells are those of kernels/covering.py. `people` bundles the rows: their codes, how many equal rows each stands
-for, and the tree over them: ``(codes, weight, first, last, skip, box)``.
+Rows and cells are those of kernels/covering.py. `people` bundles the rows: their codes, how many equal rows each
+represents, and the tree over them: ``(codes, weight, first, last, skip, box)``.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import LEVELS, NODES, ORDERED, PART, SIZE, least_loss, lift, range_loss
 
 NEAR = 256
-"""Rows around a cell of which a better one is made."""
+"""Rows around a cell that are considered for a better one."""
 HEIRS = 16
-"""Rows that a cell hands over to others at most."""
+"""How many rows a cell hands over to others at most."""
 
 
 @PART
 def _joined(low, high, other_low, other_high, bound, worst, losses):
-    """Price of a cell that takes in a range, or a bound for all cells over both; `worst` stands for all that cost more.
+    """Return the loss of a cell extended by a range, or a lower bound for all cells over both; at most `worst`.
 
-    Given the ends of a box in turn, high before low, it takes in whatever is nearest in the box.
+    Given the ends of a box in reverse, high before low, it extends the cell by the nearest point of the box.
     """
     total = 0.0
     for j in range(len(low)):
@@ -34,21 +34,21 @@ def _joined(low, high, other_low, other_high, bound, worst, losses):
 
 @PART
 def _take(code, low, high, losses):
-    """Let a cell take in a row, in place."""
+    """Extend a cell by a row, in place."""
     for j in range(len(low)):
         low[j], high[j] = lift(losses, j, min(low[j], code[j]), max(high[j], code[j]))
 
 
 @PART
 def _copy(from_low, from_high, low, high):
-    """Copy a cell. A loop, not slices: numba compiles far longer for those."""
+    """Copy a cell. A loop, because slices take numba far longer to compile."""
     for j in range(len(low)):
         low[j], high[j] = from_low[j], from_high[j]
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
 def _counted(low, high, change, covered, people, found):
-    """Count a cell in or out at all rows inside; return their list, longer if need be, and their number."""
+    """Add `change` to the count of all rows inside a cell; return their list, which may grow, and their number."""
     codes, _weight, first, last, skip, box = people
     columns = len(low)
     used = 0
@@ -87,9 +87,9 @@ def _counted(low, high, change, covered, people, found):
 
 @PART
 def _around(low, high, limit, people, losses, found, away):
-    """List the rows with which a cell can cost less than `limit`, nearest first, and `NEAR` at most; return how many.
+    """List at most `NEAR` rows with which a cell can lose less than `limit`, nearest first; return how many.
 
-    Near is what costs little together with the cell, by the bound for all cells over both.
+    A row is near if the lower bound for all cells over the cell and the row is small.
     """
     codes, _weight, first, last, skip, box = people
     columns = len(low)
@@ -137,7 +137,7 @@ def _enough(low, high, k, near, codes, weight):
 
 @PART
 def _next(j, side, wider, low, high, base_low, base_high, near, codes, losses):
-    """Return the next smaller range of a column that still covers the base, or the next wider one; the same: none.
+    """Return the next smaller range of a column that still covers the base, or the next wider one; unchanged if none.
 
     Nodes of a tree have one side. A free range moves its low end (side 0) or its high end to a value of a listed row.
     """
@@ -175,7 +175,7 @@ def _next(j, side, wider, low, high, base_low, base_high, near, codes, losses):
 
 @PART
 def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, losses):
-    """Shrink a cell by the steps that save most, as long as k rows stay inside; not in the column `fixed`."""
+    """Shrink a cell by the steps that save most, as long as k rows stay inside; leave the column `fixed` as it is."""
     while True:
         best, column = 0.0, -1
         best_low, best_high = low[0], high[0]
@@ -202,7 +202,7 @@ def _tighten(low, high, base_low, base_high, fixed, k, near, codes, weight, loss
 def _traded(low, high, base_low, base_high, k, near, codes, weight, losses, try_low, try_high):
     """Make a cell cheaper: tighten it, then widen a column and tighten the others, wherever that helps.
 
-    Returns the price of what it has become.
+    Returns its loss afterwards.
     """
     columns = len(low)
     _tighten(low, high, base_low, base_high, -1, k, near, codes, weight, losses)
@@ -232,45 +232,55 @@ def _traded(low, high, base_low, base_high, k, near, codes, weight, losses, try_
 
 
 @njit(cache=True, nogil=True, no_cpython_wrapper=True)
-def _replaced(low, high, cost, base_low, base_high, k, people, losses, desk, near, away):
-    """Replace a cell by one over the base with k rows that costs less than `cost`, if one is found; return the price.
+def _replaced(low, high, cost, base_low, base_high, k, people, losses, workspace, near, away):
+    """Replace a cell by one over the base with k rows that loses less than `cost`, if it finds one; return the loss.
 
-    Two are tried: what becomes of the cell itself, and the base, grown by the rows that add least.
+    It tries two: the cell itself, made cheaper, and the base, grown by the rows that add least.
     """
     if _joined(base_low, base_high, base_low, base_high, False, cost, losses) >= cost:
         return cost
     codes, weight = people[0], people[1]
     near = near[: _around(base_low, base_high, cost, people, losses, near, away)]
     least = cost
-    _copy(low, high, desk[0], desk[1])
+    _copy(low, high, workspace[0], workspace[1])
     for turn in range(2):
-        while not _enough(desk[0], desk[1], k, near, codes, weight):
+        while not _enough(workspace[0], workspace[1], k, near, codes, weight):
             best, chosen = np.inf, -1
             for row in near:
-                total = _joined(desk[0], desk[1], codes[row], codes[row], False, best, losses)
+                total = _joined(workspace[0], workspace[1], codes[row], codes[row], False, best, losses)
                 if total >= best:
                     continue
                 for j in range(len(low)):
-                    if codes[row, j] < desk[0, j] or codes[row, j] > desk[1, j]:
+                    if codes[row, j] < workspace[0, j] or codes[row, j] > workspace[1, j]:
                         best, chosen = total, row
             if chosen < 0:
                 break
-            _take(codes[chosen], desk[0], desk[1], losses)
-        if _enough(desk[0], desk[1], k, near, codes, weight):
+            _take(codes[chosen], workspace[0], workspace[1], losses)
+        if _enough(workspace[0], workspace[1], k, near, codes, weight):
             found = _traded(
-                desk[0], desk[1], base_low, base_high, k, near, codes, weight, losses, desk[2], desk[3]
+                workspace[0],
+                workspace[1],
+                base_low,
+                base_high,
+                k,
+                near,
+                codes,
+                weight,
+                losses,
+                workspace[2],
+                workspace[3],
             )
             if found < least:
                 least = found
-                _copy(desk[0], desk[1], low, high)
+                _copy(workspace[0], workspace[1], low, high)
         if turn == 0:
-            _copy(base_low, base_high, desk[0], desk[1])
+            _copy(base_low, base_high, workspace[0], workspace[1])
     return least
 
 
 @PART
 def _heir(v, slot, budget, slots, low, high, people, losses, near, away):
-    """Return the cell of a row near to row v, other than `slot`, that takes v in for the least, and what that costs."""
+    """Return the cell of a row near row v, other than `slot`, that can cover v at the least cost, and that cost."""
     codes = people[0]
     used = _around(codes[v], codes[v], np.inf, people, losses, near, away)
     best, chosen = budget, np.int64(-1)
@@ -288,11 +298,11 @@ def _heir(v, slot, budget, slots, low, high, people, losses, near, away):
 
 @njit(cache=True, nogil=True)
 def refine(codes, weight, slots, low, high, covered, first, last, skip, box, losses, k, hand, begin, end):
-    """Replace cells of the rows `begin` to `end` by cheaper ones over their owners and k rows; return what is saved.
+    """Replace cells of the rows `begin` to `end` by cheaper ones over their owners and k rows; return the saved loss.
 
-    A row that no k other cells cover relies on a cell, and stays inside. With `hand`, a cell may also let go of all
-    such rows, where other cells take them in for less than that saves. `covered`, which counts the cells over each
-    row, is kept up to date. O(cells x rows around a cell x columns squared), times the steps that help.
+    A row that fewer than k other cells cover depends on a cell, and stays inside. With `hand`, a cell may also release
+    all such rows, if other cells can cover them for less than it saves. `covered` counts the cells over each row, and
+    is kept up to date. O(cells x rows around a cell x columns squared), times the steps that help.
     """
     columns = codes.shape[1]
     people = (codes, weight, first, last, skip, box)
@@ -300,8 +310,8 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, los
     others = np.empty(1024, np.int32)
     near = np.empty(NEAR, np.int32)
     away = np.empty(NEAR, np.float64)
-    desk = np.empty((8 + 2 * HEIRS, columns), np.int32)
-    base_low, base_high, old_low, old_high = desk[4], desk[5], desk[6], desk[7]
+    workspace = np.empty((8 + 2 * HEIRS, columns), np.int32)
+    base_low, base_high, old_low, old_high = workspace[4], workspace[5], workspace[6], workspace[7]
     heirs = np.empty(HEIRS, np.int64)
     saved = 0.0
     for u in range(begin, end):
@@ -321,13 +331,23 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, los
                 budget = 0.0
                 if turn == 0 or relying:
                     budget = cost - _replaced(
-                        mine_low, mine_high, cost, base_low, base_high, k, people, losses, desk, near, away
+                        mine_low,
+                        mine_high,
+                        cost,
+                        base_low,
+                        base_high,
+                        k,
+                        people,
+                        losses,
+                        workspace,
+                        near,
+                        away,
                     )
                 others, _ = _counted(mine_low, mine_high, 1, covered, people, others)
                 moves = 0
                 for n in range(count if budget > 0 else 0):
                     v = inside[n]
-                    # An heir may take in others on the way, so one is enough for each.
+                    # An heir may cover further rows as it grows, so one heir per row is enough.
                     if covered[v] >= k or budget <= 0:
                         continue
                     heir, growth = _heir(v, slot, budget, slots, low, high, people, losses, near, away)
@@ -336,7 +356,7 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, los
                         break
                     budget -= growth
                     heirs[moves] = heir
-                    _copy(low[heir], high[heir], desk[8 + 2 * moves], desk[9 + 2 * moves])
+                    _copy(low[heir], high[heir], workspace[8 + 2 * moves], workspace[9 + 2 * moves])
                     moves += 1
                     others, _ = _counted(low[heir], high[heir], -1, covered, people, others)
                     _take(codes[v], low[heir], high[heir], losses)
@@ -347,7 +367,7 @@ def refine(codes, weight, slots, low, high, covered, first, last, skip, box, los
                 for m in range(moves - 1, -1, -1):
                     heir = heirs[m]
                     others, _ = _counted(low[heir], high[heir], -1, covered, people, others)
-                    _copy(desk[8 + 2 * m], desk[9 + 2 * m], low[heir], high[heir])
+                    _copy(workspace[8 + 2 * m], workspace[9 + 2 * m], low[heir], high[heir])
                     others, _ = _counted(low[heir], high[heir], 1, covered, people, others)
                 others, _ = _counted(mine_low, mine_high, -1, covered, people, others)
                 _copy(old_low, old_high, mine_low, mine_high)

@@ -1,4 +1,4 @@
-"""Relocation inside boxes: a few cells are changed so that a box shows less, or parts in two that both have k rows."""
+"""Relocation inside boxes: change a few cells so that a box shows less, or can be split in two with k rows each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shoal.kernels.losses import NODES, ORDERED, SIZE, range_loss
 
 TRIM, PART = 0, 1
 MOST_ENDS = 1000
-"""In a box with more values in a column, only every second, third, .. is tried as an end of what stays."""
+"""In a box with more values in a column, only every second, third, .. is tried as an end of the narrower range."""
 
 
-class Desk(NamedTuple):
-    """Working memory of `relocate_cells`; nothing in it matters before or after."""
+class RelocationWorkspace(NamedTuple):
+    """Working memory of `relocate_cells`; its content does not matter before or after."""
 
     ratio: FloatVector
     """Per box, as are the next three."""
@@ -35,7 +35,7 @@ class Desk(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _holds_more(losses, j, values, found, a, z):
-    """Return whether the smallest node over the values `a` to `z` of a box holds another of its values."""
+    """Return whether the smallest node over the values `a` to `z` of a box covers another value of the box."""
     if losses.shape[j, ORDERED] >= 0 or a == z:
         return False
     node, level = losses.first, losses.shape[j, NODES]
@@ -49,7 +49,7 @@ def _holds_more(losses, j, values, found, a, z):
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sort(codes, begin, end, j, keys):
-    """Sort a column of a box: ``keys`` receives code x rows + place, ascending. O(rows^1.3), few rows as a rule."""
+    """Sort a column of a box: ``keys`` receives code x rows + position, ascending. O(rows^1.3) for few rows."""
     rows = end - begin
     for i in range(rows):
         keys[i] = np.int64(codes[begin + i, j]) * rows + i
@@ -67,15 +67,15 @@ def _sort(codes, begin, end, j, keys):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _propose(codes, true, begin, end, k, most, noise, losses, choice, desk):
-    """Find what one box gains most from, per changed cell; return that ratio, 0 where there is nothing.
+def _propose(codes, true, begin, end, k, most, noise, losses, choice, workspace):
+    """Find the change of one box with the largest gain per changed cell; return that ratio, 0 if there is none.
 
     `choice` receives the kind, the column, the first and last code that stay (or go to the first side), and the
     number of changed cells. O(columns x (rows^1.3 + values^2)).
     """
     rows = end - begin
     best = 0.0
-    keys, values, upto, fresh = desk.keys, desk.values, desk.upto, desk.fresh
+    keys, values, upto, fresh = workspace.keys, workspace.values, workspace.upto, workspace.fresh
     upto[0] = fresh[0] = 0
     for j in range(len(losses.shape)):
         _sort(codes, begin, end, j, keys)
@@ -102,7 +102,7 @@ def _propose(codes, true, begin, end, k, most, noise, losses, choice, desk):
                 if cost > most:
                     break
                 ratio = rows * (whole - range_loss(losses, j, values[a], values[z])) / max(cost, 1) * noise[j]
-                # A node may hold more than what was asked for: then other ends give the same for less.
+                # A node may cover more values than these: then other ends give the same node with fewer changes.
                 if ratio > best * (1 + 1e-12) and not _holds_more(losses, j, values, found, a, z):
                     best = ratio
                     choice[0], choice[1], choice[2], choice[3], choice[4] = (
@@ -144,7 +144,7 @@ def _push(heap, count, ratio, box):
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _pop(heap, count, ratio):
-    """Take the first box out of a heap of so many."""
+    """Take the first box out of a heap of `count`."""
     first, last = heap[0], heap[count - 1]
     at = 0
     while 2 * at + 1 < count - 1:
@@ -163,22 +163,22 @@ def _pop(heap, count, ratio):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, losses, desk):
-    """Change cells inside boxes, always what lowers the loss most per cell, while at most `cells` change.
+def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise, losses, workspace):
+    """Change cells inside boxes, always with the largest gain per changed cell, while at most `cells` change.
 
     Box b is the rows ``begins[b]..ends[b]`` of `codes`, which are changed in place; `true` are the values before, and
-    `ids` rows of the table: both move with their rows. Either a box gives up the values outside a narrower
-    range, which become the nearest value inside; or, with k > 0, a box of at least 2k rows parts in two where
-    one side lacks rows, which come from the edge of the other. Ratios are multiplied by ``noise[b]``, one number per
-    column. With u untrue rows a box of n rows adds u + u^2 / (n - u) to the chi-squared statistic, which stays
-    within `limit`; some row of each box stays true. Returns the number of boxes, of changed cells, and the
+    `ids` the rows of the table: both move with their rows. Either a box shrinks to a narrower range, and values outside
+    it become the nearest value inside; or, with k > 0, a box of at least 2k rows is split in two although one side
+    lacks rows, which come from the edge of the other. Ratios are multiplied by ``noise[b]``, one number per column.
+    With u relocated rows, a box of n rows adds u + u^2 / (n - u) to the chi-squared statistic, which stays within
+    `limit`; at least one row of each box is not relocated. Returns the number of boxes, of changed cells, and the
     statistic. O((boxes + changes) x (columns x (rows^1.3 + values^2) + log boxes)), rows and values of one box.
     """
     width = len(losses.shape)
-    ratio, chosen, heap, todo = desk.ratio, desk.chosen, desk.heap, desk.todo
-    keys, spare = desk.keys, desk.spare
+    ratio, chosen, heap, todo = workspace.ratio, workspace.chosen, workspace.heap, workspace.todo
+    keys, spare = workspace.keys, workspace.spare
     waiting, used, chi = 0, 0, 0.0
-    # Boxes to be looked at, again: at first all of them. One place that proposes compiles in half the time.
+    # Boxes to visit (again): at first all of them. A single call of `_propose` halves the compile time.
     for b in range(boxes):
         todo[b] = b
     todos = boxes
@@ -186,7 +186,7 @@ def relocate_cells(codes, true, ids, begins, ends, boxes, k, cells, limit, noise
         for i in range(todos):
             b = todo[i]
             ratio[b] = _propose(
-                codes, true, begins[b], ends[b], k, cells - used, noise[b], losses, chosen[b], desk
+                codes, true, begins[b], ends[b], k, cells - used, noise[b], losses, chosen[b], workspace
             )
             if ratio[b] > 0:
                 _push(heap, waiting, ratio, b)

@@ -9,7 +9,7 @@ from shoal.kernels.compiled import njit
 
 @njit(cache=True, nogil=True)
 def sort_by(codes, size, order):
-    """Return the rows of `order` sorted by code, equal ones as they stood. O(rows + size)."""
+    """Return the rows of `order` sorted by code; rows with equal codes keep their order. O(rows + size)."""
     place = np.zeros(size + 1, np.int64)
     for at in range(len(order)):
         place[codes[order[at]] + 1] += 1
@@ -25,16 +25,16 @@ def sort_by(codes, size, order):
 
 @njit(cache=True, nogil=True)
 def lexicographic_groups(codes, blocks, k):
-    """Cut sorted rows into parts of at least k, one value at a time; return where parts start, and the end.
+    """Split sorted rows into groups of at least k, one column at a time; return where groups start, and the end.
 
     `codes` is [columns, rows], rows in lexicographic order within each block blocks[b]..blocks[b+1]-1 (which has
-    k rows at least). On each column in turn a part becomes one part per value. One with fewer than k rows takes
-    the missing ones from a neighbour when the two have 2k rows, else is merged with the smaller neighbour. Parts
-    that mix values have fewer than 2k rows, so they are not cut further. O(rows x columns).
+    at least k rows). By each column in turn, a group becomes one group per value. A group with fewer than k rows takes
+    the missing ones from a neighbour if the two have 2k rows; otherwise it joins the smaller neighbour. Groups
+    that mix values have fewer than 2k rows, so they are not split further. O(rows x columns).
     """
     columns, rows = codes.shape
     starts = np.empty(rows // k + 2, np.int64)
-    parts = 0
+    groups = 0
     todo = np.empty((rows // k + len(blocks) + 1, 3), np.int64)
     cut = np.empty(rows + 2, np.int64)
     first = np.empty(rows // k + 2, np.int64)
@@ -45,8 +45,8 @@ def lexicographic_groups(codes, blocks, k):
             waiting -= 1
             begin, end, column = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
             if column == columns or end - begin < 2 * k:
-                starts[parts] = begin
-                parts += 1
+                starts[groups] = begin
+                groups += 1
                 continue
             runs = 1
             cut[0] = begin
@@ -55,7 +55,7 @@ def lexicographic_groups(codes, blocks, k):
                     cut[runs] = row
                     runs += 1
             cut[runs] = end
-            # first[:made] are the parts that are large enough; low..high is the one in hand.
+            # first[:made] are the groups that are large enough; low..high is the current one.
             made = 0
             following = 1
             low, high = begin, cut[1]
@@ -81,20 +81,20 @@ def lexicographic_groups(codes, blocks, k):
                 else:
                     made -= 1
                     low = first[made]
-            for part in range(made - 1, -1, -1):
-                stop = first[part + 1] if part + 1 < made else end
-                todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first[part], stop, column + 1
+            for group in range(made - 1, -1, -1):
+                stop = first[group + 1] if group + 1 < made else end
+                todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first[group], stop, column + 1
                 waiting += 1
-    starts[parts] = blocks[-1]
-    return starts[: parts + 1]
+    starts[groups] = blocks[-1]
+    return starts[: groups + 1]
 
 
 @njit(cache=True, nogil=True)
 def window_sets(codes, starts, widths, size):
     """Return the distinct codes that windows show: position -> set, where sets start, codes of sets ascending.
 
-    The window of position i of the part starts[p]..starts[p+1]-1 holds widths[p] rows from i on, past the end from
-    the start again. A new set is begun only where sliding on changes it, so equal sets may occur again later.
+    The window of position i of the group starts[p]..starts[p+1]-1 holds widths[p] rows from i on; past the end it
+    continues at the start. A new set begins only where the next window differs, so equal sets may occur again later.
     O(rows + codes of sets).
     """
     rows = len(codes)
@@ -111,7 +111,7 @@ def window_sets(codes, starts, widths, size):
         while same < end and codes[same] == codes[begin]:
             same += 1
         if same == end:
-            # One value all around, the usual case: one set.
+            # One value in the whole group, the usual case: one set.
             width = end - begin
         distinct = 0
         changed = True
@@ -147,7 +147,7 @@ def window_sets(codes, starts, widths, size):
                     set_of[later] = sets - 1
                 break
             leaving = codes[position]
-            # What enters next decides whether the set really loses the value.
+            # The row that enters next decides whether the set really loses the value.
             if codes[ahead if ahead < end else ahead - end + begin] == leaving:
                 ahead += 1
                 continue
@@ -168,7 +168,7 @@ def window_sets(codes, starts, widths, size):
 
 @njit(cache=True, nogil=True)
 def number_lists(start, values):
-    """Number equal lists values[start[i]:start[i+1]] alike, by first appearance: list -> number, and number's first.
+    """Give equal lists values[start[i]:start[i+1]] one number, by first appearance: list -> number, number -> first.
 
     Expected O(lists + values).
     """
@@ -211,12 +211,12 @@ def number_lists(start, values):
 
 @njit(cache=True, nogil=True)
 def diverse_pieces(values, starts, least, target):
-    """Cut each part into pieces in which no value occurs twice: rows piece by piece, and where pieces start.
+    """Split each group into pieces in which no value occurs twice: rows piece by piece, and where pieces start.
 
-    Rows of a part are 0.. in a good order, values[row] is below the number of values, and no value has more than
-    1/least of a part. Pieces have `least` rows or more, and about `target` where that leaves a rest which can still
-    be cut so. A piece takes the next rows in the order, and every value that would be too frequent in the rest.
-    O(rows) for most orders; a piece that would look far ahead takes its rows value by value.
+    Rows of a group are 0.. in a good order, values[row] is below the number of values, and no value has more than
+    1/least of a group. Pieces have at least `least` rows, and about `target` if the remaining rows can still be split
+    afterwards. A piece takes the next rows in the order, and every value that would be too frequent in the remaining
+    rows. O(rows) for most orders; a piece that would look far ahead takes its rows value by value.
     """
     rows = len(values)
     number = 0
@@ -332,11 +332,11 @@ def diverse_pieces(values, starts, least, target):
 
 @njit(cache=True, nogil=True)
 def diverse_groups(codes, values, blocks, k, least):
-    """Cut sorted rows one column after the other, as long as parts have k rows and no value more than 1/least of them.
+    """Split sorted rows one column after the other, as long as groups have k rows and no value exceeds 1/least of them.
 
-    As `lexicographic_groups`, but a group that falls short is merged with those after it until it does not, and
-    what is left at the end with those before it; blocks as a whole must be diverse. O(rows x columns), unless much
-    is left over.
+    As `lexicographic_groups`, but a group that fails is merged with those after it until it does not, and the last
+    ones with those before them. Each block as a whole must be diverse. O(rows x columns), unless many rows are left
+    at the end.
     """
     columns, rows = codes.shape
     number = 0
@@ -344,7 +344,7 @@ def diverse_groups(codes, values, blocks, k, least):
         number = max(number, values[row] + 1)
     count = np.zeros(number, np.int64)
     starts = np.empty(rows // k + 2, np.int64)
-    parts = 0
+    groups = 0
     todo = np.empty((rows // k + len(blocks) + 1, 3), np.int64)
     first = np.empty(rows // k + 2, np.int64)
     mixed = np.empty(rows // k + 2, np.bool_)
@@ -355,8 +355,8 @@ def diverse_groups(codes, values, blocks, k, least):
             waiting -= 1
             begin, end, column = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
             if column == columns or end - begin < 2 * k:
-                starts[parts] = begin
-                parts += 1
+                starts[groups] = begin
+                groups += 1
                 continue
             made = 0
             low = begin
@@ -379,10 +379,10 @@ def diverse_groups(codes, values, blocks, k, least):
                     for other in range(low, row + 1):
                         count[values[other]] = 0
                     low, most = row + 1, 0
-            for part in range(made - 1, -1, -1):
-                stop = first[part + 1] if part + 1 < made else end
-                todo[waiting, 0], todo[waiting, 1] = first[part], stop
-                todo[waiting, 2] = columns if mixed[part] else column + 1
+            for group in range(made - 1, -1, -1):
+                stop = first[group + 1] if group + 1 < made else end
+                todo[waiting, 0], todo[waiting, 1] = first[group], stop
+                todo[waiting, 2] = columns if mixed[group] else column + 1
                 waiting += 1
-    starts[parts] = blocks[-1]
-    return starts[: parts + 1]
+    starts[groups] = blocks[-1]
+    return starts[: groups + 1]

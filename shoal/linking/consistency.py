@@ -152,11 +152,11 @@ class Consistency:
 
     def _assigned(self) -> tuple[IntVector, IntVector]:
         """Find a complete assignment of published rows to people, by augmenting paths."""
-        from shoal.kernels.consistency import share_out
+        from shoal.kernels.consistency import assign_units
 
         # The classes that match the fewest people choose first.
         order = np.argsort(np.diff(self.start), kind="stable")
-        flow = share_out(self.start, self.links, self.size, self.people.weight, order)
+        flow = assign_units(self.start, self.links, self.size, self.people.weight, order)
         short = int(self.size.sum() - flow.sum())
         if short:
             raise DataError(

@@ -18,7 +18,7 @@ PATIENCE = 20_000
 
 def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector, run: Run) -> IntVector:
     """Return the cluster of each row by agglomeration, -1 for rows that are not `kept`; the numbers have gaps."""
-    from shoal.kernels.agglomerative import FINISHED, agglomerate, deal
+    from shoal.kernels.agglomerative import FINISHED, agglomerate, assign_to_clusters
 
     losses = items.losses
     codes, _, row_item, tree = items.planted()
@@ -27,7 +27,7 @@ def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector
         run.progress("cluster", float(state.size[state.slot_of == FINISHED].sum()) / max(len(kept), 1))
         agglomerate(codes, row_item, state, tree, losses, k, DISTANCES.index(distance), modified, PATIENCE)
     cluster_of = np.full(len(row_item), -1, np.int32)
-    deal(codes, row_item, state, losses, DISTANCES.index(distance), cluster_of)
+    assign_to_clusters(codes, row_item, state, losses, DISTANCES.index(distance), cluster_of)
     return cluster_of
 
 

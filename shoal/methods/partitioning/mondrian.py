@@ -120,7 +120,7 @@ class _Boxes:
 
     def cut_by_size(self, run: Run) -> Regions:
         """Split down to boxes of at least k rows, in one kernel that returns now and then to report progress."""
-        from shoal.kernels.mondrian import Desk, cut_by_size
+        from shoal.kernels.mondrian import CutWorkspace, cut_by_size
 
         width = len(self.table.attributes)
         low = np.empty((self.rows // self.k + 1, width), np.int32)
@@ -128,7 +128,7 @@ class _Boxes:
         region_of = np.full(self.table.rows, -1, np.int32)
         # The larger side of a split takes its parent's place, so open nodes at least halve from one to the next.
         depth = self.rows.bit_length() + 2
-        desk = Desk(
+        workspace = CutWorkspace(
             state=np.zeros(4, np.int64),
             stack=np.zeros(2 * depth, np.int64),
             histogram=np.zeros(depth * self.cells, np.int32),
@@ -141,13 +141,13 @@ class _Boxes:
             right=np.zeros(self.cells, np.float64),
             widths=np.zeros(width, np.float64),
         )
-        while desk.state[3] < self.rows:
-            run.progress("cut", float(desk.state[3]) / self.rows)
+        while workspace.state[3] < self.rows:
+            run.progress("cut", float(workspace.state[3]) / self.rows)
             cut_by_size(
-                self.codes, self.words, self.ids, self.blocks, self.losses, *self.rules, region_of, low, high, desk,
-                PATIENCE,
+                self.codes, self.words, self.ids, self.blocks, self.losses, *self.rules, region_of, low, high,
+                workspace, PATIENCE,
             )  # fmt: skip
-        regions = int(desk.state[2])
+        regions = int(workspace.state[2])
         return region_of, low[:regions].copy(), high[:regions].copy()
 
     def cut_by_models(self, requirements: Requirements, run: Run) -> Regions:

@@ -144,7 +144,7 @@ def _within(
     table: CodedTable, base: Release, allowance: Allowance, limit: float, measure: str, run: Run, k: int
 ) -> tuple[IntVector, IntMatrix, IntMatrix, float]:
     """Relocate under one limit for the statistic; return row -> region, the regions, and the statistic."""
-    from shoal.kernels.relocation import Desk, relocate_cells
+    from shoal.kernels.relocation import RelocationWorkspace, relocate_cells
 
     regions, width = len(base.low), len(table.attributes)
     kept = np.flatnonzero(base.region_of >= 0)
@@ -161,7 +161,7 @@ def _within(
         # Random priorities: an adversary cannot reconstruct what was changed, and where the budget ended.
         noise = 1.0 - run.random.random((room, width))
     largest = int(sizes.max(initial=0)) + 1
-    desk = Desk(
+    workspace = RelocationWorkspace(
         ratio=np.empty(room),
         chosen=np.empty((room, 5), np.int64),
         heap=np.empty(room, np.int64),
@@ -175,7 +175,7 @@ def _within(
     run.progress("relocate", 0.0)
     count, _, chi = relocate_cells(
         codes, true, ids, begins, ends, regions, k, allowance.cells, limit, noise,
-        losses_of(table, measure), desk,
+        losses_of(table, measure), workspace,
     )  # fmt: skip
     order = np.argsort(begins[:count], kind="stable")
     begins, lengths = begins[order], (ends - begins)[order]

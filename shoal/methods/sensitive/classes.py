@@ -145,7 +145,7 @@ class _Problem:
     def block(self, rows: LongVector, labels: _Labels, guarded: bool, at_random: bool) -> IntVector:
         """Return the classes of the rows of one block, 0, 1, .."""
         from shoal.kernels.grouping import distinct
-        from shoal.kernels.p_k import deal_out
+        from shoal.kernels.p_k import assign_to_classes
 
         codes = self.codes[rows]
         point_of, first = distinct(codes)
@@ -181,7 +181,7 @@ class _Problem:
             if watch:
                 grown = class_of >= 0
                 np.add.at(inside, (class_of[grown][:, None], labels.of[grown]), 1)
-            class_of[left] = deal_out(
+            class_of[left] = assign_to_classes(
                 codes[left],
                 labels.of[left],
                 low,
@@ -205,12 +205,14 @@ class _Problem:
         most = np.where(labels.share > 1, rows, np.floor(np.minimum(labels.share, 1.0) * labels.size + 1e-9))
         p = np.array([demand.p for demand in self.demands.each], np.int64)
         rules = Rules(labels.size, p, most.astype(np.int64), labels.share, guarded, farthest)
-        desk = _desk(pool, labels, sum(a.hierarchy.size for a in self.table.attributes), self.losses.rising)
-        while desk.state[4] == 0:
-            self.run.progress("grow", (self.done + int(desk.state[0])) / self.table.rows)
-            grow_classes(pool, self.losses, rules, desk, PATIENCE)
-        drawn = int(desk.state[0])
-        return desk.atom[:drawn], desk.owner[:drawn], int(desk.state[1])
+        workspace = _workspace(
+            pool, labels, sum(a.hierarchy.size for a in self.table.attributes), self.losses.rising
+        )
+        while workspace.state[4] == 0:
+            self.run.progress("grow", (self.done + int(workspace.state[0])) / self.table.rows)
+            grow_classes(pool, self.losses, rules, workspace, PATIENCE)
+        drawn = int(workspace.state[0])
+        return workspace.atom[:drawn], workspace.owner[:drawn], int(workspace.state[1])
 
     def _ends(self, codes: Any, class_of: IntVector, classes: int) -> tuple[Any, Any]:
         from shoal.kernels.closures import bounds
@@ -284,9 +286,9 @@ def _pool(
     )
 
 
-def _desk(pool: Any, labels: _Labels, codes: int, rising: bool) -> Any:
+def _workspace(pool: Any, labels: _Labels, codes: int, rising: bool) -> Any:
     """Return working memory for the kernel; `codes` is how many all columns have."""
-    from shoal.kernels.p_k import Desk
+    from shoal.kernels.p_k import ClassWorkspace
 
     points, width = pool.codes.shape
     kinds, demands = pool.labels.shape
@@ -298,7 +300,7 @@ def _desk(pool: Any, labels: _Labels, codes: int, rising: bool) -> Any:
     def integers(size: int) -> IntVector:
         return np.zeros(size, np.int32)
 
-    return Desk(
+    return ClassWorkspace(
         state=np.array([0, 0, labels.most_classes, rows, 0], np.int64),
         far=np.zeros(points),
         atom=integers(rows),
