@@ -1495,7 +1495,7 @@ def parted(codes, items, k, best, losses):
     return best, found
 
 
-def repart(codes, row_item, near, clusters, k, most_rows, partners, losses, begin, end):
+def resplit(codes, row_item, near, clusters, k, most_rows, partners, losses, begin, end):
     members, losses, gained = linked_rows(clusters), losses, 0.0
     changed, seen, clock = clusters.changed, clusters.seen, clusters.clock
 
@@ -1838,7 +1838,7 @@ def pivot_centrality(start, neighbours, pivots):
     return between, far, reached
 
 
-def neighbours_fit(degrees, low, high, start, other, room, by_high):
+def neighbours_match(degrees, low, high, start, other, room, by_high):
     def placed(left, rest):
         """Whether some way to give each degree a cluster exists."""
         if not rest:

@@ -162,7 +162,7 @@ def test_moves_are_those_of_their_twins(data, table):
     place[order] = np.arange(len(order))
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
     near, _ = neighbours.nearest_items(codes, tree, losses, 6)
-    for step, options in (("dissolve", ()), ("repart", (6 * k, 5))):
+    for step, options in (("dissolve", ()), ("resplit", (6 * k, 5))):
         answers = []
         for module in (improving, naive):
             linked = _linked(items, numbers, count, row_item, len(codes))

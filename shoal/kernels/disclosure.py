@@ -1,4 +1,4 @@
-"""What an adversary believes of people: the sensitive labels of all published rows that fit them."""
+"""What an adversary believes about people: the sensitive labels of all published rows that match them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def beliefs(codes, low, high, set_start, set_codes, start, label, count, labels,
     """Count the rows of all classes that cover each point, those with its most frequent label, and those with its
     own labels (``own_label[own_start[i]:own_start[i + 1]]``).
 
-    Class c shows ``low[c]..high[c]``, or the sets of codes (``set_start``, ``set_codes``) where there are any, and
-    holds the labels ``label[start[c]:start[c + 1]]``, each `count` times. O(points x classes), most of them ruled
-    out by a column or two.
+    Class c shows ``low[c]..high[c]``, or the sets of codes (``set_start``, ``set_codes``) if there are any, and
+    holds the labels ``label[start[c]:start[c + 1]]``, each `count` times. O(points x classes); one or two columns
+    rule out most pairs.
     """
     points, width = codes.shape
     fitting = np.zeros(points, np.int64)

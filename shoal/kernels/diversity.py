@@ -1,4 +1,4 @@
-"""What the most frequent sensitive values of each group amount to, and how evenly all of them are spread."""
+"""Counts of the most frequent sensitive values of each group, and how evenly all of them are spread."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The forest algorithm: grow trees by cheapest edges, and cut those that are too large.
+"""The forest algorithm: grow trees by cheapest edges, and split those that are too large.
 
-Items stand in the order of the tree of kernels/neighbours.py.
+Items are in the order of the tree of kernels/neighbours.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shoal.kernels.losses import least_loss, range_loss
 
 @njit(cache=True, nogil=True)
 def _root(parent, item):
-    """Return the root of the component, and shorten the way to it."""
+    """Return the root of the component, and shorten the path to it."""
     while parent[item] != item:
         parent[item] = parent[parent[item]]
         item = parent[item]
@@ -24,7 +24,7 @@ def _root(parent, item):
 def _nearest_outside(codes, tree, losses, component, same, item, best, stack, bounds):
     """Return the nearest item of another component that is nearer than `best`, the lowest of equals, and its loss.
 
-    `same` is the component of all items below a node of the tree, -1 where there are several.
+    `same` is the component of all items below a node of the tree, -1 if there are several.
     """
     left, right, _parent, first, last, floor, ceiling, leaf_of = tree
     width = codes.shape[1]
@@ -80,10 +80,10 @@ def _nearest_outside(codes, tree, losses, component, same, item, best, stack, bo
 def grow_forest(codes, count, tree, losses, k):
     """Let each component with fewer than k rows take its cheapest edge to another one, until none is left that can.
 
-    Components take turns in rounds, in the order of their first items; of equally cheap edges, the one that begins
-    at the lowest item, then the one that ends at the lowest, is taken. Items have `count` rows; those with none
-    stay out. Returns the parent of each item in a rooted forest of these edges, -1 for roots.
-    O(items x (log items + items looked at) x columns) per round, at most log2 k + 1 rounds.
+    Components take turns in rounds, in the order of their first items. Among equally cheap edges, a component takes the
+    one that begins at the lowest item, then the one that ends at the lowest. Items have `count` rows; those with none
+    are skipped. Returns the parent of each item in a rooted forest of these edges, -1 for roots.
+    O(items x (log items + items visited) x columns) per round, at most log2 k + 1 rounds.
     """
     left, right, _parent, first, last, _floor, _ceiling, _leaf_of = tree
     items = len(codes)
@@ -137,7 +137,7 @@ def grow_forest(codes, count, tree, losses, k):
             if a == b or size[a] >= k:
                 continue
             grown = True
-            # Turn the tree of the start so that the start is its root, and hang it below the end.
+            # Make the start the root of its tree, and attach it below the end.
             node, to = start[own], end[own]
             while node >= 0:
                 following = above[node]
@@ -150,13 +150,13 @@ def grow_forest(codes, count, tree, losses, k):
 
 @njit(cache=True, nogil=True)
 def cut_trees(above, rows, k):
-    """Cut trees with more than max(2k - 1, 3k - 5) rows into parts of at least k; return the part of each row.
+    """Split trees with more than max(2k - 1, 3k - 5) rows into trees of at least k; return the tree of each row.
 
-    From the leaves up, the rows below a row gather in it; as soon as they are k with itself, they are a part of
-    their own, if at least k rows of the tree remain. O(rows).
+    From the leaves up, each row collects the rows below it. As soon as they are k rows, they become a separate tree,
+    if at least k rows of the old one remain. O(rows).
     """
     total = len(above)
-    part = np.full(total, -1, np.int32)
+    tree = np.full(total, -1, np.int32)
     root = np.full(total, -1, np.int64)
     waiting = np.zeros(total, np.int64)
     order = np.empty(len(rows), np.int64)
@@ -195,5 +195,5 @@ def cut_trees(above, rows, k):
             gathered[above[row]] += gathered[row]
     for at in range(used - 1, -1, -1):
         row = order[at]
-        part[row] = row if above[row] < 0 or cut[row] else part[above[row]]
-    return part
+        tree[row] = row if above[row] < 0 or cut[row] else tree[above[row]]
+    return tree

@@ -1,4 +1,4 @@
-"""New clusters of rows that others can spare."""
+"""New clusters from rows that other clusters can spare."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import range_loss
 
 LEAST_GAIN = 1e-6
-"""Smaller gains are rounding."""
+"""Smaller gains are rounding errors."""
 CANDIDATES = 1024
-"""Rows around a beginning that are looked at."""
+"""Rows visited around the first row of a cluster."""
 
 
 @njit(cache=True, nogil=True)
@@ -29,12 +29,12 @@ def found(
     begin,
     end,
 ):
-    """Found clusters of k rows around the items `begin` to `end`, where the rows lose less there; return how many
+    """Found clusters of k rows around the items `begin` to `end`, if the rows lose less there; return how many
     clusters there are then.
 
-    Rows come from clusters that have more than k, and always the one comes next that costs least: k times the new loss,
-    less what it lost before. Neighbours of rows that have come are looked at from then on. What the clusters
-    gain by their smaller boxes is not counted; `loss` stays what it was. O(items x k x rows looked at x columns).
+    Rows come from clusters with more than k rows. A new cluster always takes the row that costs least: k times the new
+    loss minus the row's old loss. From then on, the neighbours of that row are candidates too. The gain of the other
+    clusters by their smaller boxes is not counted; `loss` is not updated. O(items x k x rows visited x columns).
     """
     width = codes.shape[1]
     box = np.empty(2 * width, np.int64)
@@ -53,7 +53,7 @@ def found(
         for j in range(width):
             box[2 * j] = box[2 * j + 1] = codes[seed, j]
         while True:
-            # The rows of the item that has come, and of its neighbours, are candidates now.
+            # The rows of the new item, and of its neighbours, are candidates now.
             for n in range(-1, near.shape[1]):
                 item = fresh if n < 0 else near[fresh, n]
                 if item < 0 or item_seen[item] == seed:

@@ -9,10 +9,10 @@ from shoal.kernels.compiled import njit
 
 
 def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
-    """Number equal rows alike, 0, 1, .. by first appearance; return row -> number, and each number's first row.
+    """Give equal rows one number, 0, 1, .. by first appearance; return row -> number, and each number's first row.
 
-    Expected O(rows x columns): rows are packed into 64-bit keys and hashed; columns that do not fit into one
-    key are packed in several rounds.
+    Expected O(rows x columns): rows are packed into 64-bit keys and hashed, in several rounds if one key has no room
+    for all columns.
     """
     rows, columns = matrix.shape
     numbers = np.zeros(rows, np.int32)
@@ -46,7 +46,7 @@ def pack(keys, values, lowest, span):
 
 @njit(cache=True, nogil=True)
 def number(keys):
-    """Number equal keys alike by first appearance: key's position -> number, and each number's first position."""
+    """Give equal keys one number, by first appearance: key's position -> number, and each number's first position."""
     rows = len(keys)
     bits = 4
     while (1 << bits) < 2 * min(rows, 1 << 16):
@@ -98,9 +98,9 @@ def group_sizes(group_of, groups, weights):
 def histograms(group_of, groups, codes, weights):
     """Count the codes in each group: start of each group's run, then code and count, codes ascending in a run.
 
-    Rows of group -1 are ignored; weights are positive. O(rows + groups + codes): a dense count where that
-    needs few more cells than there are rows; else a counting sort by code (saved where the rows already stand
-    in that order), after which each group's codes arrive ascending and equal ones one after the other.
+    Rows of group -1 are ignored; weights are positive. O(rows + groups + codes): a dense count if that needs
+    few more cells than there are rows; else a counting sort by code (skipped if the rows are already in that
+    order), after which each group's codes arrive ascending and equal ones one after the other.
     """
     rows = len(codes)
     highest = 0
@@ -120,7 +120,7 @@ def histograms(group_of, groups, codes, weights):
         used = 0
         for g in range(groups):
             for code in range(width):
-                # Written always and kept only where it counts: without a branch this is several times faster.
+                # Always written, but kept only if it counts: without a branch this is several times faster.
                 value[used] = code
                 count[used] = cells[g * width + code]
                 used += count[used] > 0

@@ -1,4 +1,4 @@
-"""Hilbert order, and the best way to cut an order into groups."""
+"""Hilbert order, and the best way to split an order into groups."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RANGES, VALUES, BITS = range(3)
 
 
 class Sets(NamedTuple):
-    """What groups lose that list their values."""
+    """The loss of groups that list their values."""
 
     how: int
     """RANGES, VALUES or BITS."""
     unit: FloatVector
-    """Column -> what one more value loses, or one bit."""
+    """Column -> loss by one more value, or by one bit."""
     mass: FloatVector
     """Code of any column -> how often it occurs."""
     logs: FloatVector
@@ -32,7 +32,7 @@ def hilbert_keys(places, bits):
     """Return where each point lies on the Hilbert curve; places are [points, columns] below 2**bits.
 
     columns x bits may be 63 at most. Skilling's transposed form: undo the turns of the curve from the highest bit
-    down, then take the Gray code off. O(points x columns x bits).
+    down, then undo the Gray code. O(points x columns x bits).
     """
     points, columns = places.shape
     keys = np.empty(points, np.uint64)
@@ -68,7 +68,7 @@ def hilbert_keys(places, bits):
 
 @njit(cache=True, nogil=True)
 def best_groups(codes, blocks, k, losses, sets):
-    """Cut the rows of each block, in their order, into groups of k to 2k-1 that lose least; return the starts.
+    """Split the rows of each block, in their order, into groups of k to 2k-1 that lose least; return the starts.
 
     `codes` is [columns, rows]. Dynamic programming, O(rows x k x columns).
     """
@@ -126,7 +126,7 @@ def best_groups(codes, blocks, k, losses, sets):
                     whole = cost[row] + total * (end - row)
                     if whole < cost[end]:
                         cost[end], choice[end] = whole, row
-        # Found from the end: gather the starts, then turn them around.
+        # Starts are found from the end: collect them, then reverse them.
         first = parts
         at = stop
         while at > begin:

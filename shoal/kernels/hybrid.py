@@ -7,7 +7,7 @@ import numpy as np
 from shoal.kernels.compiled import njit
 
 ENOUGH = 48
-"""With more small groups, hashing groups costs less than comparing them all."""
+"""With more small groups, hashing groups is faster than comparing them all."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -17,7 +17,7 @@ def _slot(keys, g, word, mask, words, bits):
     for w in range(words):
         part = keys[w, g] & ~mask if w == word else keys[w, g]
         mixed = ((mixed ^ (mixed >> np.uint64(29))) + part) * np.uint64(0x9E3779B97F4A7C15)
-    # Which column it is matters too, or a group meets itself in every chain.
+    # The column is part of the hash, or a group would meet itself in every chain.
     return np.int64(((mixed ^ mask) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 
@@ -27,16 +27,16 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     rows are in such groups, then the number of moves, the cells changed and the chi-squared statistic.
 
     Group g is the packed row ``keys[:, g]`` with ``before[g]`` rows; column j is ``keys[word[j], g] & mask[j]``, and
-    moving a row changes the cells in which two groups differ. First each group of at most k/2 rows moves, whole,
-    to the closest group that has more than k/2 but fewer than k rows; where there is none, to the closest that
-    has k. Then each group that is still short takes what it lacks from the closest group that keeps more than k,
-    of that group's own rows. Closest is the first that differs in the fewest columns. The work stops where no
-    group is admissible, or a move would change more than `cells` cells in all or lift the statistic above `limit`.
+    moving a row changes the cells in which two groups differ. First each group of at most k/2 rows moves as a whole
+    to the closest group that has more than k/2 but fewer than k rows; if there is none, to the closest that has k.
+    Then each group that still has too few rows takes the missing ones from the closest group that keeps more than k,
+    from that group's own rows. Closest is the first group that differs in the fewest columns. The kernel stops if no
+    group is admissible, or if a move would change more than `cells` cells in all or raise the statistic above `limit`.
 
-    `draws` is empty, or holds random numbers in [0, 1), two per group: then any admissible group is taken, and
+    `draws` is empty, or holds random numbers in [0, 1), two per group: then a random admissible group is taken, and
     a group takes a random number of rows that leaves both with k. `after` receives the sizes, `moves` source,
     target and number of rows. O(groups + short groups x candidates x columns); it gives up as soon as the rows
-    still to be moved exceed what is left.
+    still to be moved exceed the remaining budget.
     """
     groups, columns, words = len(before), len(word), len(keys)
     randomized = len(draws) > 0
@@ -70,12 +70,12 @@ def relocate_groups(keys, word, mask, before, k, cells, limit, most, draws, afte
     made, used, chi = 0, 0, 0.0
     if short == 0:
         return True, made, used, chi
-    # Every row of a small group has to move, and every row that a big one lacks: one cell each at the least.
+    # Every row of a small group must move, and every row that a big one lacks: at least one cell each.
     if most == 0 and (max(waiting, lacking) > cells or waiting > limit):
         return False, made, used, chi
     if waiting - most > cells:
         return False, made, used, chi
-    # Where many groups look for the closest, those that differ in one column are found by hashing the others.
+    # If many groups look for the closest, hashing all columns but one finds those that differ in one column.
     hashed = not randomized and smalls > ENOUGH
     bits = 4
     while hashed and (1 << bits) < 2 * columns * (bigs + fulls):

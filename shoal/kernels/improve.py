@@ -1,6 +1,6 @@
-"""Improvement of a finished clustering: neighbouring clusters are joined and parted anew, or dissolved.
+"""Improvement of a finished clustering: neighbouring clusters are joined and split again, or dissolved.
 
-Items stand in the order of the tree of kernels/neighbours.py.
+Items are in the order of the tree of kernels/neighbours.py.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import range_loss
 
 LEAST_GAIN = 1e-9
-"""Smaller gains are rounding."""
+"""Smaller gains are rounding errors."""
 SEEDS = 12
-"""Of so many rows and more, only some are tried as the beginning of a part."""
+"""With at least this many rows, only some are tried as the first row of a side."""
 CANDIDATES = 256
 """Neighbours among which the rows of a cluster choose where to go."""
 LARGEST = 256
@@ -23,7 +23,7 @@ LARGEST = 256
 
 Clusters = namedtuple("Clusters", "cluster_of head next_row size loss box changed seen clock")
 """By item: a cluster that has rows of it. By cluster: its rows (`head`, and by row `next_row`), their number, loss and
-bounds, when it last changed, and when its neighbours were last looked at. `clock` counts changes."""
+bounds, when it last changed, and when its neighbours were last visited. `clock` counts changes."""
 
 
 @njit(cache=True, nogil=True)
@@ -38,7 +38,7 @@ def unlink(head, next_row, cluster_of):
 
 @njit(cache=True, nogil=True)
 def _gather(head, next_row, row_item, cluster, rows, items, at):
-    """List the rows of a cluster from place `at` on; return the next place."""
+    """List the rows of a cluster from position `at` on; return the next position."""
     row = head[cluster]
     while row >= 0:
         rows[at], items[at] = row, row_item[row]
@@ -64,7 +64,7 @@ def _cover(codes, items, chosen, wanted, count, losses, box):
 
 @njit(cache=True, nogil=True)
 def _cheapest(codes, items, chosen, count, box, loss, losses):
-    """Return the row outside a growing part that raises its loss least, the first of equals, and the new loss."""
+    """Return the row outside a growing side that raises its loss least, the first of equals, and the new loss."""
     add, add_loss = -1, np.inf
     for i in range(count):
         if chosen[i]:
@@ -85,7 +85,7 @@ def _cheapest(codes, items, chosen, count, box, loss, losses):
 
 @njit(cache=True, nogil=True)
 def _begin(codes, items, seed, count, chosen, box):
-    """Begin a part with one row, unless an equal row was tried before."""
+    """Begin a side with one row, unless an equal row was tried before."""
     for i in range(seed):
         if items[i] == items[seed]:
             return False
@@ -106,11 +106,11 @@ def _add(codes, item, box):
 
 
 @njit(cache=True, nogil=True)
-def _part(codes, items, count, k, best, losses, chosen, side, box, rest):
-    """Look for a way to part rows in two that costs less than `best`.
+def _split(codes, items, count, k, best, losses, chosen, side, box, rest):
+    """Look for a way to split rows in two that costs less than `best`.
 
-    From each seed on, a part grows by the row that raises its loss least; from k rows on, only by rows that do not
-    raise it. Writes the best part to `side` and returns its cost, or `best` as it was. O(seeds x rows x k x columns).
+    From each seed, a side grows by the row that raises its loss least; once it has k rows, only by rows that do not
+    raise it. Writes the best side to `side` and returns its cost, or `best` unchanged. O(seeds x rows x k x columns).
     """
     for seed in range(0, count, 1 + count // SEEDS):
         if not _begin(codes, items, seed, count, chosen, box):
@@ -137,12 +137,12 @@ def _part(codes, items, count, k, best, losses, chosen, side, box, rest):
 
 
 @njit(cache=True, nogil=True)
-def repart(codes, row_item, near, clusters, k, most_rows, partners, losses, begin, end):
-    """Join each of the clusters ``begin..end`` with one neighbour and part them anew, where that costs less; return
-    what was gained. At most `most_rows` rows are joined.
+def resplit(codes, row_item, near, clusters, k, most_rows, partners, losses, begin, end):
+    """Join each of the clusters ``begin..end`` with one neighbour and split them again, if that costs less; return
+    the gain. At most `most_rows` rows are joined.
 
-    Neighbours are the `partners` clusters with rows near to its own with which its union loses least. Those are
-    passed over that have not changed since the last look.
+    Neighbours are the `partners` clusters with near rows whose union with the cluster loses least. Neighbours that
+    have not changed since the last visit are skipped.
     """
     cluster_of, head, next_row, size, loss, box, changed, seen, clock = clusters
     width = codes.shape[1]
@@ -191,7 +191,7 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, losses, begi
                 continue
             count = _gather(head, next_row, row_item, a, rows, items, 0)
             count = _gather(head, next_row, row_item, b, rows, items, count)
-            best = _part(
+            best = _split(
                 codes,
                 items,
                 count,
@@ -207,23 +207,23 @@ def repart(codes, row_item, near, clusters, k, most_rows, partners, losses, begi
                 continue
             gained += now - best
             clock[0] += 1
-            for own, part in ((a, 0), (b, 1)):
+            for own, half in ((a, 0), (b, 1)):
                 head[own], size[own], changed[own] = -1, 0, clock[0]
                 for i in range(count - 1, -1, -1):
-                    if side[i] == part:
+                    if side[i] == half:
                         next_row[rows[i]] = head[own]
                         head[own] = rows[i]
                         size[own] += 1
                         cluster_of[items[i]] = own
-                loss[own] = _cover(codes, items, side, part, count, losses, boxes[0])
+                loss[own] = _cover(codes, items, side, half, count, losses, boxes[0])
                 box[own] = boxes[0]
     return gained
 
 
 @njit(cache=True, nogil=True)
 def _closest(codes, item, candidates, found, size, loss, box, budget, losses):
-    """Return the candidate whose sum of losses grows least when a row of an item comes, if by less than `budget`, the
-    first of equals; the growth, and its new loss.
+    """Return the candidate whose sum of losses grows least when a row of an item joins it, if by less than `budget`,
+    the first of equals; also the growth, and its new loss.
     """
     best, choice, choice_loss = budget, -1, 0.0
     for n in range(found):
@@ -246,10 +246,10 @@ def _closest(codes, item, candidates, found, size, loss, box, budget, losses):
 
 @njit(cache=True, nogil=True)
 def dissolve(codes, row_item, near, clusters, k, losses, begin, end):
-    """Send rows of the clusters ``begin..end`` to neighbours, where that costs less; return what was gained.
+    """Move rows of the clusters ``begin..end`` to neighbours, if that costs less; return the gain.
 
     First single rows of a cluster with more than k; then the rows below or above a code in some column, as long as k
-    stay; at last all rows. Rows that go together go one after the other.
+    stay; finally all rows. Rows that go together go one after the other.
     O(rows x candidates x columns) for single rows, times the codes that are tried at worst.
     """
     cluster_of, head, next_row, size, loss, box, changed, _seen, clock = clusters
@@ -309,7 +309,7 @@ def dissolve(codes, row_item, near, clusters, k, losses, begin, end):
             if stays[i]:
                 next_row[rows[i]] = head[a]
                 head[a] = rows[i]
-        # Then the rows beyond a code in some column, or all rows (the last turn), go together.
+        # Then all rows beyond a code in some column go together, or all rows (the last turn).
         for turn in range(2 * width * count + 1):
             if size[a] == 0:
                 break

@@ -1,7 +1,7 @@
 """Mappings of full-domain generalization: rolling up packed rows, what a mapping drops, bounds over boxes.
 
 A row is one or more 64-bit words with a bit field per column. The node that a code shows at a level is named by
-its first code, which fits into the same field, so a mapping is rolled up from any of its specializations.
+its first code, which has room in the same field, so a mapping is rolled up from any of its specializations.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
 def shortfall(keys, lost, levels, fields, gain, most):
     """Return how many rows are lost, and how much more it costs to drop than to show them.
 
-    ``lost[g]`` rows of group g are dropped; ``gain[start + level * size + code]`` is what a dropped row loses
-    more in this column. The second number is infinite when more than `most` rows are lost.
+    ``lost[g]`` rows of group g are dropped; ``gain[start + level * size + code]`` is the additional loss of a dropped
+    row in this column. The second number is infinite if more than `most` rows are lost.
     O(groups + groups with losses x columns).
     """
     dropped = 0
@@ -136,9 +136,9 @@ def raise_box(values, strides, low, high, floor):
 
 @njit(cache=True, nogil=True)
 def next_open(order, at, least, more, most):
-    """Return the first place in `order`, from `at` on, whose mapping has ``least + more`` of at most `most`.
+    """Return the first position in `order`, from `at` on, whose mapping has ``least + more`` of at most `most`.
 
-    The length of `order` where there is none. O(places passed).
+    The length of `order` if there is none. O(positions passed).
     """
     while at < len(order) and least[order[at]] + more[order[at]] > most:
         at += 1

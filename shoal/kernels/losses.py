@@ -22,30 +22,30 @@ DENSE, TREE, LINE, ENTROPY = range(4)
 """How `cells` holds the losses of a column."""
 
 LOOK_UP = njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-"""How look-ups are compiled: into their callers, and without counting references to arrays. Where numba counts them, a
+"""How look-ups are compiled: into their callers, and without counting references to arrays. If numba counts them, a
 look-up takes ten times as long."""
 
 PART = njit(cache=True, nogil=True, _nrt=False)
-"""How parts of kernels are compiled that make no arrays: they count no references either."""
+"""How functions of kernels that make no arrays are compiled: they count no references either."""
 
 
 class Losses(NamedTuple):
-    """What the ranges of all columns lose."""
+    """The losses of the ranges of all columns."""
 
     shape: NDArray[np.int64]
-    """``[columns, 7]``: how `cells` holds the losses; number of codes; first place in `cells`; number of ordered codes
-    where any range may be shown, -1 where only nodes of a tree may; levels of the tree; first place in `first` and
-    `last`; first number when the codes of all columns are numbered through."""
+    """``[columns, 7]``: how `cells` holds the losses; number of codes; first position in `cells`; number of ordered
+    codes if any range may be shown, -1 if only nodes of a tree may; levels of the tree; first position in `first` and
+    `last`; first number when the codes of all columns are numbered consecutively."""
     cells: FloatVector
-    """DENSE: the loss of every range, at ``low * codes + high``; infinite where a limit permits none. TREE: level
-    after level, the loss of the node over each code. LINE: where each code lies, and the loss of the whole domain: a
+    """DENSE: the loss of every range, at ``low * codes + high``; infinite if a limit forbids it. TREE: level after
+    level, the loss of the node over each code. LINE: the place of each code, and the loss of the whole domain: a
     range loses the difference of its ends. ENTROPY: running sums of counts f, running sums of f log2 f, the
     weight, and the loss of the whole domain."""
     least: FloatVector
-    """As `cells`, but the least loss of all ranges that contain the range; 0 for ENTROPY, where `least_loss` knows
-    better. The same array where a wider range never loses less."""
+    """As `cells`, but the least loss of all ranges that contain the range; 0 for ENTROPY, where `least_loss` has a
+    better bound. The same array if a wider range never loses less."""
     first: IntVector
-    """Of columns with a tree, level after level: the first code of the node over each code."""
+    """For columns with a tree, level after level: the first code of the node over each code."""
     last: IntVector
     """The same for its last code."""
     rising: bool
@@ -79,8 +79,8 @@ def _wide_loss(shape, cells, last, j, low, high):
 
 @LOOK_UP
 def range_loss(losses, j, low, high):
-    """Return the loss of the smallest publishable range over the codes `low` to `high` of column j, infinite where
-    there is none. O(1), or O(levels) in a tree with many codes.
+    """Return the loss of the smallest publishable range over the codes `low` to `high` of column j, infinite if there
+    is none. O(1), or O(levels) in a tree with many codes.
     """
     shape = losses.shape
     if shape[j, KIND] == DENSE:
@@ -90,7 +90,7 @@ def range_loss(losses, j, low, high):
 
 @LOOK_UP
 def least_loss(losses, j, low, high):
-    """Return at most what any range over the codes `low` to `high` of column j loses: a bound for searches."""
+    """Return a lower bound for the loss of any range over the codes `low` to `high` of column j, for searches."""
     shape = losses.shape
     if shape[j, KIND] == DENSE:
         return losses.least[shape[j, PLACE] + np.int64(low) * shape[j, SIZE] + np.int64(high)]
@@ -101,13 +101,13 @@ def least_loss(losses, j, low, high):
 
 @LOOK_UP
 def _entropy_bound(shape, cells, last, j, low, high):
-    """Whatever joins a range, a share of all rows is as uncertain as before: that of the range."""
+    """Return the entropy bound: however a range grows, its own rows stay at least as uncertain as before."""
     own = _wide_loss(shape, cells, last, j, low, high)
     if high >= shape[j, ORDERED]:
         return own
     place = shape[j, PLACE]
     share = (cells[place + high + 1] - cells[place + low]) / max(cells[place + shape[j, SIZE]], 1.0)
-    # Less one grain: the losses themselves are rounded.
+    # Minus one grain: the losses themselves are rounded.
     return max(np.floor(own * share / GRAIN) - 1.0, 0.0) * GRAIN
 
 
@@ -126,7 +126,7 @@ def lift(losses, j, low, high):
 
 @njit(cache=True, nogil=True)
 def box_losses(box, losses):
-    """Return what a row of each box loses; ``box[c, 2j]`` and ``box[c, 2j + 1]`` are its ends in column j.
+    """Return the loss of a row of each box; ``box[c, 2j]`` and ``box[c, 2j + 1]`` are its ends in column j.
 
     O(boxes x columns).
     """
@@ -139,8 +139,8 @@ def box_losses(box, losses):
 
 @njit(cache=True, nogil=True)
 def widen(losses, j, low, high, grown, least):
-    """Note for each code of column j what the range ``low..high`` loses once it has joined; and, unless `least` is
-    empty, what all ranges over both lose at least. Codes of all columns are numbered through. O(codes).
+    """Store for each code of column j the loss of the range ``low..high`` extended by it; and, unless `least` is empty,
+    a lower bound for all ranges over both. Codes of all columns are numbered consecutively. O(codes).
     """
     start = losses.shape[j, START]
     for code in range(losses.shape[j, SIZE]):

@@ -1,7 +1,7 @@
-"""Counting the groups of people that fit a bucket of shuffled columns (see shoal/membership.py).
+"""Counting the sets of people that are consistent with a bucket of shuffled columns (see shoal/membership/).
 
-A state holds what is left of all counts, packed side by side into the bits of a few 64-bit words. Callers see to it
-that a count never outgrows its bits, so states are added and subtracted as whole words.
+A state holds what is left of all counts, packed next to each other into the bits of a few 64-bit words. Callers make
+sure that a count never outgrows its bits, so states are added and subtracted as whole words.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def extend_states(states, word, shift, mask, cap, step, most, limit):
     """Decide one tuple in every state: how many of its people are in, from 0 to `most`.
 
     ``word``, ``shift`` and ``mask`` say where the counts of the tuple's values are, and `cap` how much of each later
-    tuples can take. Return the new states, ``child_of[state, people in]`` (-1: does not fit), and whether there were
-    at most `limit` new states; with more the other two are useless. O(states x choices x columns), hashed.
+    tuples can take. Return the new states, ``child_of[state, people in]`` (-1: inconsistent), and whether there were
+    at most `limit` new states; if not, the other two are useless. O(states x choices x columns), hashed.
     """
     count, words = states.shape
     room = min(count * (most + 1), limit) + 1
@@ -71,7 +71,7 @@ def extend_states(states, word, shift, mask, cap, step, most, limit):
 
 @njit(cache=True, nogil=True)
 def match_states(left, right, whole):
-    """Give each state of `left` the state of `right` that adds up with it to `whole`, or -1. O(states), hashed."""
+    """Return, per state of `left`, the state of `right` that adds up with it to `whole`, or -1. O(states), hashed."""
     words = left.shape[1]
     slots = 16
     while slots < 2 * len(right):
@@ -117,9 +117,9 @@ def push_ways(ways, child_of, weight, prime, children):
 
 @njit(cache=True, nogil=True)
 def pull_ways(rest, ways, child_of, weight, prime):
-    """Return the number of ways to go on from each state, and the people of the tuple that are in, over all ways.
+    """Return the number of ways to continue from each state, and the people of the tuple that are in, over all ways.
 
-    `rest` is the number of ways to go on from each child; all modulo a prime below 2**31.
+    `rest` is the number of ways to continue from each child; all modulo a prime below 2**31.
     """
     onward = np.zeros(len(ways), np.uint64)
     people = np.uint64(0)
@@ -149,8 +149,8 @@ def push_shares(ways, child_of, weight, children):
 
 @njit(cache=True, nogil=True)
 def pull_shares(rest, ways, child_of, weight):
-    """Return the number of ways to go on from each state, the people of the tuple that are in, over all ways, and how
-    many more of the tuple could be in; all as floats."""
+    """Return the number of ways to continue from each state, the people of the tuple that are in, over all ways, and
+    how many more of the tuple could be in; all as floats."""
     onward = np.zeros(len(ways))
     people = 0.0
     lacking = 0.0
@@ -176,10 +176,10 @@ def walk_sets(counts_of, least, most, people, near_start, near, far, penalty, in
 
     ``inside[w, t]`` people of tuple t are in the set of walk w, ``chosen[w]`` names their tuples one by one, and
     ``left[w]`` is what the set lacks of each count; from ``least[w, t]`` to ``most[w, t]`` people of tuple t may be in.
-    A step takes somebody out and somebody else in: of one of the tuples ``near[near_start[t]:near_start[t + 1]]``, or
-    with chance `far` of any. It prefers sets by ``exp(-penalty[w] x wrong
-    counts)``. Changes `inside`, `chosen` and `left`; returns the people of each tuple over all steps at which all
-    counts were right, and the number of these, by walk. ``draws[w, step]`` are three random numbers from 0 to 1.
+    A step replaces one person of the set by another from one of the tuples ``near[near_start[t]:near_start[t + 1]]``,
+    or with probability `far` from any tuple. It prefers sets by ``exp(-penalty[w] x wrong counts)``. Changes `inside`,
+    `chosen` and `left`; returns the people of each tuple over all steps at which all counts were right, and the number
+    of these steps, by walk. ``draws[w, step]`` are three random numbers from 0 to 1.
     O(walks x steps x columns).
     """
     walks, tuples = inside.shape
@@ -217,7 +217,7 @@ def walk_sets(counts_of, least, most, people, near_start, near, far, penalty, in
                 q = counts_of[new, j]
                 if p != q:
                     change += abs(left[w, p] + 1) - abs(left[w, p]) + abs(left[w, q] - 1) - abs(left[w, q])
-            # People who could come in, over those who could come back: the choice of a person within a tuple.
+            # People who could enter, divided by those who could return: the choice of a person within a tuple.
             ratio *= (people[new] - inside[w, new]) / (people[old] - inside[w, old] + 1)
             if draws[w, step, 2] >= ratio * np.exp(-penalty[w] * change):
                 continue
@@ -242,11 +242,12 @@ def walk_sets(counts_of, least, most, people, near_start, near, far, penalty, in
 def seek_set(counts_of, column_of, least, most, member_start, member, inside, left, weight, draws):
     """Look for a set of people with all counts right; return the steps taken, or -1.
 
-    Each step takes a count that is too high, and one of its column that is too low, and exchanges somebody of the one
-    for somebody of the other: of all pairs the one that makes the least wrong, by weight. Where nothing gets better,
-    wrong counts gain weight, so the search leaves every dead end. ``member[member_start[i]:member_start[i + 1]]`` are
-    the tuples of count i, ``inside[t]`` people of tuple t are in, `left` is what they lack of each count. Changes
-    `inside`, `left` and `weight`. ``draws[step]`` are four random numbers from 0 to 1. O(pairs x columns) a step.
+    Each step chooses a count that is too high, and a count of the same column that is too low, and exchanges a person
+    of the one for a person of the other: the pair with the least total weight of wrong counts afterwards. If nothing
+    improves, wrong counts gain weight, so the search leaves every dead end.
+    ``member[member_start[i]:member_start[i + 1]]`` are the tuples of count i, ``inside[t]`` people of tuple t are in,
+    `left` is what they lack of each count. Changes `inside`, `left` and `weight`. ``draws[step]`` are four random
+    numbers from 0 to 1. O(pairs x columns) per step.
     """
     columns = counts_of.shape[1]
     listed = np.empty(len(left), np.int64)
@@ -267,7 +268,7 @@ def seek_set(counts_of, column_of, least, most, member_start, member, inside, le
         low = listed[min(int(draws[step, 1] * many), many - 1)]
         highs = member_start[high + 1] - member_start[high]
         lows = member_start[low + 1] - member_start[low]
-        # Pairs that are equally good are taken in turn, from a random one on.
+        # Equally good pairs are tried in turn, beginning with a random one.
         turn = int(draws[step, 2] * highs)
         other_turn = int(draws[step, 3] * lows)
         best = 0

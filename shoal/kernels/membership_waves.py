@@ -1,7 +1,8 @@
-"""Counting the groups of people that fit a bucket, by characteristic functions (see shoal/membership_waves.py).
+"""Counting the sets of people that are consistent with a bucket, by characteristic functions (see
+shoal/membership/waves.py).
 
-Complex numbers are kept as rows of real and of imaginary parts, and waves of one axis side by side: so loops over waves
-become vector instructions.
+Complex numbers are kept as rows of real and of imaginary parts, and waves of one axis next to each other, so that loops
+over waves become vector instructions.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ import numpy as np
 from shoal.kernels.compiled import njit
 
 ROUNDED = 1e-10
-"""Factors are off by less. Bounds on them are so much higher, which makes them hold, and can be divided out again."""
+"""The error of a factor is smaller. Bounds are raised by this much, so they hold, and can be divided out again."""
 AT_ONCE = 256
-"""Points whose derivatives are added up before they are put aside: long sums of floats become short ones."""
+"""Points whose derivatives are summed before they are added to the total: long sums of floats become short ones."""
 ANY_ORDER = {"reassoc", "contract"}
-"""Sums may be added up in any order; bounds on rounding hold for all of them."""
+"""Sums may be computed in any order; bounds on rounding hold for every order."""
 
 
 @njit(cache=True, nogil=True)
 def _put_in(value, bound, source, stride, target, choices, rest, points, power, axis):
-    """Put all waves of its first axis into a factor: ``[choices, rest]``, `stride` apart, becomes ``[rest, points]``.
+    """Insert all waves of its first axis into a factor: ``[choices, rest]``, `stride` apart, to ``[rest, points]``.
 
-    ``bound[0]`` has a bound on the factor at its first place, one for each wave, ``bound[1]`` what part of the bound
-    before that is, and ``bound[2]`` by how much its inverse grew.
+    ``bound[0]`` has a bound on the factor at its first place, one for each wave, ``bound[1]`` its share of the bound
+    before, and ``bound[2]`` by how much its inverse grew.
     """
     old = bound[0, source]
     for k in range(points):
@@ -51,7 +52,7 @@ def _put_in(value, bound, source, stride, target, choices, rest, points, power, 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def _take_back(slope, source, stride, target, choices, rest, points, power, axis):
-    """Add derivatives by what a factor is after waves were put in to those by what it was, and clear the former."""
+    """Turn derivatives by a factor with its waves into derivatives by the factor before, add them, clear the former."""
     for r in range(rest):
         at = target + r * points
         for m in range(choices):
@@ -102,7 +103,7 @@ def _last_axis(value, slope, first, source, stride, choices, wanted, product, fo
 def _look_ahead(
     value, bound, begin, end, target, after, turn, points, axis, high, low, inverse, whole, before
 ):
-    """Bound, for each wave of an axis, what it stands for, and multiply the factors that have no axis after it.
+    """Bound the points below each wave of an axis, and multiply the factors that have no axis after it.
 
     ``before[:, i]`` is the product before that of entry i.
     """
@@ -130,8 +131,8 @@ def _look_ahead(
 
 @njit(cache=True, nogil=True)
 def _settle(value, slope, begin, end, target, after, count, axis, product, whole, before, below):
-    """Return the sum over the waves of an axis, and add what it depends on: `below` are the sums of what comes after
-    each wave, and are used up."""
+    """Return the sum over the waves of an axis, and add its derivatives: `below` holds the sums of the axes after each
+    wave, and is overwritten."""
     total = 0j
     for k in range(count):
         total += complex(whole[axis, 0, k], whole[axis, 1, k]) * complex(below[axis, 0, k], below[axis, 1, k])
@@ -153,7 +154,7 @@ def _settle(value, slope, begin, end, target, after, count, axis, product, whole
 
 @njit(cache=True, nogil=True)
 def _put_aside(slope, aside, begin, end):
-    """Add derivatives to those put aside, and clear them."""
+    """Add derivatives to the total, and clear them."""
     for i in range(2):
         for j in range(begin, end):
             aside[i, j] += slope[i, j]
@@ -164,22 +165,21 @@ def _put_aside(slope, aside, begin, end):
 def sum_waves(
     coefficients, axis_start, source, target, choices, rest, after, points, power, turn, wanted, cut, limit
 ):
-    """Sum a product of trigonometric polynomials over a grid of angles, and how the sum depends on each coefficient.
+    """Sum a product of trigonometric polynomials over a grid of angles, with its derivative by each coefficient.
 
-    All axes but the last are angles; of the last the coefficient of power `wanted` is taken. `coefficients` holds those
-    of each factor, its first axis slowest, and room to put waves in. Entries ``axis_start[d]`` to ``axis_start[d + 1]``
-    are the factors that have axis d, with powers 0 to ``choices - 1`` of it and `rest` coefficients for each; ``after``
-    is the entry of the factor's next axis, or -1. A factor's first entry finds its coefficients at `source`, others
-    (-1) where the entry before has put them; `target` is where ``rest x points[d]`` numbers can be put.
-    ``power[d, :, m, k]`` is the m-th power of wave k of axis d, real and imaginary part, and ``turn[d, :, k]`` stands
-    before it. Waves k and -k of the first axis are conjugate, so one of them is visited. The coefficients of a factor
-    add up to 1 at most, in absolute values.
+    All axes but the last are angles; for the last, the coefficient of power `wanted` is taken. `coefficients` holds
+    those of each factor, its first axis slowest, and room to insert waves. Entries ``axis_start[d]`` to
+    ``axis_start[d + 1]`` are the factors that have axis d, with powers 0 to ``choices - 1`` of it and `rest`
+    coefficients for each; ``after`` is the entry of the factor's next axis, or -1. A factor's first entry finds its
+    coefficients at `source`, others (-1) where the previous entry has written them; `target` has room for
+    ``rest x points[d]`` numbers. ``power[d, :, m, k]`` is the m-th power of wave k of axis d, real and imaginary part,
+    and ``turn[d, :, k]`` is its coefficient. Waves k and -k of the first axis are conjugate, so only one of them is
+    visited. The absolute values of a factor's coefficients add up to at most 1.
 
-    Parts of the grid whose sum, without any one factor, is surely below `cut` are left out. Return the sum and its
-    derivative by each coefficient (real parts); how much may have been left out of the sum, and out of one without any
-    one factor; over the points visited, the sum of bounds on the latter, and by how much it may be off if each factor
-    is off by 1; and the number of these points, -1 if it was more than `limit`. O(points x factors of the last two
-    axes).
+    Subgrids whose sum, without any one factor, is surely below `cut` are skipped. Return the sum and its derivative by
+    each coefficient (real parts); bounds on what was skipped, in the sum and in a sum without any one factor; over the
+    visited points, the sum of bounds on the latter, and its error if each factor has an error of 1; and the number of
+    these points, -1 if it was more than `limit`. O(points x factors of the last two axes).
     """
     waves = len(points)
     first = axis_start[waves]
@@ -196,14 +196,14 @@ def sum_waves(
         for i in range(axis_start[d], axis_start[d + 1]):
             axis_of[i] = d
             stride[i] = 1
-    # Points of the grid that each wave of an axis stands for.
+    # Points of the grid below each wave of an axis.
     inner = np.zeros(waves + 1)
     inner[max(waves - 1, 0)] = 1.0
     for d in range(waves - 2, -1, -1):
         inner[d] = inner[d + 1] * points[d + 1]
     widest = turn.shape[2]
-    # By axis, and by wave of it: the product of all bounds, the lowest, and the sum of their inverses; then products,
-    # and sums of what comes after.
+    # By axis and wave: the product of all bounds, the lowest bound, and the sum of their inverses; then products,
+    # and sums of the axes after it.
     high, low = np.zeros((waves + 1, widest)), np.zeros((waves + 1, widest))
     inverse = np.zeros((waves + 1, widest))
     factors = np.sum(source >= 0)
@@ -224,13 +224,13 @@ def sum_waves(
         least[i] = max(left, 0)
         left += choices[first + i] - 1
     dropped, dropped_without, spread, noise, visited, begun = 0.0, 0.0, 0.0, 0.0, 0, 0
-    # The axis whose waves are gone through; -1 before and after all.
+    # The axis whose waves are being visited; -1 before and after all.
     depth = -1
     total = product[0]
     down = True
     while True:
         if down:
-            # Everything before the next axis is set: put its waves in.
+            # Everything before the next axis is fixed: insert its waves.
             if depth >= 0:
                 k = at[depth]
                 product[depth + 1] = product[depth] * complex(whole[depth, 0, k], whole[depth, 1, k])
@@ -260,7 +260,7 @@ def sum_waves(
                 )  # fmt: skip
                 at[depth] = -1
                 down = False
-                # Time is limited also where all waves of an axis are left out, one by one.
+                # Skipped waves count towards the time limit, too.
                 begun += 1
                 if begun > limit:
                     return 0.0, slope[0], dropped, dropped_without, spread, noise, -1
@@ -274,8 +274,8 @@ def sum_waves(
                     lowest = low[depth - 1, at[depth - 1]]
                     without = high[depth - 1, at[depth - 1]] / lowest
                     spread += without
-                    # Without the factor with the lowest bound, those of all others are divided out in turn; no other
-                    # choice of two is worse. 1 stands for that factor itself, in the whole sum.
+                    # Leave out the factor with the lowest bound, and divide out each of the others in turn; no other
+                    # choice of two is worse. 1 represents that factor itself, in the whole sum.
                     noise += without * (inverse[depth - 1, at[depth - 1]] - 1.0 / lowest + 1.0)
                 total = _last_axis(
                     value, slope, first, here, stride, choices, wanted, product[depth],

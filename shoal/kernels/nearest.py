@@ -9,11 +9,11 @@ from shoal.kernels.compiled import njit
 
 @njit(cache=True, nogil=True)
 def nearest_order(codes, starts, units, look):
-    """Order the positions of each part starts[p]..starts[p+1]-1: first its first, then always the nearest one left.
+    """Order the positions of each group starts[p]..starts[p+1]-1: first its first, then always the nearest one left.
 
-    `codes` is [rows, columns]; two rows are as far from each other as the units of the columns in which they differ
-    add up to. Only the first `look` that are left are looked at, and of equally near ones the first is taken.
-    O(rows x look x columns), and less where rows are alike.
+    `codes` is [rows, columns]; the distance of two rows is the sum of the units of the columns in which they differ.
+    Only the first `look` rows that are left are candidates, and the first of equally near ones is taken.
+    O(rows x look x columns), and less if rows are equal.
     """
     rows, columns = codes.shape
     order = np.empty(rows, np.int32)

@@ -1,4 +1,4 @@
-"""Neighbours: a tree of boxes over distinct rows, and the items or clusters with which others lose least."""
+"""Neighbours: a tree of boxes over distinct rows, and the items or clusters whose union with others loses least."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import SIZE, least_loss, range_loss
 
 LEAST_GAIN = 1e-9
-"""Smaller gains are rounding."""
+"""Smaller gains are rounding errors."""
 
 Tree = namedtuple("Tree", "left right parent first last floor ceiling leaf_of")
 """Nodes, parents before children: children and parent (-1 for none), the items below (``order[first:last]``),
-their lowest and highest codes; and the leaf of each place in the order."""
+their lowest and highest codes; and the leaf of each position in the order."""
 
 
 @njit(cache=True, nogil=True)
 def plant(codes, losses, leaf_size):
-    """Divide distinct rows into boxes, ever smaller: the order of the rows, and the tree over it.
+    """Split distinct rows into ever smaller boxes: return the order of the rows, and the tree over it.
 
-    Each node is cut in the column and at the code after which the summed loss of the two boxes is least.
+    Each node is split in the column and at the code that give the least total loss of the two boxes.
     O(rows x columns x depth + nodes x codes).
     """
     rows, width = codes.shape
@@ -74,7 +74,7 @@ def plant(codes, losses, leaf_size):
                         if whole == np.inf:
                             worth = 1e6 * min(taken, rest)
                         else:
-                            # Lopsided cuts make deep trees, so a cut is also worth what it halves.
+                            # Uneven cuts make deep trees, so the balance of a cut counts too.
                             worth = taken * (whole - a) + rest * (whole - b) + 0.5 * whole * min(taken, rest)
                         if worth > gain:
                             column, cut, gain = j, previous, worth
@@ -111,10 +111,10 @@ def plant(codes, losses, leaf_size):
 
 @njit(cache=True, nogil=True)
 def nearest_items(codes, tree, losses, many):
-    """Return for each item the `many` others with which it loses least, nearest first, -1 where there are none.
+    """Return for each item the `many` others with which it loses least, nearest first, -1 if there are fewer.
 
-    Items stand in the order of the tree. Among equals any may be chosen. Expected O(items x (log items + items
-    looked at) x columns).
+    Items are in the order of the tree. Among equals any may be chosen. Expected O(items x (log items + items visited)
+    x columns).
     """
     left, right, _parent, first, last, floor, ceiling, leaf_of = tree
     items, width = codes.shape
@@ -177,7 +177,7 @@ def nearest_items(codes, tree, losses, many):
 @njit(cache=True, nogil=True)
 def nearest_clusters(box, loss, size, wanted, losses, many):
     """Return for each wanted cluster the `many` others with which the sum of losses grows least, the least first,
-    then the lowest number; -1 where there are none. O(wanted x clusters x columns).
+    then the lowest number; -1 if there are fewer. O(wanted x clusters x columns).
     """
     near = np.full((len(wanted), many), -1, np.int64)
     growth = np.empty(many, np.float64)

@@ -1,4 +1,4 @@
-"""Graphs as sparse rows: growing clusters of alike nodes, and what neighbourhoods give away.
+"""Graphs as sparse rows: growing clusters of similar nodes, and what neighbourhoods reveal.
 
 A graph is two arrays: the neighbours of node `x` are ``neighbours[start[x]:start[x + 1]]``, ascending, without `x`
 itself and without duplicates. Every edge is there twice, once from each end.
@@ -21,7 +21,7 @@ class Atoms(NamedTuple):
     of: IntVector
     """Node -> atom."""
     start: LongVector
-    """Atom -> its first place in `nodes`; one more at the end."""
+    """Atom -> its first position in `nodes`; one more at the end."""
     nodes: IntVector
     """The nodes of each atom, those of low degree first, then by number."""
     codes: IntMatrix
@@ -35,16 +35,16 @@ class Atoms(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where the work stands; changed in place."""
+    """The state of the work; changed in place."""
 
     cluster_of: IntVector
     """Node -> cluster; -1: none yet."""
     head: LongVector
-    """Atom -> place in `nodes` of its first node that is in no cluster."""
+    """Atom -> position in `nodes` of its first node that is in no cluster."""
     closed: IntVector
     """Block -> 1 once no further cluster can be completed in it."""
     state: LongVector
-    """Next place in the order of seeds, clusters made."""
+    """Next position in the order of seeds, clusters made."""
 
 
 @njit(cache=True, nogil=True)
@@ -65,15 +65,15 @@ def grow_network_clusters(
 ):
     """Grow clusters one after the other, each from the first free node of `order`, until it has k nodes and p labels.
 
-    A cluster takes the node that brings most of the labels it lacks; among those the one with the least
-    ``by_loss * loss + by_distance * distance``: what its nodes lose together with it, and the mean over its members of
-    on how many other nodes the two neighbourhoods differ; among equals the one of least `rank` (by degree). A cluster
-    that cannot be completed is dissolved, and its block closed. Returns after `patience` looks at nodes; go on by
-    calling again.
+    A cluster takes the node that adds most labels it lacks; among those the one with the least
+    ``by_loss * loss + by_distance * distance``: the loss of the cluster together with it, and, averaged over the
+    members, the number of other nodes in which the two neighbourhoods differ; among equals the one of least `rank` (by
+    degree). A cluster that cannot be completed is dissolved, and its block closed. Returns after `patience` visits of
+    nodes; a further call continues.
 
-    Only nodes within two steps of the cluster need a look of their own. For all others the distance depends on the
-    degree alone, so of each atom the node of least degree is enough. Losses by IL never fall while a cluster grows, so
-    old ones serve as bounds. O(sum of squared degrees) for neighbourhoods, and O(nodes x atoms) looks at most.
+    Only nodes within two steps of the cluster are visited one by one. For all others the distance depends on the
+    degree alone, so the node of least degree of each atom is enough. Losses by IL never fall while a cluster grows, so
+    old ones serve as bounds. O(sum of squared degrees) for neighbourhoods, and O(nodes x atoms) visits at most.
     """
     nodes = len(start) - 1
     width = atoms.codes.shape[1]
@@ -84,7 +84,7 @@ def grow_network_clusters(
     degree = np.empty(nodes, np.int32)
     for x in range(nodes):
         degree[x] = start[x + 1] - start[x]
-    # The degree of each atom's first free node; -1 where none is free.
+    # The degree of each atom's first free node; -1 if none is free.
     least_degree = np.empty(len(kind_of), np.int32)
     for atom in range(len(kind_of)):
         place = head[atom]
@@ -102,7 +102,7 @@ def grow_network_clusters(
     missing = np.zeros(demands, np.int64)
     low = np.zeros(width, np.int32)
     high = np.zeros(width, np.int32)
-    # What a cluster that takes in a code loses in its column; codes of all columns numbered through.
+    # The loss of a cluster in a column with a further code; codes of all columns are numbered consecutively.
     grown = np.zeros(losses.shape[:, SIZE].sum())
     places = np.empty(codes.shape, np.int32)
     for atom in range(len(codes)):
@@ -141,7 +141,7 @@ def grow_network_clusters(
             short += p[d]
         chosen = seed
         while True:
-            # Take the chosen node in.
+            # Add the chosen node.
             cluster_of[chosen] = clusters
             members[size] = chosen
             size += 1
@@ -193,7 +193,7 @@ def grow_network_clusters(
                         if missing[d] > 0 and holds[labels[kind, d]] != clusters:
                             score[kind] += missing[d]
             # Look for the next one: all nodes nearby, then the first free node of each atom as if it were far away.
-            # If it is not, it was looked at before and cost less.
+            # If it is not, it was visited before and cost less.
             chosen = -1
             most = np.int64(0)
             least = np.inf
@@ -280,7 +280,7 @@ def network_contacts(start, neighbours, cluster_of, members, clusters):
 
 @njit(cache=True, nogil=True)
 def common_neighbours(start, neighbours):
-    """Return for each place in `neighbours` how many neighbours its two ends share. O(sum of squared degrees)."""
+    """Return for each position in `neighbours` how many neighbours its two ends share. O(sum of squared degrees)."""
     common = np.zeros(len(neighbours), np.int32)
     mark = np.full(len(start) - 1, -1, np.int32)
     for x in range(len(start) - 1):
@@ -299,9 +299,9 @@ def common_neighbours(start, neighbours):
 def ego_keys(start, neighbours, common, noise):
     """Return a key for the subgraph of each node and its neighbours; equal subgraphs have equal keys.
 
-    A neighbour looks like the number of neighbours it has in the subgraph, and like those numbers of its own
-    neighbours there; `noise` holds a random number for each number of neighbours. Subgraphs that differ only in what
-    two such looks do not show get equal keys, too. O(sum of squared degrees).
+    A neighbour is described by its number of neighbours in the subgraph, and by the same numbers of its own neighbours
+    there; `noise` holds a random number for each number of neighbours. Subgraphs that differ, but not in these
+    descriptions, get equal keys, too. O(sum of squared degrees).
     """
     keys = np.zeros(len(start) - 1, np.uint64)
     look = np.zeros(len(start) - 1, np.uint64)
@@ -368,14 +368,14 @@ def pivot_centrality(start, neighbours, pivots):
 
 
 @njit(cache=True, nogil=True)
-def neighbours_fit(degrees, low, high, start, other, room, by_high):
+def neighbours_match(degrees, low, high, start, other, room, by_high):
     """Return which clusters may hold a node whose neighbours have these degrees (ascending), by intervals of degrees.
 
     Nodes of cluster `c` have degrees `low` to `high`, and neighbours among ``other[start[c]:start[c + 1]]``, ascending
-    by `low`, at most `room` from each; `by_high` are the same places, descending by `high`. First there must be room
-    for the highest degrees, however many; that is enough where no interval begins above the least one. Else each
-    degree, from the least on, is given to the fitting cluster whose interval ends first.
-    O(clusters x degrees) as a rule, times the clusters beside each other at worst.
+    by `low`, at most `room` from each; `by_high` are the same positions, descending by `high`. First there must be room
+    for the highest degrees, however many; that is enough if no interval begins above the least degree. Otherwise each
+    degree, from the least on, is assigned to the cluster whose interval contains it and ends first.
+    Usually O(clusters x degrees), at worst times the neighbouring clusters of a cluster.
     """
     clusters = len(low)
     wanted = len(degrees)

@@ -8,12 +8,12 @@ from shoal.kernels.compiled import njit
 from shoal.kernels.losses import NODES, ORDERED, SIZE, range_loss
 
 NOTHING = -1e-9
-"""A cut may gain nothing, but not lose by it."""
+"""A cut may gain nothing, but must not lose more than this."""
 
 
 @njit(cache=True, nogil=True)
 def regions_of_people(low, high, codes):
-    """Return for each person the regions that cover all the person's codes, as ``region[start[i]:start[i + 1]]``.
+    """Return for each person the regions that cover all their codes, as ``region[start[i]:start[i + 1]]``.
 
     O(people x regions), and little more than one comparison for most pairs.
     """
@@ -41,7 +41,7 @@ def regions_of_people(low, high, codes):
 
 @njit(cache=True, nogil=True)
 def class_totals(keys, people, rows):
-    """Add up people and rows over equal keys; one entry per key, in order of first appearance. Expected O(keys)."""
+    """Sum people and rows over equal keys; one entry per key, in order of first appearance. Expected O(keys)."""
     bits = 4
     while (1 << bits) < 2 * len(keys):
         bits += 1
@@ -68,10 +68,10 @@ def class_totals(keys, people, rows):
 
 @njit(cache=True, nogil=True)
 def cut_boxes(codes, people, rows, order, ends, losses, low, high):
-    """Cut boxes of tuples while a cut leaves rows over people within ``[low, high]`` in every part; take the cut of the
-    highest gain.
+    """Split boxes of tuples as long as rows divided by people stay within ``[low, high]`` in every new box; take the
+    cut with the highest gain.
 
-    ``order[ends[b - 1]:ends[b]]`` are the tuples of box b; `order` is changed. A tree is cut into the children of the
+    ``order[ends[b - 1]:ends[b]]`` are the tuples of box b; `order` is changed. A tree is split into the children of the
     lowest node over the box, a free range in two. Return where boxes begin in `order`, where they end, in the order in
     which they were finished, and the number of cuts.
     O(tuples x columns) for each level of boxes.
@@ -81,9 +81,9 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
     for j in range(columns):
         largest = max(largest, losses.shape[j, SIZE])
     inside = np.zeros(largest, np.int64)
-    fitting = np.zeros(largest, np.int64)
-    part_of = np.zeros(largest, np.int64)
-    best_part_of = np.zeros(largest, np.int64)
+    covered = np.zeros(largest, np.int64)
+    piece_of = np.zeros(largest, np.int64)
+    best_piece_of = np.zeros(largest, np.int64)
     spare = np.empty(len(order), np.int64)
     room = np.zeros(largest + 2, np.int64)
     # Boxes that are open never overlap and are not empty.
@@ -111,7 +111,7 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
             total += people[order[i]]
         best_gain = NOTHING
         best_column = -1
-        best_parts = 0
+        best_pieces = 0
         for j in range(columns if total_in > 0 else 0):
             size, ordered = losses.shape[j, SIZE], losses.shape[j, ORDERED]
             free = ordered >= 0
@@ -126,11 +126,11 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
             whole = range_loss(losses, j, first, last)
             for code in range(first, last + 1):
                 inside[code] = 0
-                fitting[code] = 0
+                covered[code] = 0
             for i in range(start, stop):
                 code = codes[order[i], j]
                 inside[code] += rows[order[i]]
-                fitting[code] += people[order[i]]
+                covered[code] += people[order[i]]
             if free and last < ordered:
                 # The best of all allowed cuts between two values that are present.
                 left_in = 0
@@ -139,7 +139,7 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
                 chosen_gain = NOTHING
                 previous = first
                 for code in range(first, last + 1):
-                    if fitting[code] == 0:
+                    if covered[code] == 0:
                         continue
                     if code > first:
                         right_in = total_in - left_in
@@ -154,14 +154,14 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
                                 chosen_gain = gain
                                 chosen = code
                     left_in += inside[code]
-                    left += fitting[code]
+                    left += covered[code]
                     previous = code
                 if chosen >= 0 and chosen_gain > best_gain:
                     best_gain = chosen_gain
                     best_column = j
-                    best_parts = 2
+                    best_pieces = 2
                     for code in range(first, last + 1):
-                        best_part_of[code] = 1 if code >= chosen else 0
+                        best_piece_of[code] = 1 if code >= chosen else 0
                 continue
             # The level below the lowest node over the box.
             at = losses.shape[j, NODES]
@@ -169,62 +169,62 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
                 while losses.last[at + first] < last:
                     at += size
                 at -= size
-            parts = 0
+            pieces = 0
             gain_in = 0.0
             allowed = True
             code = first
             while code <= last and allowed:
-                # One part: a child, or all ordered values, or a value beyond them.
+                # One new box: a child, or all ordered values, or a value beyond them.
                 if free:
                     to = min(ordered - 1, last) if code < ordered else np.int64(code)
                 else:
                     to = min(np.int64(losses.last[at + code]), np.int64(last))
-                part_in = 0
-                part = 0
+                piece_in = 0
+                piece = 0
                 lowest = -1
                 highest = -1
                 for c in range(code, to + 1):
-                    part_of[c] = parts
-                    part_in += inside[c]
-                    part += fitting[c]
-                    if fitting[c] > 0:
+                    piece_of[c] = pieces
+                    piece_in += inside[c]
+                    piece += covered[c]
+                    if covered[c] > 0:
                         highest = c
                         if lowest < 0:
                             lowest = c
-                if part > 0:
-                    # A child is shown as a whole.
+                if piece > 0:
+                    # The cell shows a child as a whole.
                     lost = range_loss(losses, j, lowest, highest)
                     if not free:
                         lost = range_loss(losses, j, losses.first[at + code], losses.last[at + code])
-                    if part_in < low * part - 1e-9 * part or part_in > high * part + 1e-9 * part:
+                    if piece_in < low * piece - 1e-9 * piece or piece_in > high * piece + 1e-9 * piece:
                         allowed = False
-                    gain_in += part_in * (whole - lost)
-                    parts += 1
+                    gain_in += piece_in * (whole - lost)
+                    pieces += 1
                 code = to + 1
-            if allowed and parts > 1 and gain_in > best_gain:
+            if allowed and pieces > 1 and gain_in > best_gain:
                 best_gain = gain_in
                 best_column = j
-                best_parts = parts
+                best_pieces = pieces
                 for c in range(first, last + 1):
-                    best_part_of[c] = part_of[c]
+                    best_piece_of[c] = piece_of[c]
         if best_column < 0:
             done_from[done] = start
             done_to[done] = stop
             done += 1
             continue
         cuts += 1
-        for p in range(best_parts + 1):
+        for p in range(best_pieces + 1):
             room[p] = 0
         for i in range(start, stop):
-            room[best_part_of[codes[order[i], best_column]] + 1] += 1
-        for p in range(best_parts):
+            room[best_piece_of[codes[order[i], best_column]] + 1] += 1
+        for p in range(best_pieces):
             room[p + 1] += room[p]
-        for p in range(best_parts):
+        for p in range(best_pieces):
             stack_from[open_] = start + room[p]
             stack_to[open_] = start + room[p + 1]
             open_ += 1
         for i in range(start, stop):
-            p = best_part_of[codes[order[i], best_column]]
+            p = best_piece_of[codes[order[i], best_column]]
             spare[start + room[p]] = order[i]
             room[p] += 1
         for i in range(start, stop):
@@ -236,8 +236,8 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
 def shrink_boxes(
     codes, people, rows, order, begin, end, cells_low, cells_high, tight_low, tight_high, open_low, high
 ):
-    """Narrow the cells of boxes to those of their rows, column by column, the largest gain first, where rows over the
-    people who still fall in stay at most `high`, or nobody falls out; the first only if `open_low`.
+    """Narrow the cells of boxes to those of their rows, column by column, largest gain first, if rows divided by the
+    people still covered stay at most `high`, or if everybody stays covered; the first only if `open_low`.
 
     The tuples of box b are ``order[begin[b]:end[b]]``. Changes the cells. O(tuples x columns^2).
     """

@@ -11,7 +11,7 @@ from shoal.arrays import FloatVector, IntMatrix, LongVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.losses import NODES, ORDERED, SIZE, range_loss
 
-TRIM, PART = 0, 1
+TRIM, SPLIT = 0, 1
 MOST_ENDS = 1000
 """In a box with more values in a column, only every second, third, .. is tried as an end of the narrower range."""
 
@@ -125,7 +125,7 @@ def _propose(codes, true, begin, end, k, most, noise, losses, choice, workspace)
             ratio = gain / lack * noise[j]
             if ratio > best * (1 + 1e-12):
                 best = ratio
-                choice[0], choice[1], choice[2], choice[3], choice[4] = PART, j, values[0], values[z], lack
+                choice[0], choice[1], choice[2], choice[3], choice[4] = SPLIT, j, values[0], values[z], lack
     return best
 
 

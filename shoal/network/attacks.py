@@ -163,12 +163,12 @@ def _fits(
     network: Network, x: int, ranges: DegreeRanges, most_edges: LongVector, among: int
 ) -> dict[str, BoolVector]:
     """Return, per attack, which super-nodes are consistent with what the adversary knows about a node."""
-    from shoal.kernels.network import neighbours_fit
+    from shoal.kernels.network import neighbours_match
 
     around = network.neighbours[network.start[x] : network.start[x + 1]]
     degrees = np.sort(network.degree[around])
     by_degree = (ranges.low <= len(around)) & (len(around) <= ranges.high)
-    by_neighbours = neighbours_fit(
+    by_neighbours = neighbours_match(
         degrees, ranges.low, ranges.high, ranges.start, ranges.other, ranges.room, ranges.by_high
     )
     by_subgraph = by_degree & (most_edges >= among)

@@ -54,7 +54,7 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
 
 def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float, run: Run) -> IntVector:
     """Dissolve clusters, and split them again in pairs, until a round gains too little."""
-    from shoal.kernels.improve import dissolve, repart, unlink
+    from shoal.kernels.improve import dissolve, resplit, unlink
     from shoal.kernels.losses import box_losses
 
     codes, row_item, near = around
@@ -76,7 +76,7 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
     enough = WORTH * float(clusters.loss @ clusters.size)
     gained = np.inf
     while gained > enough and time.perf_counter() < stop:
-        gained = sweep(dissolve) + sweep(repart, 4 * k + 8, PARTNERS)
+        gained = sweep(dissolve) + sweep(resplit, 4 * k + 8, PARTNERS)
     out = np.full(len(numbers), -1, np.int32)
     unlink(clusters.head, clusters.next_row, out)
     return out
