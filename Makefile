@@ -1,4 +1,4 @@
-# Every target sets itself up: a virtual environment in .venv, made anew when pyproject.toml changes.
+# Every target sets itself up: a virtual environment in .venv, made again when pyproject.toml changes.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -42,7 +42,7 @@ lint: $(VENV)/dev
 bench: $(VENV)-bench/bench
 	@.venv-bench/bin/python -m benchmarks
 
-# The figures of the papers, and ours beside them; hours, not minutes. One alone: python -m experiments.hybrid
+# The figures of the papers, and ours next to them; hours, not minutes. One alone: python -m experiments.hybrid
 EXPERIMENTS := hybrid p_sensitive network presence non_homogeneous k_type linkage
 experiments: $(VENV)/dev
 	@for name in $(EXPERIMENTS); do echo "experiments/$$name"; $(BIN)/python -m experiments.$$name || exit 1; done

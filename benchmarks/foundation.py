@@ -1,4 +1,4 @@
-"""The foundation's speed table: searches from codes, whole processes from file to file, other tools beside.
+"""The foundation's speed table: searches from codes, whole processes from file to file, and other tools.
 
 Run as ``python -m benchmarks.foundation``; ``--large`` adds the tables of 10 million rows.
 """

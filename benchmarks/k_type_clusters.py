@@ -1,4 +1,4 @@
-"""Clusters: time and loss on Adult and the census sample, from codes, each beside its target.
+"""Clusters: time and loss on Adult and the census sample, from codes, each next to its target.
 
 Run as ``python -m benchmarks.k_type_clusters [rows of the census sample]``; 0 rows leave it out. Adult is taken from
 the folder SHOAL_DATA. Times are processor times of one thread, the shortest of a few runs.

@@ -19,7 +19,7 @@ from shoal.run import Run
 
 
 def without_trees(table):
-    """The same table with every column as ordered codes, any range of which may be published."""
+    """The same table with every column as ordered codes; any range of codes may be published."""
     attributes = []
     codes = table.codes.copy(order="F")
     for j, attribute in enumerate(table.attributes):

@@ -1,4 +1,4 @@
-"""Other Python tools beside Shoal on the same table and requirement: seconds, memory, loss, classes, in one run.
+"""Other Python tools next to Shoal on the same table and requirement: seconds, memory, loss, classes, in one run.
 
 python -m benchmarks.peers [--slow] [k, 5 and 10]
 

@@ -1,4 +1,4 @@
-"""Speed of rings, their random assignment, and the partitions beside them: ``python -m benchmarks.ring [--large]``."""
+"""Speed of rings, their random assignment, and their partitions: ``python -m benchmarks.ring [--large]``."""
 
 from __future__ import annotations
 

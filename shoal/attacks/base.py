@@ -66,7 +66,7 @@ class Exposure:
     adversary: str
     """What the adversary knows, in words."""
     success: float
-    """Expected share of people whom the adversary identifies."""
+    """Expected share of people that the adversary identifies."""
     baseline: float
     """The same without the release, by a blind guess."""
     figures: Mapping[str, Any]

@@ -48,7 +48,7 @@ class Group(click.Group):
             raise
         except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
             raise  # click knows what to do; a pipe breaks when its reader has seen enough
-        except BaseException as error:  # a panic in a library is no Exception
+        except BaseException as error:  # a panic in a library is not an Exception
             if os.environ.get("SHOAL_DEBUG"):
                 raise
             # A traceback may show values of the data, so it is printed only on request.

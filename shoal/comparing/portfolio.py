@@ -137,7 +137,7 @@ def planned_attacks(policy: Policy) -> list[PlannedAttack]:
         method=policy.build_method(),
         models=policy.models(),
         sensitive=bool(policy.names("sensitive")),
-        population=True,  # Whoever asks who is in the table has given it, in the policy or with the table.
+        population=True,  # A policy about presence names a population, or it is given with the table.
         owners=True,
     )
     found: list[PlannedAttack] = []

@@ -27,7 +27,7 @@ class Outcome:
     adversary: str
     """What the adversary knows, in words."""
     success: float | None
-    """Expected share of people whom the adversary identifies; None if it is not defined."""
+    """Expected share of people that the adversary identifies; None if it is not defined."""
     baseline: float | None
     """The same without the release."""
     at_risk: int

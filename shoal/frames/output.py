@@ -114,7 +114,7 @@ def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
 def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None, str]]) -> None:
     """Refuse outputs that would replace a source or each other, which not even --force allows.
 
-    `sources` and `outputs` say what each path is, such as ``the data``; what is no path is passed over.
+    `sources` and `outputs` say what each path is, such as ``the data``; anything that is not a path is ignored.
     """
     taken = {
         os.path.realpath(path): what for path, what in sources.items() if isinstance(path, str | os.PathLike)

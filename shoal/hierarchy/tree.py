@@ -45,7 +45,7 @@ class Hierarchy:
     """How many leading codes have a meaningful order (numbers, dates); 0 for categories.
     NaN and null come after them: only the root covers both them and ordered values."""
     positions: FloatVector | None = None
-    """Where each code lies on the number line; None if the values are no numbers or dates."""
+    """Where each code lies on the number line; None if the values are not numbers or dates."""
     category: bool = False
     """The levels come from a tree that somebody wrote. Then the values are categories for every loss, even if they look
     like numbers: zip codes have no width."""

@@ -77,7 +77,7 @@ def _highest(sizes: LongVector) -> float:
 def unique_share(table: CodedTable) -> float:
     """Return the share of rows whose quasi-identifiers no other row has.
 
-    Rows that fit into one 64-bit key each are packed and sorted, which is several times as fast as numbering
+    Rows that can be packed into one 64-bit key each are packed and sorted, which is several times as fast as numbering
     them; wider ones are numbered first. O(rows log rows).
     """
     from shoal.kernels.grouping import distinct, pack

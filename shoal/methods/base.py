@@ -47,7 +47,7 @@ class Method(ABC):
 
     @property
     def cannot_stop(self) -> Mapping[str, Problem]:
-        """The adversaries that it does not stop with these options, each with what to tell whoever names them."""
+        """The adversaries that it does not stop with these options, each with what to tell a policy that names them."""
         hint = "take auto, or see which methods do: `shoal compare`"
         return {
             name: Problem("method.name", f"{self.name} does not stop the adversary {name}", hint)

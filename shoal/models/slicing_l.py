@@ -164,7 +164,7 @@ def beliefs(
 
 
 def _numbered(shown: IntMatrix, people: IntMatrix, columns: list[int]) -> tuple[IntVector, IntVector]:
-    """Number the combinations of values in some columns, of rows and of people alike."""
+    """Number the combinations of values in some columns, of both rows and people."""
     from shoal.kernels.grouping import distinct
 
     both = np.asfortranarray(np.concatenate([shown[:, columns], people[:, columns]]))

@@ -43,7 +43,7 @@ class TriedAttack:
         return f"{people} of {len(self.exposure.chances):,} people are exposed more than the policy allows"
 
     def found(self, gate: Gate) -> str:
-        """Return the expected share of people whom the adversary identifies."""
+        """Return the expected share of people that the adversary identifies."""
         if self.shown is not None:
             return _share(self.shown.success)
         return "" if self.exposure is None or not gate.tells_before else _share(self.exposure.success)

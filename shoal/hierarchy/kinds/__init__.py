@@ -61,7 +61,7 @@ def parsed(spec: Spec) -> Kind:
 def build(values: pl.Series, spec: Spec = None) -> Hierarchy:
     """Make the hierarchy of a column from its distinct values and what a policy spells (see `KINDS`).
 
-    `values` may come in any order, with null and NaN. Raises HierarchyError if the two do not fit.
+    `values` may come in any order, with null and NaN. Raises HierarchyError if the two do not match.
     """
     return parsed(spec).build(values)
 

@@ -74,7 +74,7 @@ class Kind(ABC):
         """Return the JSON schema of its spelling; policies add the docstrings of the fields."""
 
     def settings(self) -> dict[str, Any]:
-        """Return what was spelled, without settings at their default; the builder gets it beside the values."""
+        """Return what was spelled, without settings at their default; the builder gets it together with the values."""
         return {
             entry.name: getattr(self, entry.name)
             for entry in fields(self)

@@ -31,7 +31,7 @@ class Widths(TableKind):
     }
 
     def flaws(self) -> Iterator[Flaw]:
-        """Yield numbers that are no widths, and widths that do not divide the next."""
+        """Yield numbers that are not widths, and widths that do not divide the next."""
         found = list(list_flaw(self.widths, "widths", "for example [5, 10]"))
         for place, width in enumerate(self.widths if not found else ()):
             found += number_flaw(width, "widths", place, positive=True)
