@@ -256,7 +256,7 @@ def test_limits_let_rows_meet_below_their_first_marked_node_only(hierarchy, data
             assert (limited.blocks[one] == limited.blocks[two]) == may_meet
             ends = np.array([min(one, two)], np.int32), np.array([max(one, two)], np.int32)
             if not may_meet:
-                with pytest.raises(HierarchyError, match="no permitted node"):
+                with pytest.raises(HierarchyError, match="no allowed node"):
                     limited.lift(*ends)
                 continue
             low, high = limited.lift(*ends)

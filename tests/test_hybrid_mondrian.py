@@ -133,7 +133,7 @@ def test_a_side_that_lacks_one_row_takes_it_from_the_edge_of_the_other():
     """Two rows of 20, four of 30, k = 3: one 30 changed to 20 parts the box; giving up both 20s costs two cells."""
     table = ages([20, 20, 30, 30, 30, 30])
     release = relocate_within(table, whole(table), Allowance(1, None, False), "lm", Run.start(1), k=3)
-    assert release.facts["parted"] == 1
+    assert release.facts["split"] == 1
     assert sorted(np.bincount(release.region_of)) == [3, 3]
     assert release.facts["changed_cells"] == 1
     np.testing.assert_array_equal(release.low, release.high)

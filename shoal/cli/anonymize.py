@@ -29,7 +29,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option(
     "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
-@click.option("--k", type=int, help="The smallest permitted equivalence class.")
+@click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip

@@ -21,7 +21,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option(
     "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
 )
-@click.option("--k", type=int, help="The smallest permitted equivalence class.")
+@click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
 @options.as_json

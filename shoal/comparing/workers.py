@@ -35,7 +35,7 @@ class Worker:
         self._closed = False
 
     def run(self, task: Task, limit: float) -> tuple[Trial, Release | None]:
-        """Run a trial, for at most so many seconds."""
+        """Run a trial, for at most this many seconds."""
         process = self._started()
         stopped = threading.Event()
 

@@ -1,4 +1,4 @@
-"""`Hierarchy`: the values of one column in an order in which every permitted node is a contiguous range of codes."""
+"""`Hierarchy`: the values of one column in an order in which every allowed node is a contiguous range of codes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Hierarchy:
     """Leaf values in code order, and levels of nodes above them, each a contiguous range of codes.
 
     Level 0 holds the leaves themselves, the last level the root (or, under a generalization limit, the
-    highest permitted nodes). The node of `code` at `level` is named by its first code, ``low[level, code]``;
+    highest allowed nodes). The node of `code` at `level` is named by its first code, ``low[level, code]``;
     since that code belongs to the node, levels roll up: ``low[b, low[a, code]] == low[b, code]`` for a <= b.
     """
 
@@ -87,14 +87,14 @@ class Hierarchy:
 
     @cached_property
     def blocks(self) -> IntVector:
-        """First code of the highest permitted node of each code: rows of different blocks never share a class."""
+        """First code of the highest allowed node of each code: rows of different blocks never share a class."""
         tops: IntVector = self.low[-1]
         return tops
 
     def lift(self, low: IntVector, high: IntVector) -> tuple[IntVector, IntVector]:
         """Return the smallest publishable range that covers each ``[low, high]``.
 
-        O(levels) per range. Raises HierarchyError if a generalization limit permits no such range.
+        O(levels) per range. Raises HierarchyError if a generalization limit forbids such a range.
         """
         if self.free:
             mixed = (low != high) & (high >= self.ordered)
@@ -102,11 +102,11 @@ class Hierarchy:
             return first.astype(np.int32), last.astype(np.int32)
         level = self.level_of(low, high)
         if np.any(level < 0):
-            raise HierarchyError("no permitted node of the hierarchy covers a range of values")
+            raise HierarchyError("no allowed node of the hierarchy covers a range of values")
         return self.low[level, low], self.high[level, low]
 
     def level_of(self, low: IntVector, high: IntVector) -> IntVector:
-        """Return the lowest level with one node over each ``[low, high]``; -1 if a limit permits none.
+        """Return the lowest level with one node over each ``[low, high]``; -1 if a limit forbids all.
 
         O(levels) per range; stops looking at a range once its level is found.
         """
@@ -123,7 +123,7 @@ class Hierarchy:
     # --- limits -------------------------------------------------------------------------------------------
 
     def limited(self, limit: int | Sequence[str]) -> Hierarchy:
-        """Return this hierarchy without what is above `limit`: a level, or the names of the highest permitted nodes.
+        """Return this hierarchy without what is above `limit`: a level, or the names of the highest allowed nodes.
 
         A value may be generalized up to the first named node on its way to the root; values under none of
         them up to the root, but only among themselves. If these values are not contiguous, the codes get

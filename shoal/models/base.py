@@ -90,7 +90,7 @@ class Model(ABC):
 
     @property
     def belief(self) -> float:
-        """The largest probability of a sensitive value that it permits an adversary to reach; 1: any."""
+        """The largest probability of a sensitive value that it lets an adversary reach; 1: any."""
         return 1.0
 
     @property
@@ -118,8 +118,8 @@ class Model(ABC):
         return Verdict(self.title, self.required, reached, holds, detail, told, self.higher_is_safer)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """Return why no release of this table can satisfy the model, even if so many rows are suppressed, or None
-        if no reason is known. Called before any work starts.
+        """Return why no release of this table can satisfy the model, even if `suppressible` rows are suppressed, or
+        None if no reason is known. Called before any work starts.
         """
         return None
 

@@ -45,7 +45,7 @@ class BetaLikeness(SensitiveModel):
     higher_is_safer: ClassVar[bool] = False
 
     beta: Annotated[float, Bounds(gt=0)]
-    """Largest permitted relative gain of a value."""
+    """Largest allowed relative gain of a value."""
     enhanced: bool = True
     """Also bound the gain by -ln p."""
 
@@ -69,7 +69,7 @@ class BetaLikeness(SensitiveModel):
         return np.maximum(self.combined(groups, np.maximum, gains, np.inf), 0)
 
     def hopeless(self, groups: Groups) -> BoolVector:
-        """The largest permitted shares of the values of a group must sum to 1."""
+        """The largest allowed shares of the values of a group must sum to 1."""
         totals = groups.totals[self.column]
         gains = np.minimum(self.beta, self._most(groups)) if self.enhanced else self.beta
         shares = totals[self.histograms(groups).value] / max(int(totals.sum()), 1) * (1 + gains)

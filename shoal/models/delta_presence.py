@@ -70,7 +70,7 @@ class DeltaPresence(Model):
         return f"({number(self.low)}, {number(self.high)})-presence"
 
     def allows(self, rows: int, people: int) -> bool:
-        """Return whether so many rows among so many people of the population are within the bounds."""
+        """Return whether this many rows among this many people of the population are within the bounds."""
         return self.low * people - SLACK * people <= rows <= self.high * people + SLACK * people
 
     def within(self, rows: NDArray[Any], people: NDArray[Any]) -> BoolVector:

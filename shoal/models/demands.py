@@ -122,7 +122,7 @@ class Outlook:
     largest_p: int
     """No release has more distinct values in every class."""
     classes_then: int
-    """The most classes with so many values."""
+    """The most classes with that many values."""
 
     def __str__(self) -> str:
         if self.classes == 0:

@@ -56,5 +56,5 @@ class Requirements:
         return good
 
     def suppressible(self, rows: int) -> int:
-        """Return how many of so many rows may be suppressed."""
+        """Return how many of this many rows may be suppressed."""
         return int(np.floor(self.suppression * rows + 1e-9))

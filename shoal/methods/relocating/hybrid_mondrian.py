@@ -133,7 +133,7 @@ def relocate_within(
     regions = len(low)
     facts: dict[str, Any] = {
         **base.facts,
-        "parted": regions - len(base.low),
+        "split": regions - len(base.low),
         **account(table, region_of, low, high, allowance, chi, regions - 1),
         **_gained(table, base, measure, region_of, low, high),
     }
