@@ -106,8 +106,8 @@ class Ring(Method):
         region_of = np.full(table.rows, -1, np.int32)
         region_of[partition.order[owner]] = shown.region
         facts = {
-            "groups": len(partition.sizes),
-            "largest_group": int(partition.sizes.max(initial=0)),
+            "row_groups": len(partition.sizes),
+            "largest_row_group": int(partition.sizes.max(initial=0)),
             "mixed_rings": int((shown.varied & (partition.sizes > widths)).sum()),
             "suppressed": partition.dropped,
         }

@@ -81,7 +81,7 @@ def homogeneous(table: CodedTable, partition: Partition, show: str) -> Release:
     shown = windows(table, partition, partition.sizes, show)
     region_of = np.full(table.rows, -1, np.int32)
     region_of[partition.order] = shown.region
-    facts = {"groups": len(partition.sizes), "suppressed": partition.dropped}
+    facts = {"row_groups": len(partition.sizes), "suppressed": partition.dropped}
     return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
 
 
