@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
 
 LARGEST_TABLE = 256
-"""Columns with more codes get no table of all ranges: it would not stay in the processor's cache."""
+"""Columns with more codes get no table of all ranges: it would not stay in the processor's cache. A quarter of it where
+ranges are looked up over the whole domain: there a search through the levels of a tree is faster than the table."""
 
 
 def cell_measure(name: str) -> CellMeasure:
@@ -50,7 +51,7 @@ def losses_of(table: CodedTable, measure: str, present: list[LongVector] | None 
         column = _Column(
             attribute, table.value_counts[j], codes.astype(np.int32), rule, attribute.weight / whole
         )
-        kind, cells, least = column.losses()
+        kind, cells, least = column.losses(LARGEST_TABLE if present is not None else LARGEST_TABLE // 4)
         ordered = int(np.searchsorted(codes, tree.ordered)) if tree.free else -1
         shape[j] = kind, len(codes), places, ordered, len(tree.levels), nodes, start
         columns.append((cells, least, column.first.ravel(), column.last.ravel()))
@@ -74,7 +75,7 @@ class _Column:
             self.first = np.searchsorted(codes, tree.low[:, codes]).astype(np.int32)
             self.last = np.searchsorted(codes, tree.high[:, codes], side="right").astype(np.int32) - 1
 
-    def losses(self) -> tuple[int, FloatVector, FloatVector]:
+    def losses(self, most: int) -> tuple[int, FloatVector, FloatVector]:
         """Return the kind of the column, its losses, and the least losses of all wider ranges."""
         from shoal.kernels.losses import DENSE, ENTROPY, LINE, TREE
 
@@ -82,7 +83,7 @@ class _Column:
         if tree.free and not self.rule.needs_original:
             line = self._line()
             return LINE, line, line
-        if len(self.codes) <= LARGEST_TABLE:
+        if len(self.codes) <= most:
             cells = self._free_ranges() if tree.free else self._node_ranges()
             return DENSE, cells.ravel(), _least(cells).ravel()
         if tree.free:
