@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
-from shoal.attacks.rerun import no_rings, rerun, ring_options, true_classes
+from shoal.attacks.base import Edition, Exposure, Options
+from shoal.attacks.rerun import RingAttack, true_classes
 from shoal.linking.evidence import Evidence
-from shoal.methods.cells.ring import Ring
 from shoal.run import Run
 
 MOST_RINGS = 0.5
@@ -21,7 +20,7 @@ TIMES_CHANCE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlgorithmAware(Attack):
+class AlgorithmAware(RingAttack):
     """Knows everyone's quasi-identifiers and the method, and reconstructs the rings.
 
     For every ring they try all k rotations. Without randomness the first rotation names everyone's row. If each ring
@@ -38,23 +37,6 @@ class AlgorithmAware(Attack):
     against: ClassVar[Mapping[str, Options]] = {"knows-algorithm": {}}
     summary: ClassVar[str] = "knows everyone's quasi-identifiers and the method, and reconstructs its rings"
 
-    k: int = 2
-    """How many rows each cell covers."""
-    partition: str = Ring.partition
-    """The partition of the ring method."""
-    order: str = Ring.order
-    """Its order of rows."""
-
-    @classmethod
-    def inapplicable(cls, setting: Setting) -> str:
-        """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
-        return no_rings(setting)
-
-    @classmethod
-    def reads(cls, setting: Setting) -> Options:
-        """Read the options of the method."""
-        return ring_options(setting)
-
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
         """Yield the figures that matter, in words."""
@@ -66,9 +48,7 @@ class AlgorithmAware(Attack):
         run.progress("rerun", 0.0)
         original = evidence.original
         truth = true_classes(evidence)
-        again = rerun(
-            evidence.published, original, Ring(partition=self.partition, order=self.order), self.k, run
-        )
+        again = self.rerun(evidence, run)
         rows, ring = again.parts.order, again.ring_of
         open_ = again.varied[ring]
         right_first = np.zeros(len(rows), np.bool_)

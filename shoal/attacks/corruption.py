@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
-from shoal.attacks.rerun import Rerun, no_rings, rerun, ring_options, true_classes
+from shoal.attacks.base import Edition, Exposure
+from shoal.attacks.rerun import Rerun, RingAttack, true_classes
 from shoal.linking.consistency import Consistency
 from shoal.linking.evidence import Evidence
-from shoal.methods.cells.ring import Ring
 from shoal.run import Run
 
 TIMES_IDEAL = 2
@@ -21,7 +20,7 @@ TIMES_IDEAL = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Corruption(Attack):
+class Corruption(RingAttack):
     """Knows everyone's quasi-identifiers, the method, and the owners of q rows of every ring.
 
     They drop every pair that no complete assignment contains any more. They also guess that the whole ring was rotated
@@ -36,24 +35,8 @@ class Corruption(Attack):
     title: ClassVar[str] = "knows the algorithm and some rows"
     summary: ClassVar[str] = "knows the owners of some rows of each ring, and infers the others"
 
-    k: int = 2
-    """How many rows each cell covers."""
     known: tuple[int, ...] | None = None
     """How many owners of each ring are known, one number per attempt; None for 0, 1, 2 and k - 2."""
-    partition: str = Ring.partition
-    """The partition of the ring method."""
-    order: str = Ring.order
-    """Its order of rows."""
-
-    @classmethod
-    def inapplicable(cls, setting: Setting) -> str:
-        """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
-        return no_rings(setting)
-
-    @classmethod
-    def reads(cls, setting: Setting) -> Options:
-        """Read the options of the method."""
-        return ring_options(setting)
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
@@ -67,7 +50,7 @@ class Corruption(Attack):
         run.progress("rerun", 0.0)
         published, original = evidence.published, evidence.original
         truth = true_classes(evidence)
-        again = rerun(published, original, Ring(partition=self.partition, order=self.order), self.k, run)
+        again = self.rerun(evidence, run)
         graph = evidence.consistency
         rows, ring = again.parts.order, again.ring_of
         open_ = again.varied[ring]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.attacks.base import Options, Setting
+from shoal.attacks.base import Attack, Options, Setting
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
@@ -96,15 +96,32 @@ def true_classes(evidence: Evidence) -> IntVector:
     return own
 
 
-def no_rings(setting: Setting) -> str:
-    """Return why rings cannot be reconstructed, or guesses not be judged, or an empty text."""
-    if not isinstance(setting.method, Ring):
-        return "the release was not made by the method ring"
-    return "" if setting.owners else "whose row is whose is not known"
+@dataclass(frozen=True, kw_only=True)
+class RingAttack(Attack):
+    """An adversary who knows the method and reconstructs its rings."""
 
+    k: int = 2
+    """How many rows each cell covers."""
+    partition: str = Ring.partition
+    """The partition of the ring method."""
+    order: str = Ring.order
+    """Its order of rows."""
 
-def ring_options(setting: Setting) -> Options:
-    """Return how the method forms and orders its rings: an adversary knows that."""
-    if not isinstance(setting.method, Ring):
-        return {}
-    return {"partition": setting.method.partition, "order": setting.method.order}
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
+        if not isinstance(setting.method, Ring):
+            return "the release was not made by the method ring"
+        return "" if setting.owners else "whose row is whose is not known"
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """Read how the method forms and orders its rings: an adversary knows that."""
+        if not isinstance(setting.method, Ring):
+            return {}
+        return {"partition": setting.method.partition, "order": setting.method.order}
+
+    def rerun(self, evidence: Evidence, run: Run) -> Rerun:
+        """Form the rings again."""
+        method = Ring(partition=self.partition, order=self.order)
+        return rerun(evidence.published, evidence.original, method, self.k, run)
