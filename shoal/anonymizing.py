@@ -174,7 +174,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     parts: dict[str, Any] = {
         "rows": case.original.rows,
         "suppressed": case.published.suppressed,
-        "classes": case.published.classes,
+        "classes": case.published.told_classes,
         "buckets": case.published.buckets,
         "verdicts": case.verdicts,
         "measures": case.measures,

@@ -48,12 +48,15 @@ def audit(
     with clock("measure"):
         found = case.measured(measures)
     missing = unmeasured(case)
-    unknown = [f"not measured: {', '.join(missing)} ({next(iter(missing.values()))})"] if missing else []
+    unknown = [
+        f"not measured: {', '.join(name for name in missing if missing[name] == reason)} ({reason})"
+        for reason in dict.fromkeys(missing.values())
+    ]
     published = case.published
     return Audit(
         rows=published.rows + published.suppressed,
         suppressed=published.suppressed,
-        classes=published.classes,
+        classes=published.told_classes,
         buckets=published.buckets,
         verdicts=verdicts,
         measures=found,

@@ -163,17 +163,16 @@ class Case(Evidence):
 
     @property
     def classes_tell(self) -> bool:
-        """Whether the size of an equivalence class says who can be found; not if rows are generalized separately."""
+        """Whether the size of an equivalence class says who can be found; not if rows are generalized separately, nor
+        if columns were shuffled.
+        """
         small = self.published.rows > 0 and self.published.sizes.min() < self.requirements.k
-        return not (self.requirements.without_classes and small)
+        return super().classes_tell and not (self.requirements.without_classes and small)
 
     @cached_property
     def measures(self) -> Mapping[str, float]:
-        """The default measures."""
-        found = measure_all(self)
-        if not self.classes_tell:
-            found = {name: value for name, value in found.items() if not MEASURES[name].needs_classes}
-        return found
+        """The default measures that this release has."""
+        return measure_all(self)
 
     def measured(self, extra: Sequence[str] = ()) -> dict[str, float]:
         """Return the default measures and those asked for by name."""

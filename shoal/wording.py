@@ -10,10 +10,13 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
 
 
-def counted_parts(classes: int, buckets: int | None, *, explained: bool = False) -> str:
+def counted_parts(classes: int | None, buckets: int | None, *, explained: bool = False) -> str:
     """Count the buckets of a release if it has any, else its classes: shuffled rows form no useful classes."""
     if buckets is None:
-        return counted(classes, "class", "classes") + " of rows with identical quasi-identifiers" * explained
+        return (
+            counted(classes or 0, "class", "classes")
+            + " of rows with identical quasi-identifiers" * explained
+        )
     return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
 
 

@@ -535,7 +535,7 @@ def test_attacks_that_need_to_know_whose_row_is_whose_are_tried_on_a_result() ->
     page = Page(shoal.report(result, original=people(), **asked).html)
     assert page.problems == []
     assert "knows the algorithm and some rows" in page.text
-    assert "the linkage attack stands for the risk after" in page.text
+    assert "the strongest linkage attack stands for the risk after" in page.text
 
 
 def test_a_population_brings_the_membership_attack() -> None:
@@ -554,7 +554,8 @@ def test_buckets_are_reported() -> None:
         buckets = result.table["bucket"].n_unique()
         page = Page(shoal.report(result, original=people(), method=method, **asked).html)
         assert page.problems == []
-        assert "the linkage attack stands for the risk after" in page.text
+        stands = "membership" if method == "slice-columns" else "strongest linkage"
+        assert f"the {stands} attack stands for the risk after" in page.text
         assert f"60 rows in {buckets} buckets, within which columns were shuffled" in page.text
         # What the measure `classes` is stays true, though it says little here.
         text = page.text.replace(MEASURES["classes"].summary, "")

@@ -61,7 +61,7 @@ class Linkage(Attack):
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
-        """Try both adversaries."""
+        """Try both adversaries, the stronger one last."""
         return {
             "linkage, knows some people": {"adversary": "some"},
             "linkage, knows all members": {"adversary": "members"},

@@ -76,7 +76,7 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
         trial,
         verdicts=tuple(_plain(verdict) for verdict in verdicts),
         suppressed=case.published.suppressed,
-        classes=case.published.classes,
+        classes=len(case.published.part_sizes),
     )
     if case.failing:
         return replace(trial, status="failed", reason=_violation(case.failing)), None

@@ -66,6 +66,7 @@ class Trial:
     """Rows of the original."""
     suppressed: int = 0
     classes: int = 0
+    """Equivalence classes; buckets, if columns were shuffled within buckets."""
     seconds: float = 0.0
     """Wall-clock seconds of the method alone; the limit, if the trial was stopped."""
 
@@ -81,8 +82,9 @@ class Trial:
 
     @property
     def risk(self) -> float | None:
-        """Expected share of people that the first deciding attack identifies; None if there is none."""
-        return next((outcome.success for outcome in self.attacks if outcome.decides), None)
+        """Expected share of people that the strongest of the deciding attacks identifies; None if there is none."""
+        shares = [outcome.success for outcome in self.attacks if outcome.decides]
+        return max((share for share in shares if share is not None), default=None)
 
     @property
     def label(self) -> str:

@@ -62,7 +62,7 @@ class Explanation:
     """Information loss (LM) per quasi-identifier."""
     weights: Mapping[str, float] = field(default_factory=dict)
     suppressed: int = 0
-    classes: int = 0
+    classes: int | None = 0
     buckets: int | None = None
     """Number of buckets, if values were shuffled within buckets."""
     costs: Sequence[Cost] = ()

@@ -34,7 +34,7 @@ class Tried:
     losses: Mapping[str, float] = field(default_factory=dict)
     """Per quasi-identifier, by LM."""
     suppressed: int = 0
-    classes: int = 0
+    classes: int | None = 0
     buckets: int | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -60,7 +60,7 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
     if failing:
         return Tried(loss=None, reason=f"{failing[0].model} was not reached")
     kind = MEASURES[measure]()
-    value = kind.value(case)
+    value = kind.value(case) if kind.unknown(case) is None else float("nan")
     if isinstance(kind, CellMeasure) and not kind.total:
         value *= sum(attribute.weight for attribute in table.attributes) / whole_weight
     if not np.isfinite(value):
@@ -69,7 +69,7 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
         loss=float(value),
         losses=case.losses,
         suppressed=case.published.suppressed,
-        classes=case.published.classes,
+        classes=case.published.told_classes,
         buckets=case.published.buckets,
         facts={} if case.release is None else case.release.facts,
     )

@@ -37,6 +37,11 @@ class Evidence:
         return cls(read_back(table, release, rendered), table, rendered.owner, k)
 
     @property
+    def classes_tell(self) -> bool:
+        """Whether the size of an equivalence class says who can be found; not if columns were shuffled."""
+        return self.published.bucket_of is None
+
+    @property
     def original(self) -> CodedTable:
         """The original table, or an error that asks for it."""
         if self.table is None:

@@ -34,7 +34,8 @@ class Measure(ABC):
     shown: ClassVar[bool] = False
     """The terminal shows it without being asked, next to LM and the risk."""
     needs_classes: ClassVar[bool] = False
-    """It says nothing about releases without equivalence classes, where each row is generalized separately."""
+    """It is about the size of equivalence classes as the crowd that hides a person. It says nothing about releases that
+    generalize each row separately, or shuffle columns within buckets."""
     lower_is_better: ClassVar[bool] = True
     steers: ClassVar[str] = ""
     """What a search has to optimize so that this measure can steer it: ``cells``, ``classes``, or nothing."""
@@ -53,6 +54,8 @@ class Measure(ABC):
             return "needs the original table"
         if self.needs_owner and evidence.owner is None:
             return "needs to know which row of the original each published row comes from"
+        if self.needs_classes and not evidence.classes_tell:
+            return "the size of an equivalence class does not say who can be found in this release"
         return None
 
 
@@ -131,7 +134,9 @@ class CellMeasure(Measure):
 
 
 class ClassMeasure(Measure):
-    """A number that depends on the sizes of the classes alone; smaller is better."""
+    """A number that depends on the sizes of the classes alone, or on those of the buckets if columns were shuffled
+    within them; smaller is better.
+    """
 
     steers: ClassVar[str] = "classes"
 
@@ -146,5 +151,5 @@ class ClassMeasure(Measure):
         """
 
     def value(self, evidence: Evidence) -> float:
-        """Measure the published classes."""
-        return self.of_sizes(evidence.published.sizes, evidence.published.suppressed, evidence.k)
+        """Measure the published classes, or buckets."""
+        return self.of_sizes(evidence.published.part_sizes, evidence.published.suppressed, evidence.k)

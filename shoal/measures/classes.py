@@ -17,7 +17,9 @@ class Discernibility(ClassMeasure):
     name: ClassVar[str] = "dm"
     shown: ClassVar[bool] = True
     public: ClassVar[bool] = True
-    summary: ClassVar[str] = "sum of squared class sizes; a suppressed row costs the number of all rows"
+    summary: ClassVar[str] = (
+        "sum of squared sizes of classes (or buckets); a suppressed row costs the number of all rows"
+    )
 
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
         """Add up the squares."""
@@ -35,7 +37,9 @@ class AverageClass(ClassMeasure):
     name: ClassVar[str] = "avg"
     shown: ClassVar[bool] = True
     public: ClassVar[bool] = True
-    summary: ClassVar[str] = "rows / (classes x k), suppressed rows counted; 1 is the best for k-anonymity"
+    summary: ClassVar[str] = (
+        "rows / (classes (or buckets) x k), suppressed rows counted; 1 is the best for k-anonymity"
+    )
 
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
         """All rows over classes times k; a release without any class counts as one class."""
@@ -52,9 +56,11 @@ class NumberOfClasses(Measure):
 
     name: ClassVar[str] = "classes"
     public: ClassVar[bool] = True
-    summary: ClassVar[str] = "number of equivalence classes"
+    summary: ClassVar[str] = (
+        "number of equivalence classes, or of buckets if columns were shuffled within them"
+    )
     lower_is_better: ClassVar[bool] = False
 
     def value(self, evidence: Evidence) -> float:
-        """Count the classes."""
-        return float(evidence.published.classes)
+        """Count the classes, or the buckets."""
+        return float(len(evidence.published.part_sizes))

@@ -14,11 +14,13 @@ def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[
     A default measure whose value cannot be known is left out (`unmeasured` says why); a named one is NaN. The work is
     done per class and per distinct range, so many rows stay cheap.
     """
-    return {
-        measure.name: measure.value(evidence)
-        for measure in _chosen(names)
-        if names is not None or measure.unknown(evidence) is None
-    }
+    found = {}
+    for measure in _chosen(names):
+        if measure.unknown(evidence) is None:
+            found[measure.name] = measure.value(evidence)
+        elif names is not None:
+            found[measure.name] = float("nan")
+    return found
 
 
 def unmeasured(evidence: Evidence) -> dict[str, str]:

@@ -70,7 +70,30 @@ class Published:
     @property
     def buckets(self) -> int | None:
         """Number of buckets; None if the release shows none. Rows of a bucket may have different quasi-identifiers."""
-        return None if self.bucket_of is None else len(np.unique(self.bucket_of))
+        return None if self.bucket_of is None else len(self.part_sizes)
+
+    @cached_property
+    def part_sizes(self) -> LongVector:
+        """The rows of each bucket, if the release shows buckets, else of each class.
+
+        Rows whose columns were shuffled form other classes after every shuffle, so a figure about their sizes would say
+        nothing about the release.
+        """
+        if self.bucket_of is None:
+            return self.sizes
+        return np.unique(self.bucket_of, return_counts=True)[1].astype(np.int64)
+
+    @property
+    def told_classes(self) -> int | None:
+        """Number of classes as people are told it: None if columns were shuffled within buckets."""
+        return self.classes if self.bucket_of is None else None
+
+    @property
+    def rows_intact(self) -> bool:
+        """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
+        if self.bucket_of is None:
+            return True
+        return any(len(columns) == len(self.attributes) for columns in self.together or ())
 
     @cached_property
     def ranges(self) -> tuple[tuple[IntVector, IntVector, LongVector], ...] | None:

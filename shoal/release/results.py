@@ -36,9 +36,10 @@ class Audit:
     rows: int
     """Rows of the original if it is known, else of the release."""
     suppressed: int
-    classes: int
+    classes: int | None
+    """Number of equivalence classes; None if columns were shuffled within buckets, since shuffled rows form none."""
     buckets: int | None = None
-    """Number of buckets, if values were shuffled within buckets; then classes say little."""
+    """Number of buckets, if columns were shuffled within buckets."""
     verdicts: tuple[Verdict, ...]
     measures: Mapping[str, float]
     losses: Mapping[str, float]

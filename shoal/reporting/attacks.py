@@ -92,7 +92,7 @@ def disclosed_by_rows(subject: Subject, exposure: Exposure) -> Exposure:
     from shoal.models.extended_p import strong_values
 
     published = subject.published
-    known = subject.has_classes or published.bucket_of is not None
+    known = subject.classes_tell or published.bucket_of is not None
     group, rows = published.candidates, max(published.rows, 1)
     size = np.bincount(group)
     chances, blind = np.zeros(published.rows), np.zeros(published.rows)

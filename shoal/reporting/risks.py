@@ -33,7 +33,8 @@ class Risks:
     """Person -> people with the same quasi-identifiers."""
     sizes_after: LongVector
     """Published row -> rows with identical quasi-identifiers; if rows are generalized separately, person -> number of
-    candidates."""
+    candidates that the strongest linkage adversary leaves. Empty if columns were shuffled against each other, or if no
+    linkage attack could run."""
 
 
 def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
@@ -41,15 +42,20 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     raw, published = as_it_is(subject.table), subject.published
     own = raw.sizes[raw.class_of]
     after = None
-    if subject.has_classes:
+    if subject.classes_tell:
         sizes = published.sizes[published.class_of]
         after = subject.risk
     else:
-        members = next((a.exposure for a in tried if a.exposure and a.exposure.attack == Linkage.name), None)
-        chances = members.chances if members is not None else np.zeros(0)
+        chances = _linked(tried) if published.rows_intact else np.zeros(0)
         sizes = np.round(1.0 / chances[chances > 0]).astype(np.int64)
     before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw))
     return Risks(before, after, int((raw.sizes == 1).sum()), own, sizes)
+
+
+def _linked(tried: list[TriedAttack]) -> FloatVector:
+    """Return how likely the strongest linkage adversary who got anywhere finds each person."""
+    linked = [one.exposure for one in tried if one.exposure and one.exposure.attack == Linkage.name]
+    return linked[-1].chances if linked else np.zeros(0)
 
 
 def as_it_is(table: CodedTable) -> Published:

@@ -102,12 +102,12 @@ def done(subject: Subject) -> Section:
         else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
     ]
     if record is not None:
-        told = record.get("classes"), record.get("suppressed")
-        if told != (published.classes, published.suppressed):
+        told = record.get("classes" if published.buckets is None else "buckets"), record.get("suppressed")
+        if told != (len(published.part_sizes), published.suppressed):
             parts.append(
                 Words(
-                    "The record has a different number of classes, or of suppressed rows, than this release: it may be "
-                    "the record of another release.",
+                    "The record has a different number of classes or buckets, or of suppressed rows, than this "
+                    "release: it may be the record of another release.",
                     emphasis=True,
                 )
             )
@@ -221,7 +221,7 @@ def risk(subject: Subject, risks: Risks) -> Section:
     )  # fmt: skip
     parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
     parts += _risk_words(subject, risks)
-    if gate.tells_before:
+    if gate.tells_before and len(risks.sizes_after):
         names, shares_before, shares_after = size_bins(risks, gate)
         by_class = after is not None
         parts.append(
@@ -252,15 +252,20 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     )
     if not subject.gate.tells_before:
         yield Words(FEW_LEFT_OUT.format(subject.gate.k))
-    if risks.after is None:
+    if not subject.published.rows_intact:
+        yield Words(
+            "Quasi-identifiers were shuffled against each other within buckets. A row then shows values of several "
+            "people, so there is no row of a person to find; the membership attack stands for the risk after."
+        )
+    elif risks.after is None:
         kind = (
             "This release generalizes each row separately"
             if subject.published.bucket_of is None
-            else "Columns were shuffled against each other within buckets"
+            else "Sensitive columns were shuffled within buckets"
         )
         yield Words(
-            f"{kind}. The size of a class then does not say who can be found, so the linkage attack stands for "
-            "the risk after: the chart counts the candidates of each person."
+            f"{kind}. The size of a class then does not say who can be found, so the strongest linkage attack stands "
+            "for the risk after: the chart counts the candidates that it leaves for each person."
         )
     if not risks.before.population_known:
         yield Words(

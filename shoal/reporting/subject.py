@@ -68,11 +68,6 @@ class Subject(Case):
             return None
 
     @property
-    def has_classes(self) -> bool:
-        """The size of a class says who can be found: rows are not generalized separately, and nothing was shuffled."""
-        return self.published.bucket_of is None and self.classes_tell
-
-    @property
     def seeded(self) -> bool:
         """The random choices of the release can be repeated: it is not for publication."""
         return self.record is not None and not self.record.get("for_publication", True)
