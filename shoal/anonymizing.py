@@ -14,7 +14,7 @@ from shoal import frames
 from shoal.case import Case
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
-from shoal.errors import InfeasibleError, PolicyError, Problem, ViolationError
+from shoal.errors import InfeasibleError, ViolationError
 from shoal.frames import Frame
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
@@ -78,11 +78,12 @@ def anonymize_file(
     if method_of(policy).two_tables:
         outputs.append((second_path(output), "the release, its second table"))
     papers = [*((path, "a card") for path in cards), *([(record, "the record")] if record else [])]
+    # First what not even --force allows, so that nobody is advised to use it in vain.
+    frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
     for path, _ in outputs:
         frames.check_writable(path, force=force)
     for path, _ in papers:
         frames.check_writable(path, force=force, table=False)
-    frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
     clock = Clock()
     made = _make(source, policy, seed, progress, clock)
     progress("write", 0.95)
@@ -117,8 +118,6 @@ class _Made:
 def _make(
     source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock, population: Any = None
 ) -> _Made:
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
     run = Run.start(seed, progress)
     method = method_of(policy)
     progress("read", 0.0)

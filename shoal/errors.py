@@ -5,8 +5,9 @@
     ShoalError                 a user can do something about it; no stack trace on the command line
     ├── DataError              the table cannot be read, or does not match its policy
     ├── HierarchyError         a hierarchy is not a tree over the values of its column
-    ├── PolicyError            one or more problems in a policy, all of them listed
-    ├── InfeasibleError        no release can satisfy the requirements
+    ├── PolicyError            one or more problems in a policy or in what was asked, all of them listed
+    ├── InfeasibleError        no release can satisfy the requirements, whatever the method
+    ├── LimitError             this method finds no release that satisfies them; the message names methods to try
     ├── ViolationError         a release does not satisfy its policy, so it was not written
     └── OutputError            the result cannot be written where it was asked for
     ShoalBug                   our mistake, never the user's
@@ -20,6 +21,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+POLICY = "the policy"
+COMMAND_LINE = "the command line"
+ARGUMENTS = "the arguments"
+"""Where a problem can be; `ARGUMENTS` are those of a call in Python."""
 
 
 class ShoalError(Exception):
@@ -54,21 +60,29 @@ class Problem:
 
 
 class PolicyError(ShoalError):
-    """One or more problems in a policy, all of them listed."""
+    """One or more problems in a policy, or in the `where` that is named, all of them listed."""
 
     exit_code = 2
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], where: str = POLICY) -> None:
         self.problems = tuple(problems)
+        self.where = where
         count = len(self.problems)
-        head = "1 problem in the policy" if count == 1 else f"{count} problems in the policy"
+        head = f"1 problem in {where}" if count == 1 else f"{count} problems in {where}"
         super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
 
 
 class InfeasibleError(ShoalError):
-    """No release can satisfy the requirements; the message says why."""
+    """No release can satisfy the requirements, whatever the method; the message is a proof."""
 
     exit_code = 4
+
+
+class LimitError(ShoalError):
+    """This method finds no release that satisfies the requirements, though another method may; the message says which
+    ones to try."""
+
+    exit_code = 7
 
 
 class ViolationError(ShoalError):

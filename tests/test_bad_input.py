@@ -117,6 +117,18 @@ ANONYMIZE = ("anonymize", "data.csv", "-p", "policy.toml", "-o", "out.csv")
         (6, ("-o", "data.csv", "--force"), "would replace the data"),
         (6, ("--record", "policy.toml", "--force"), "would replace the policy"),
         (6, ("--card", "c.md", "--record", "c.md"), "choose another name"),
+        (2, ("--set", "nonsense"), "1 problem in the settings"),
+        (2, ("--set", "privacy.k=2.5"), "1 problem in the policy with the settings"),
+        (2, ("--quasi", "age"), "1 problem in the command line"),
+        (2, ("--k", "3", "--set", "privacy.k=4"), "privacy.k: is set to 4 and to 3"),
+        (2, ("--set", "privacy.k=3", "--set", "privacy.k=4"), "privacy.k: is set to 3 and to 4"),
+        (2, ("--set", "privacy.l=3", "--set", "privacy.l.distinct=4"), "privacy.l: is set to 3 and to"),
+        (2, ("--set", "columns.age=plain", "--set", "columns.age.role=quasi"), "'plain' and to 'quasi'"),
+        (
+            2,
+            ("--method", "mondrian", "--set", "method=forest"),
+            "method.name: is set to 'forest' and to 'mondrian'",
+        ),
     ],
 )
 def test_refused_with_the_data_of_the_fixture(folder, code, words, says):
@@ -133,13 +145,16 @@ def test_infeasible_limits_on_several_columns_show_no_records(folder):
     ("code", "output", "says"),
     [
         (6, ".", "add a file name"),
-        (6, "data.csv", "--force"),
+        (6, "data.csv", "would replace the data"),
+        (6, "policy.toml", "would replace the policy"),
+        (6, "old.csv", "--force"),
         (6, "out.foo", "unknown file ending"),
         (6, "nowhere/out.csv", "create it first"),
     ],
 )
 def test_places_that_cannot_be_written(folder, code, output, says):
     before = (folder / "data.csv").read_bytes()
+    (folder / "old.csv").write_text("old")
     refused(folder, code, "anonymize", "data.csv", "-p", "policy.toml", "-o", output, says=says)
     assert (folder / "data.csv").read_bytes() == before
 
@@ -226,6 +241,85 @@ def test_policies_that_cannot_be_read(folder, text, says):
     refused(folder, 2, "anonymize", "data.csv", "-p", "bad.toml", "-o", "out.csv", says=says)
 
 
+def test_settings_may_mend_a_policy_that_is_wrong_without_them(folder):
+    """Only what the settings make of a policy is checked, and once."""
+    (folder / "draft.toml").write_text(POLICY.replace("k = 4", "k = 1"))
+    words = ("anonymize", "data.csv", "-p", "draft.toml", "-o", "out.csv")
+    refused(folder, 2, *words, says="at least 2, not 1")
+    assert run(folder, *words, "--k", "4")[0].exit_code == 0
+    (folder / "none.toml").write_text(POLICY.replace("[privacy]\nk = 4", ""))
+    assert run(folder, "audit", "out.csv", "-p", "none.toml", "--set", "privacy.k=4")[0].exit_code == 0
+
+
+def test_a_setting_adds_to_a_number_that_stands_for_a_word(folder):
+    (folder / "l.toml").write_text(POLICY + "l = 2\n")
+    policy = shoal.Policy.read(folder / "l.toml", ["privacy.l.entropy=1.5"])
+    assert (policy.privacy.l.distinct, policy.privacy.l.entropy) == (2, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "says"),
+    [
+        (3, ("init", "missing.csv"), "missing.csv: there is no such file"),
+        (3, ("init", "."), "is a directory"),
+        (6, ("init", "data.csv", "-o", "data.csv"), "would replace the data"),
+        (6, ("init", "data.csv", "-o", "policy.toml"), "policy.toml exists already"),
+        (
+            3,
+            ("report", "missing.csv", "--original", "data.csv", "-p", "policy.toml", "-o", "old.html"),
+            "no such file",
+        ),
+        (
+            6,
+            ("report", "data.csv", "--original", "data.csv", "-p", "policy.toml", "-o", "data.csv"),
+            "would replace",
+        ),
+        (
+            3,
+            ("attack", "missing.csv", "--original", "data.csv", "-p", "policy.toml", "--record", "old.html"),
+            "no such",
+        ),
+        (
+            6,
+            (
+                "attack",
+                "data.csv",
+                "--original",
+                "data.csv",
+                "-p",
+                "policy.toml",
+                "--record",
+                "data.csv",
+                "--force",
+            ),
+            "would replace",
+        ),
+        (
+            6,
+            (
+                "attack",
+                "data.csv",
+                "--original",
+                "data.csv",
+                "-p",
+                "policy.toml",
+                "--record",
+                "policy.toml",
+                "--force",
+            ),
+            "would replace",
+        ),
+    ],
+)
+def test_the_problem_at_hand_comes_first(folder, code, words, says):
+    """A source that is missing comes before an output that exists, and what --force cannot do before --force."""
+    (folder / "missing.toml").write_text("old")
+    (folder / "old.html").write_text("old")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    refused(folder, code, *words, says=says)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_data_named_as_the_policy_show_no_record(folder):
     (folder / "people.csv").write_text("Erika Mustermann,flu\nMax Mustermann,cold\n")
     says = ("line 1", "is this a policy file?")
@@ -239,7 +333,7 @@ def test_data_named_as_the_policy_show_no_record(folder):
 
 @pytest.mark.parametrize("place", [".", "..", "/"])
 def test_a_folder_is_no_table(folder, place):
-    refused(folder, 3, "init", place, says="is a folder")
+    refused(folder, 3, "init", place, says="is a directory")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ ROOT = Path(shoal.__file__).parent
 # From the bottom to the top. A module imports from its own layer's folder and from the layers below it;
 # two folders of one layer do not know each other.
 LAYERS = (
-    ("errors", "arrays", "run", "wording"),
-    ("registry",),
+    ("errors", "arrays", "wording"),
+    ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),
     ("table",),

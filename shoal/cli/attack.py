@@ -78,10 +78,14 @@ def attack(
     """
     from shoal import frames
 
-    if record is not None:
-        frames.check_writable(record, force=force, table=False)
     policy = options.policy_of(policy_file, settings)
     options.check_readable(release, original, second, population)
+    if record is not None:
+        others = (release, original, second, population, policy_file)
+        frames.check_apart(
+            {other: str(other) for other in others if other is not None}, [(record, "the record")]
+        )
+        frames.check_writable(record, force=force, table=False)
 
     from shoal.attacking import attack as attempt
     from shoal.cli import show

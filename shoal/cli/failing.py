@@ -20,6 +20,7 @@ Exit codes:
   1  something else went wrong       4  no release can satisfy the requirements
   2  the policy or a command is wrong  5  a release violates its policy
   3  the data cannot be used         6  the output cannot be written
+  7  this method finds no release; the message names others to try
   70  Shoal made a mistake of its own; please report it
   130  interrupted; nothing was written"""
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import click
 
 from shoal.cli import options
 from shoal.cli.options import PATH, SOURCE
-from shoal.errors import DataError, OutputError
 
 
 @click.command()
@@ -29,15 +27,14 @@ def init(
     from shoal.policy import reading_options
     from shoal.suggest import suggest
 
-    if Path(data).is_dir():
-        raise DataError(f"{data} is a folder; name a file in it")
-    output = output or Path(data).with_suffix(".toml")
+    options.check_readable(data)
+    # A policy about a source that is not a file goes into the current folder.
+    output = output or Path(data if isinstance(data, Path) else Path(data).name).with_suffix(".toml")
+    frames.check_apart({data: "the data"}, [(output, "the policy")])
     frames.check_writable(output, force=force, table=False)
-    if os.path.realpath(output) == os.path.realpath(data):
-        raise OutputError(f"{output} would replace the data; choose another name")
     suggestion = suggest(frames.read(data, reading_options(settings)))
     frames.write_text(output, suggestion.to_toml(), force=force)
     if as_json:
         click.echo(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
     else:
-        show.suggestion(suggestion, Path(data), output)
+        show.suggestion(suggestion, data, output)

@@ -99,8 +99,8 @@ def anonymize(
     policy = options.policy_of(policy_file, settings)
     with show.progress(quiet=as_json) as progress:
         result = anonymize_network_files(
-            *source, policy, output, kind=kind, record=record, report=report, cards=cards, force=force,
-            id=id_column, ends=ends or None, alpha=alpha, samples=samples, seed=seed, progress=progress,
+            *source, policy, output, kind=kind, record=record, report=report, cards=cards, spare=[policy_file],
+            force=force, id=id_column, ends=ends or None, alpha=alpha, samples=samples, seed=seed, progress=progress,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps({"output": str(output), **result.summary()}, indent=2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.errors import PolicyError, Problem
+from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
 
+USUAL_K = 5
+"""Without a policy file and without --k."""
 PATH = click.Path(path_type=Path)
 """Files and folders. The code that uses them checks that they exist: its messages say more."""
 
@@ -87,8 +90,7 @@ def policy_of(path: Path, settings: tuple[str, ...]) -> Policy:
     """Read a policy file, and apply the settings of the command line."""
     from shoal.policy import Policy
 
-    policy = Policy.read(path)
-    return policy.override(settings) if settings else policy
+    return Policy.read(path, settings)
 
 
 def chosen_policy(
@@ -108,24 +110,21 @@ def chosen_policy(
     if path is not None:
         given = [name for name, columns in roles.items() if columns]
         if given:
-            raise PolicyError(
-                [
-                    Problem(name, "cannot be combined with a policy file", "give one or the other")
-                    for name in given
-                ]
-            )
-        policy = Policy.read(path)
+            problems = [
+                Problem(name, "cannot be combined with a policy file", "give one or the other")
+                for name in given
+            ]
+            raise PolicyError(problems, where=COMMAND_LINE)
     elif not quasi:
-        raise PolicyError(
-            [Problem("policy", "is missing", "give -p POLICY, or --quasi with --k; `shoal init` writes one")]
-        )
-    else:
-        policy = Policy.from_keywords(
-            quasi=quasi, sensitive=sensitive, identifier=identifier, plain=plain, k=5 if k is None else k
-        )
-    changes = list(settings)
-    if method is not None:
-        policy = policy.with_method(method)
-    if k is not None:
-        changes.append(f"privacy.k={k}")
+        hint = "give -p POLICY, or --quasi with --k; `shoal init` writes one"
+        raise PolicyError([Problem("policy", "is missing", hint)], where=COMMAND_LINE)
+    # The options say the same as settings do, so two that differ are a contradiction.
+    changes = [*settings]
+    changes += [] if method is None else [f"method.name={json.dumps(method)}"]
+    changes += [] if k is None else [f"privacy.k={k}"]
+    if path is not None:
+        return Policy.read(path, changes)
+    policy = Policy.from_keywords(
+        quasi=quasi, sensitive=sensitive, identifier=identifier, plain=plain, k=USUAL_K
+    )
     return policy.override(changes) if changes else policy

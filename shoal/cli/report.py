@@ -58,7 +58,6 @@ def report(
     """
     from shoal import frames
 
-    frames.check_writable(output, force=force, table=False)
     policy = options.policy_of(policy_file, settings)
     options.check_readable(release, original, second)
 
@@ -68,6 +67,7 @@ def report(
 
     others = (release, second or second_path(release), original, policy_file, record)
     frames.check_apart({other: str(other) for other in others if other is not None}, [(output, "the report")])
+    frames.check_writable(output, force=force, table=False)
     with show.progress(quiet=as_json) as progress:
         made = write(
             release,

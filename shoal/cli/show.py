@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -128,7 +129,7 @@ def costs(report: Audit) -> list[str]:
     return [*lines, f"other measures: {rest}"] if rest else lines
 
 
-def suggestion(found: Suggestion, data: Path, output: Path) -> None:
+def suggestion(found: Suggestion, data: Path | str, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
     from shoal.suggest.writing import identifying_lines
 
@@ -146,4 +147,13 @@ def suggestion(found: Suggestion, data: Path, output: Path) -> None:
     for line in identifying_lines(found):
         console.print(escape(line))
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
-    console.print(escape(f"  shoal anonymize {data} -p {output} -o release{data.suffix}"))
+    words = (
+        "shoal",
+        "anonymize",
+        str(data),
+        "-p",
+        str(output),
+        "-o",
+        f"release{Path(data).suffix or '.csv'}",
+    )
+    console.print(escape(f"  {shlex.join(words)}"), soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal import frames
 from shoal.comparing.portfolio import with_method
-from shoal.errors import PolicyError, Problem
+from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
 from shoal.explaining.relaxing import Relaxation, relaxations
 from shoal.explaining.trying import TimeIsUpError, Tried, explained_measure, try_policy, until, without_column
@@ -19,7 +19,7 @@ from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
 from shoal.policy.encoding import encode_with_population
-from shoal.run import Progress, Run, silent
+from shoal.run import Progress, Run, checked_seed, silent
 from shoal.table import CodedTable
 
 SECONDS = 60.0
@@ -45,11 +45,10 @@ def explain(
     unless time runs out. `str()` of the result says it in words.
     """
     if not seconds > 0:
-        raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}")])
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        raise PolicyError([Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")])
+        raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}")], where=ARGUMENTS)
     chosen = Policy.given(policy, keywords)
     # One seed for all runs, so that they differ only by what is relaxed.
+    seed = checked_seed(seed)
     dice = secrets.randbits(128) if seed is None else seed
     progress("read", 0.0)
     frame = frames.read(source, chosen.read_options())

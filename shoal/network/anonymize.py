@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import BoolVector, IntVector
-from shoal.errors import InfeasibleError, OutputError, PolicyError, Problem, ViolationError
+from shoal.errors import ARGUMENTS, InfeasibleError, OutputError, PolicyError, Problem, ViolationError
 from shoal.methods.blocks import satisfying
 from shoal.models.feasibility import reasons_against, unserved
 from shoal.network.card import network_card
@@ -96,15 +96,9 @@ def anonymize_network(
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
-    problems = []
     if not 0.0 <= alpha <= 1.0:
-        problems.append(
-            Problem("alpha", f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}")
-        )
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
-        problems.append(Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}"))
-    if problems:
-        raise PolicyError(problems)
+        message = f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}"
+        raise PolicyError([Problem("alpha", message)], where=ARGUMENTS)
     run = Run.start(seed, progress)
     progress("read", 0.0)
     with clock("read"):
@@ -179,21 +173,23 @@ def anonymize_network_files(
     record: Path | None = None,
     report: Path | None = None,
     cards: Sequence[Path] = (),
+    spare: Sequence[Path] = (),
     force: bool = False,
     **options: Any,
 ) -> NetworkResult:
     """Turn files into a verified masked network in a folder, with its card, record and report. Nothing is written
-    unless it satisfies the policy."""
+    unless it satisfies the policy, and never over the data or over files to `spare`, such as the policy's."""
+    release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")]
+    papers = [(record, "the record"), (report, "the report"), *((path, "a card") for path in cards)]
+    frames.check_apart(
+        {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)}
+        | dict.fromkeys(spare, "the policy"),
+        [*((path, "the release") for path in (*release, folder / "masked.graphml")), *papers],
+    )
     for path in (record, report, *cards):
         if path is not None:
             frames.check_writable(path, force=force, table=False)
     _check_folder(folder, kind, force=force)
-    release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")]
-    papers = [(record, "the record"), (report, "the report"), *((path, "a card") for path in cards)]
-    frames.check_apart(
-        {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)},
-        [*((path, "the release") for path in (*release, folder / "masked.graphml")), *papers],
-    )
     result = anonymize_network(nodes, edges, policy, **options)
     write_files(result, folder, kind=kind, record=record, report=report, cards=cards, force=force)
     return result

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import POLICY, PolicyError, Problem, did_you_mean
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
@@ -82,8 +82,10 @@ class Policy(BaseModel):
     # --- making ---------------------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Policy:
-        """Read a policy file. Paths of hierarchy files in it are relative to its folder."""
+    def read(cls, path: str | os.PathLike[str], settings: Iterable[str] = ()) -> Policy:
+        """Read a policy file, with some values changed as by `override`. Paths of hierarchy files in it are relative
+        to its folder.
+        """
         place = Path(path)
         try:
             text = place.read_text(encoding="utf-8-sig")
@@ -98,7 +100,8 @@ class Policy(BaseModel):
             raise PolicyError([Problem(str(place), "is not UTF-8 text", "save it as UTF-8")]) from None
         except OSError as error:
             raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
-        return cls.from_toml(text, place.parent, name=place.name)
+        raw = toml.parsed(text, place.name)
+        return cls._changed(raw, settings, place.parent) if settings else cls.from_dict(raw, place.parent)
 
     @classmethod
     def given(cls, policy: Policy | str | Path | None, keywords: Mapping[str, Any]) -> Policy:
@@ -174,17 +177,32 @@ class Policy(BaseModel):
         return cls._made_despite(raw, problems, base)
 
     @classmethod
-    def _made_despite(
-        cls, raw: Mapping[str, Any], problems: list[Problem], base: str | os.PathLike[str]
+    def _changed(
+        cls, raw: Mapping[str, Any], settings: Iterable[str], base: str | os.PathLike[str]
     ) -> Policy:
-        """Make a policy, or raise the known problems together with its own."""
-        own: tuple[Problem, ...] = ()
+        """Make a policy from plain tables with settings; only the result is checked."""
+        from shoal.policy.overrides import SETTINGS, changed
+
+        tables, problems = changed(_long_form(raw), settings)
+        return cls._made_despite(tables, problems, base, own=SETTINGS, all_=f"{POLICY} with {SETTINGS}")
+
+    @classmethod
+    def _made_despite(
+        cls,
+        raw: Mapping[str, Any],
+        problems: list[Problem],
+        base: str | os.PathLike[str],
+        own: str = POLICY,
+        all_: str = POLICY,
+    ) -> Policy:
+        """Make a policy, or raise the known problems, which are in `own`, together with those of the result."""
+        others: tuple[Problem, ...] = ()
         try:
             policy = cls.from_dict(raw, base)
         except PolicyError as error:
-            own = error.problems
-        if problems or own:
-            raise PolicyError([*problems, *own])
+            others = error.problems
+        if problems or others:
+            raise PolicyError([*problems, *others], where=all_ if others else own)
         return policy
 
     def override(self, settings: Iterable[str]) -> Policy:
@@ -192,10 +210,7 @@ class Policy(BaseModel):
 
         Values are TOML; a bare word is text. A new method name drops the options of the former method.
         """
-        from shoal.policy.overrides import changed
-
-        raw, problems = changed(self.to_dict(), settings)
-        return self._made_despite(raw, problems, self._base)
+        return self._changed(self.to_dict(), settings, self._base)
 
     def with_method(self, name: str, **options: Any) -> Policy:
         """Return the policy with another method; options of the former one are dropped."""

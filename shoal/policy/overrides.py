@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -12,18 +12,25 @@ from pydantic import ValidationError
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.checks import SECTIONS
 from shoal.policy.parts import Column, Data
+from shoal.policy.privacy import KINDS
 from shoal.policy.problems import dotted, explained
+from shoal.wording import shown
 
 if TYPE_CHECKING:
     from shoal.frames import ReadOptions
 
 
-def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
+SETTINGS = "the settings"
+"""Where problems with ``path=value`` are."""
+
+
+def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
     """Return the tables of a policy with ``path=value`` settings applied, in their order.
 
-    Settings with an unknown path or an invalid value are left out and returned as problems.
+    Settings with an unknown path or an invalid value are left out and returned as problems, and so are two settings
+    that contradict each other.
     """
-    out = copy.deepcopy(raw)
+    out = copy.deepcopy(dict(raw))
     problems: list[Problem] = []
     parsed: list[tuple[list[str], Any]] = []
     for setting in settings:
@@ -36,12 +43,27 @@ def changed(raw: dict[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any
         if problem is not None:
             problems.append(problem)
             continue
-        parsed.append((path, _value(value_text.strip())))
+        parsed.append(_long(path, _value(value_text.strip())))
     # A new method comes first: it drops the former method's options, not those set along with it.
     parsed.sort(key=lambda setting: setting[0] != ["method", "name"])
     for path, value in parsed:
         _put(out, path, value)
+    for path, value in parsed:
+        found: Any = out
+        for name in path:
+            found = _table(found).get(name)
+        if not _kept(value, found, path):
+            message = f"is set to {shown(value)} and to {shown(found)}"
+            problems.append(Problem(dotted(*path), message, "give one of them"))
     return out, problems
+
+
+def _kept(value: Any, found: Any, path: Sequence[str]) -> bool:
+    """Whether a value that was set is still there after the later settings, which may have added to its table."""
+    if not isinstance(found, dict):
+        return bool(value == found)
+    own = _table(value, path)
+    return bool(own) and all(name in found and _kept(one, found[name], ()) for name, one in own.items())
 
 
 def reading_options(settings: Iterable[str]) -> ReadOptions:
@@ -56,7 +78,7 @@ def reading_options(settings: Iterable[str]) -> ReadOptions:
     except ValidationError as error:
         problems += explained(error, Data, "data")
     if problems:
-        raise PolicyError(problems)
+        raise PolicyError(problems, where=SETTINGS)
     return ReadOptions(**data.model_dump(exclude={"other_columns"}))
 
 
@@ -95,12 +117,14 @@ def _unreadable(path: list[str], text: str) -> Problem | None:
 
 def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
     """Return a problem if a path leads nowhere."""
-    sections = ["data", "columns", "privacy", "method", "utility", "population"]
+    sections = ["columns", *SECTIONS]
     where = dotted(*path)
+    columns = raw.get("columns", {})
+    columns = columns if isinstance(columns, Mapping) else {}
     if path[0] not in sections:
         return Problem(where, f"there is no section '{path[0]}'", did_you_mean(path[0], sections))
     if len(path) == 1:
-        known = list(SECTIONS[path[0]].model_fields) if path[0] in SECTIONS else list(raw["columns"])
+        known = list(SECTIONS[path[0]].model_fields) if path[0] in SECTIONS else list(columns)
         example = dotted(path[0], known[0]) if known else path[0]
         return (
             None
@@ -108,8 +132,8 @@ def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
             else Problem(where, "is a section", f"set a value in it: {example}=..")
         )
     if path[0] == "columns":
-        if path[1] not in raw["columns"] and path[2:] not in ([], ["role"]):
-            hint = did_you_mean(path[1], raw["columns"])
+        if path[1] not in columns and path[2:] not in ([], ["role"]):
+            hint = did_you_mean(path[1], columns)
             return Problem(where, f"the policy has no column '{path[1]}'", hint)
         if len(path) > 2 and path[2] not in Column.model_fields:
             return Problem(where, f"a column has no '{path[2]}'", did_you_mean(path[2], Column.model_fields))
@@ -119,16 +143,26 @@ def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
     return None
 
 
+def _long(path: list[str], value: Any) -> tuple[list[str], Any]:
+    """Spell a short path out: ``method=mondrian``, ``columns.age=quasi``."""
+    if isinstance(value, str) and (path == ["method"] or (path[0] == "columns" and len(path) == 2)):
+        return [*path, "name" if path == ["method"] else "role"], value
+    return path, value
+
+
 def _put(raw: dict[str, Any], path: list[str], value: Any) -> None:
-    if path == ["method"] and isinstance(value, str):
-        path, value = ["method", "name"], value
-    if path == ["method", "name"] and raw.get("method", {}).get("name") != value:
+    if path == ["method", "name"] and _table(raw.get("method")).get("name") != value:
         raw["method"] = {}
-    if path[0] == "columns" and len(path) == 2 and isinstance(value, str):
-        path = [*path, "role"]
     table = raw
-    for name in path[:-1]:
-        inner = table.get(name)
-        table[name] = inner = inner if isinstance(inner, dict) else {}
-        table = inner
+    for at, name in enumerate(path[:-1], 1):
+        table[name] = table = _table(table.get(name), path[:at])
     table[path[-1]] = value
+
+
+def _table(value: Any, path: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a value as a table: a bare number in [privacy] stands for its word, anything else is replaced."""
+    if isinstance(value, dict):
+        return value
+    kinds = KINDS.get(path[1], ()) if len(path) == 2 and path[0] == "privacy" else ()
+    word = kinds[0].key.shorthand if kinds else ""
+    return {word: value} if word and isinstance(value, int | float) else {}
