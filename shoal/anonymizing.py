@@ -16,6 +16,7 @@ from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, ViolationError
 from shoal.frames import Frame
+from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
 from shoal.models.feasibility import left_out, reasons_against, unprotected
@@ -52,9 +53,9 @@ def anonymize(
     clock = Clock()
     chosen = Policy.given(policy, keywords)
     made = _make(source, chosen, seed, progress, clock, population)
-    kind = made.frame.kind
-    second = None if made.second is None else frames.give_back(made.second, kind)
-    return _result(made, chosen, frames.give_back(made.rows, kind), second, seed, clock)
+    back = made.frame.give_back
+    second = None if made.second is None else back(made.second)
+    return _result(made, chosen, back(made.rows), second, seed, clock)
 
 
 def anonymize_file(
@@ -136,7 +137,7 @@ def _make(
     with clock("measure"):
         _ = case.measures, case.losses
     with clock("write"):
-        rows = shuffled(case.rows, run.random)
+        rows = restored(shuffled(case.rows, run.random), frame.schema)
         second = None if case.second is None else shuffled(case.second, run.random)
     return _Made(case, rows, second, frame, unserved)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +76,26 @@ def test_every_cell_covers_its_own_value_and_sensitive_values_stay(case):
         assert rendered.rows[attribute.name].to_list() == expected.to_list()
 
 
+@given(releases())
+def test_names_have_an_order_exactly_if_their_ranges_are_apart(case):
+    table, release = case
+    rendered = render(table, release)
+    for j, attribute in enumerate(table.attributes):
+        column = rendered.rows[attribute.name]
+        if not isinstance(column.dtype, pl.Enum | pl.Categorical):
+            continue
+        spans = {(low, high) for low, high in zip(release.low[:, j], release.high[:, j], strict=True)}
+        hierarchy = attribute.hierarchy
+        named = {span: hierarchy.names(*(np.array([end], np.int32) for end in span))[0] for span in spans}
+        shown = sorted(span for span, name in named.items() if name is not None)
+        apart = all(one[1] < other[0] for one, other in pairwise(shown))
+        distinct = len({named[span] for span in shown}) == len(shown)
+        if apart and distinct and all(high < hierarchy.ordered for _, high in shown):
+            assert column.dtype == pl.Enum([named[span] for span in shown])
+        else:
+            assert column.dtype == pl.Categorical()
+
+
 @given(tables(), st.randoms())
 def test_permuted_cells_show_the_value_of_their_source(table, random):
     columns = len(table.attributes) + len(table.sensitive)
@@ -97,8 +120,6 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
 
 
 def test_shuffling_keeps_the_rows_and_changes_their_order():
-    import polars as pl
-
     rows = pl.DataFrame({"a": range(1000)})
     mixed = shuffled(rows, np.random.default_rng(1))
     assert mixed["a"].to_list() != rows["a"].to_list()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import DataError
-from shoal.frames.column_names import refuse_duplicates
-from shoal.wording import some_values
+from shoal.frames.arrow_tables import arrow_given, as_arrow, read_arrow
+from shoal.frames.given import Given, restored
+from shoal.frames.pandas_frames import as_pandas, pandas_given, read_pandas
 
 
 def from_dataframe(source: object) -> tuple[str, pl.DataFrame]:
@@ -22,51 +24,45 @@ def from_dataframe(source: object) -> tuple[str, pl.DataFrame]:
     library, name = type(source).__module__.partition(".")[0], type(source).__name__
     frame: Any = source
     if library == "pandas" and name == "DataFrame":
-        return "pandas", _from_pandas(frame)
+        return "pandas", read_pandas(frame)
     if library == "pyarrow" and name in ("Table", "RecordBatch"):
-        refuse_duplicates(list(frame.schema.names), "the pyarrow table")
-        converted = pl.from_arrow(frame)
-        assert isinstance(converted, pl.DataFrame)
-        return "pyarrow", converted
+        return "pyarrow", read_arrow(frame)
     raise DataError(
         f"cannot read a {library}.{name}; give a path, a polars DataFrame or LazyFrame, "
         "a pandas DataFrame or a pyarrow Table"
     )
 
 
-def _from_pandas(frame: Any) -> pl.DataFrame:
-    if frame.columns.nlevels > 1:
-        raise DataError(
-            f"the pandas frame has {frame.columns.nlevels} levels of column names; flatten them first"
-        )
-    names = refuse_duplicates([str(name) for name in frame.columns], "the pandas frame")
-    columns: dict[str, pl.Series] = {}
-    mixed = []
-    for position, name in enumerate(names):
-        try:
-            columns[name] = pl.from_pandas(frame.iloc[:, position])
-        except Exception:  # pyarrow, pandas and polars each raise their own kinds
-            mixed.append(name)
-    if mixed:
-        raise DataError(
-            f"cannot read the columns {some_values(mixed)} of the pandas frame: they mix types, or have a type "
-            "that Shoal does not know; convert them, for example with .astype(str)"
-        )
-    return pl.DataFrame(columns)
+def given(source: object) -> Given:
+    """Return the types and labels of a dataframe that polars has no words for, to give the result back in them."""
+    library = type(source).__module__.partition(".")[0]
+    if library == "pandas":
+        return pandas_given(source)
+    return arrow_given(source) if library == "pyarrow" else Given()
 
 
-def give_back(data: pl.DataFrame, kind: str) -> Any:
+def give_back(
+    data: pl.DataFrame,
+    kind: str,
+    as_read: Mapping[str, pl.DataType] | None = None,
+    as_given: Given | None = None,
+) -> Any:
     """Return a result in the kind that was given, without unused categories.
 
+    Columns that show single values get the types back that they were read in (`as_read`, the schema of the `Frame`)
+    and given in (`as_given`), or the nearest type that loses nothing: reading the result again gives the same values.
     A pandas frame comes back with a fresh index. For a file the result is a polars frame.
     """
+    read, given_in = as_read or {}, as_given or Given()
+    data = restored(data, read)
+    single = frozenset(column.name for column in data if column.dtype == read.get(column.name))
     data = only_used_categories(data)
     if kind == "polars-lazy":
         return data.lazy()
     if kind == "pandas":
-        return data.to_pandas()
+        return as_pandas(data, given_in, single)
     if kind == "pyarrow":
-        return data.to_arrow()
+        return as_arrow(data, given_in, single)
     return data
 
 

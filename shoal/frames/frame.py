@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars import selectors
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_patterns
+from shoal.frames.given import Given
 from shoal.frames.options import ReadOptions
 from shoal.wording import first_line
 
@@ -40,6 +42,14 @@ class Frame:
     """Where the columns come from."""
     version: tuple[int, ...] | None = None
     """The version of a file whose columns are still on disk, to notice that it was changed since."""
+    given: Given | None = field(default=None, repr=False)
+    """The types and labels of a dataframe of another library."""
+
+    def give_back(self, data: pl.DataFrame) -> Any:
+        """Return a result in the kind and the types that this table was given in."""
+        from shoal.frames.dataframes import give_back
+
+        return give_back(data, self.kind, self.schema, self.given)
 
     @property
     def columns(self) -> list[str]:
@@ -88,6 +98,7 @@ def framed(
     digest: str | None = None,
     version: tuple[int, ...] | None = None,
     nulls_done: bool = False,
+    given: Given | None = None,
 ) -> Frame:
     """Return the table of any source after checking its shape and names.
 
@@ -107,4 +118,4 @@ def framed(
     if untyped:
         query = query.with_columns(selectors.by_name(*untyped).cast(pl.String))
         schema = pl.Schema({**schema, **dict.fromkeys(untyped, pl.String())})
-    return Frame(kind, schema, rows, options, digest, path, query, version)
+    return Frame(kind, schema, rows, options, digest, path, query, version, given)

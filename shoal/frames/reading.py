@@ -21,8 +21,8 @@ def read(source: object, options: ReadOptions | None = None) -> Frame:
     options = options or ReadOptions()
     if isinstance(source, str | os.PathLike):
         return format_of(source).read(source, options)
-    from shoal.frames.dataframes import from_dataframe
+    from shoal.frames.dataframes import from_dataframe, given
     from shoal.frames.frame import framed
 
     kind, data = from_dataframe(source)
-    return framed(kind, data.lazy(), options)
+    return framed(kind, data.lazy(), options, given=given(source))

@@ -34,7 +34,8 @@ class Rendered:
 def render(table: CodedTable, release: Release) -> Rendered:
     """Write what each row shows: names of ranges, kept columns, no identifiers, no suppressed rows.
 
-    A column that shows only single values keeps its type; otherwise it holds names.
+    A column that shows only single values keeps its type, except that categories are text until `frames` gives them
+    back; otherwise it holds names.
     O(rows x columns) look-ups; names are made once per distinct range.
     """
     owner = np.flatnonzero(release.region_of >= 0).astype(np.int32)
@@ -76,8 +77,23 @@ def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:
         return shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
     number, first = distinct(np.stack([low, high], axis=1))
     names = hierarchy.names(low[first], high[first], level)
-    categories = names.drop_nulls().unique().sort()
-    return names.cast(pl.Enum(categories)).gather(number)
+    return _as_categories(names, low[first], high[first], hierarchy.ordered).gather(number)
+
+
+def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: int) -> pl.Series:
+    """Return names as categories: an Enum in the order of the values if they have one, else without an order.
+
+    Names have an order if their ranges are apart and cover numbers or dates only, the first `ordered` codes. ``[1, 5]``
+    is not before ``[3, 9]``, and the order of a tree's nodes means nothing.
+    """
+    shown = np.flatnonzero(names.is_not_null().to_numpy())
+    place = shown[np.argsort(low[shown], kind="stable")]
+    first, last = low[place], high[place]
+    apart = bool((last[:-1] < first[1:]).all()) and int(last.max(initial=-1)) < ordered
+    in_order = names.gather(place)
+    if apart and in_order.n_unique() == len(in_order):
+        return names.cast(pl.Enum(in_order))
+    return names.cast(pl.Categorical)
 
 
 def shuffled(rows: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:

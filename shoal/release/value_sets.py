@@ -33,8 +33,11 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
     )
     if hierarchy.leaves.dtype == pl.String:
         # There are few sets, but many rows show them, so rows hold their numbers from here on.
-        shown = hierarchy.leaves.gather(np.unique(codes)).drop_nulls()
-        lists = lists.cast(pl.List(pl.Enum(shown)))
+        used = np.unique(codes)
+        shown = hierarchy.leaves.gather(used).drop_nulls()
+        # Texts have an order only if they are numbers; null comes last.
+        has_order = len(shown) and used[len(shown) - 1] < hierarchy.ordered
+        lists = lists.cast(pl.List(pl.Enum(shown) if has_order else pl.Categorical()))
     return lists
 
 
