@@ -710,7 +710,7 @@ main(["anonymize", "in.parquet", "-o", "out.csv", "--quasi", "a", "--k", "2", "-
     process = subprocess.Popen(
         [sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
-    while process.poll() is None and not any(path.suffix == ".part" for path in tmp_path.iterdir()):
+    while process.poll() is None and not any(path.name.startswith(".shoal-") for path in tmp_path.iterdir()):
         time.sleep(0.01)
     process.send_signal(sent)
     _, message = process.communicate(timeout=60)

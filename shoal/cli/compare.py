@@ -76,23 +76,18 @@ def compare(
     from shoal.cli import show
     from shoal.comparing.compare import compare as tried
 
-    try:
-        with show.progress(quiet=as_json) as progress:
-            found = tried(
-                data,
-                policy,
-                methods=methods,
-                ks=ks,
-                sets=sets,
-                jobs=jobs,
-                seconds=seconds,
-                folder=output,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        kept = "nothing was kept" if output is None else f"finished trials are in {output}"
-        click.echo(f"interrupted; {kept}", err=True)
-        raise click.exceptions.Exit(130) from None
+    with show.progress(quiet=as_json) as progress:
+        found = tried(
+            data,
+            policy,
+            methods=methods,
+            ks=ks,
+            sets=sets,
+            jobs=jobs,
+            seconds=seconds,
+            folder=output,
+            progress=progress,
+        )
     if as_json:
         click.echo(json.dumps(found.to_json(), indent=2))
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from shoal.cli import main
+from shoal.cli.supervising import supervise
 
 FOLDER = Path("demo-out")
 
@@ -48,4 +49,5 @@ def _first_lines(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    supervise()
     run()

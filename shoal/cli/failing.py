@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import signal
 import sys
 import threading
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
+from shoal.cli.messages import LACK_OF_MEMORY, print_json, report_error
+from shoal.cli.supervising import supervise
+from shoal.ending import journal
 from shoal.errors import ShoalError
 
 EXIT_CODES = """\b
@@ -22,11 +25,17 @@ Exit codes:
   3  the data cannot be used         6  the output cannot be written
   7  this method finds no release; the message names others to try
   70  Shoal made a mistake of its own; please report it
-  130  interrupted; nothing was written"""
+  130  interrupted; no file was left half written (143: ended by the system, 129: by its terminal)"""
 
 
 class Group(click.Group):
     """Turns every error into a message without a stack trace, and its class into the exit code."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **keywords: Any) -> Any:
+        """Run the command line; as a program of its own, under supervision."""
+        if args is None:
+            supervise()
+        return super().main(args, *others, **keywords)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -34,41 +43,49 @@ class Group(click.Group):
             # A character that the terminal cannot show must not end the work.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
-        if threading.current_thread() is threading.main_thread():
+        journal.clear()
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        ):
             # Ended from outside, for example by a scheduler: stop as after Ctrl-C, without half a file.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
             return super().invoke(ctx)
         except ShoalError as error:
-            self._fail(str(error), type(error).__name__, error.exit_code)
+            _fail(str(error), type(error).__name__, error.exit_code)
         except KeyboardInterrupt:
-            self._fail("interrupted; nothing was written", "Interrupted", 130)
+            _fail(journal.interrupted(), "Interrupted", 130)
+        except MemoryError:
+            _fail(f"there is not enough memory; {LACK_OF_MEMORY}", "OutOfMemory", 1)
         except click.ClickException as error:
             if "--json" in sys.argv:
-                self._print_json(error.format_message(), type(error).__name__, error.exit_code)
+                print_json(error.format_message(), type(error).__name__, error.exit_code)
             raise
         except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
             raise  # click knows what to do; a pipe breaks when its reader has seen enough
         except BaseException as error:  # a panic in a library is not an Exception
             if os.environ.get("SHOAL_DEBUG"):
                 raise
+            if _is_interrupt(error):
+                _fail(journal.interrupted(), "Interrupted", 130)
             # A traceback may show values of the data, so it is printed only on request.
             kind = type(error).__name__
-            self._fail(
+            _fail(
                 f"Shoal made a mistake of its own ({kind}); no file was left half written. "
                 "SHOAL_DEBUG=1 shows where, and may show values of your data.",
                 kind,
                 70,
             )
 
-    @staticmethod
-    def _fail(message: str, kind: str, code: int) -> None:
-        if "--json" in sys.argv:
-            Group._print_json(message, kind, code)
-        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(message, err=True)
-        raise click.exceptions.Exit(code)
 
-    @staticmethod
-    def _print_json(message: str, kind: str, code: int) -> None:
-        click.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": code}}, indent=2))
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: one that comes inside a kernel is a SystemError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _fail(message: str, kind: str, code: int) -> NoReturn:
+    report_error(message, kind, code)
+    raise click.exceptions.Exit(code)

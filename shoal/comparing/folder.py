@@ -17,6 +17,7 @@ import numpy as np
 
 from shoal import __version__
 from shoal.comparing.trial import Trial
+from shoal.ending import journal
 from shoal.errors import DataError, OutputError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Folder:
             raise OutputError(f"{path} is a file; name a folder for the comparison") from None
         except OSError as error:
             raise OutputError(f"{path} cannot be created: {error.strerror}") from None
+        journal.keep(f"finished trials are in {path}, and the same command continues from them")
 
     def _place(self, task: Task) -> Path:
         policy = task.policy.to_dict()

@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 from typing import IO
+
+from shoal.ending import end_with_parent
 
 READY = b"ready"
 
@@ -35,6 +38,8 @@ def serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
 if __name__ == "__main__":
     # The parent stops its workers itself, and nothing else may write between the answers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed.
+    end_with_parent(int(sys.argv[1]))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(os.fdopen(os.dup(0), "rb"), answers)

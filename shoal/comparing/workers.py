@@ -74,7 +74,7 @@ class Worker:
             environment["PYTHONPATH"] = os.pathsep.join(paths)
             environment["POLARS_MAX_THREADS"] = str(self._threads)
             # -P: a file of the user with the name of a library must not replace it.
-            command = [sys.executable, "-P", "-m", "shoal.comparing.worker"]
+            command = [sys.executable, "-P", "-m", "shoal.comparing.worker", str(os.getpid())]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

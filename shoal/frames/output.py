@@ -8,12 +8,13 @@ older file as it was.
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from shoal.ending import journal
 from shoal.errors import OutputError
+from shoal.frames.drafts import Draft, alone_in, remove_abandoned
 from shoal.frames.formats import file_format_of, suffixes
 from shoal.frames.options import ReadOptions
 from shoal.wording import first_line
@@ -31,7 +32,7 @@ class Outbox:
 
     def __init__(self, *, force: bool = False) -> None:
         self.force = force
-        self._waiting: list[tuple[Path, Path]] = []
+        self._waiting: list[tuple[Path, Draft]] = []
 
     def write(self, data: pl.DataFrame, path: str | Path, *, options: ReadOptions | None = None) -> Path:
         """Prepare a table in the format that the file name ends in, and return where it will be.
@@ -57,10 +58,11 @@ class Outbox:
 
         if any(target == other for other, _ in self._waiting):
             raise OutputError(f"{target} would be written twice; choose another name for one of the files")
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
-        self._waiting.append((target, temporary))
         try:
-            with temporary.open("xb") as file:
+            remove_abandoned([target.parent])
+            draft = Draft(target)
+            self._waiting.append((target, draft))
+            with draft.create() as file:
                 fill(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -77,23 +79,30 @@ class Outbox:
             if kind is None:
                 self._appear()
         finally:
-            for _target, temporary in self._waiting:
-                temporary.unlink(missing_ok=True)
+            for _target, draft in self._waiting:
+                draft.close()
 
     def _appear(self) -> None:
-        for target, temporary in self._waiting:
-            if target.exists():
-                if not self.force:
-                    raise OutputError(
-                        f"{target} was created in the meantime; choose another name, or use --force"
-                    )
-                temporary.chmod(target.stat().st_mode & 0o7777)
-        for target, temporary in reversed(self._waiting):
+        folders = {target.parent for target, _ in self._waiting}
+        with alone_in(folders), journal.move():
+            appeared: list[Path] = []
             try:
-                os.replace(temporary, target)
+                for target, draft in reversed(self._waiting):
+                    if self.force and target.exists():
+                        draft.path.chmod(target.stat().st_mode & 0o7777)
+                    draft.appear(force=self.force)
+                    appeared.append(target)
             except OSError as error:
-                raise _not_written(target, error) from error
-        for folder in {target.parent for target, _ in self._waiting}:
+                if not self.force:  # all of them are new, so none needs to stay
+                    while appeared:
+                        appeared.pop().unlink(missing_ok=True)
+                if isinstance(error, FileExistsError):
+                    message = f"{target} was created in the meantime; choose another name, or use --force"
+                    raise OutputError(message) from None
+                raise _not_written(target, error, appeared) from error
+            for target in appeared:
+                journal.write(str(target))
+        for folder in folders:
             _flush_directory(folder)
 
 
@@ -157,7 +166,7 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     return target
 
 
-def _not_written(target: Path, error: BaseException) -> OutputError:
+def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = ()) -> OutputError:
     import polars as pl
 
     reason = first_line(error)
@@ -165,7 +174,8 @@ def _not_written(target: Path, error: BaseException) -> OutputError:
         reason = error.strerror
     elif isinstance(error, pl.exceptions.PanicException):
         reason = "the writer failed"  # its message may show values
-    return OutputError(f"{target} could not be written: {reason}; nothing was changed")
+    rest = f"already replaced: {', '.join(map(str, replaced))}" if replaced else "nothing was changed"
+    return OutputError(f"{target} could not be written: {reason}; {rest}")
 
 
 def _flush_directory(folder: Path) -> None:

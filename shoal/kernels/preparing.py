@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from shoal.ending import end_with_parent
 from shoal.kernels.compiled import KernelCache
 
 LISTED = Path(__file__).with_name("signatures.json")
@@ -136,7 +137,7 @@ def _worker() -> Any:
     paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
     # -P: a file of the user that is called like a library must not stand in for it.
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "shoal.kernels.preparing"],
+        [sys.executable, "-P", "-m", "shoal.kernels.preparing", str(os.getpid())],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -186,4 +187,5 @@ def read_types(text: str) -> tuple[Any, ...]:
 
 
 if __name__ == "__main__":
+    end_with_parent(int(sys.argv[1]))
     _work()

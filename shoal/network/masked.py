@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import IntVector, LongVector
+from shoal.ending import journal
 from shoal.errors import DataError, OutputError, did_you_mean
 from shoal.network.graph import Network
 from shoal.network.graphml import graphml
@@ -246,4 +247,5 @@ def make_folder(folder: Path) -> bool:
         raise OutputError(f"{folder} is a file; name a folder") from None
     except OSError as error:
         raise OutputError(f"{folder} could not be created: {error.strerror or error}") from None
+    journal.make(str(folder))
     return True

@@ -90,9 +90,10 @@ def write_sample(
     changed = {file: text for file, text in companions.items() if not _holds(file, text)}
     for file in changed:
         frames.check_writable(file, force=force, table=False)
-    frames.write(found.table(rows, seed), path, force=force)
-    for file, text in changed.items():
-        frames.write_text(file, text, force=force)
+    with frames.Outbox(force=force) as box:
+        box.write(found.table(rows, seed), path)
+        for file, text in changed.items():
+            box.write_text(file, text)
     return [path, *companions]
 
 

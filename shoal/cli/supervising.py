@@ -1,0 +1,139 @@
+"""A command does its work in a second process, and the first one waits for it and can end it at any time.
+
+Python heeds a signal only between two of its own instructions, and a kernel, or a library in another language, may run
+for a minute without one. The first process only waits, so it heeds Ctrl-C at once: it ends the work with all its
+processes, removes their drafts, and says so. It also says what happened if the system ends the work, for example for
+lack of memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from shoal.cli.messages import LACK_OF_MEMORY, report_error
+from shoal.ending import SIGNALS, Journal, end_with_parent, journal
+
+PATIENCE = 1.0
+"""Seconds for files to finish appearing after an interrupt."""
+
+
+def supervise() -> None:
+    """Return in a second process, which does the work; the first one ends here, with the exit code of the second."""
+    if not hasattr(os, "fork"):
+        return
+    heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    notes, note = os.pipe()
+    answers, answer = os.pipe()
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    before = {number: signal.signal(number, lambda *_: None) for number in heeded}
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    try:
+        child = os.fork()
+    except OSError:  # no more processes: heed signals as well as one process can
+        child = -1
+    if child > 0:
+        os.close(note)
+        os.close(answers)
+        os._exit(_wait(child, heeded, notes, answer, woken))
+    signal.set_wakeup_fd(-1)
+    for number in heeded:
+        # Only the first process decides when the work ends.
+        signal.signal(number, before[number] if child else signal.SIG_IGN)
+    for handle in (notes, answer, woken, wake, *((note, answers) if child else ())):
+        os.close(handle)
+    if child == 0:
+        journal.pipe, journal.answers = note, answers
+        end_with_parent(parent)
+        _keep_libraries_quiet()
+
+
+def _keep_libraries_quiet() -> None:
+    """Let only Python write to the terminal: a library that fails may show values of the data."""
+    if os.environ.get("SHOAL_DEBUG"):
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        own = os.dup(2)
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        sys.stderr = os.fdopen(own, "w", encoding=sys.stderr.encoding, errors="replace", buffering=1)
+
+
+def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int) -> int:
+    """Wait for the work to end, and return the exit code."""
+    seen, rest = Journal(), b""
+    came: list[int] = []
+    until = 0.0
+    while True:
+        waiting = max(0.0, until - time.monotonic()) if came else None
+        ready, _, _ = select.select([notes, woken], [], [], waiting)
+        if notes in ready:
+            text = os.read(notes, 1 << 16)
+            if not text:
+                break
+            *lines, rest = (rest + text).split(b"\n")
+            for line in lines:
+                what, value = json.loads(line)
+                seen.take(what, value)
+                if what == "moving" and value and not came:
+                    with contextlib.suppress(BrokenPipeError):
+                        os.write(answer, b".")
+                elif what == "moving" and value:
+                    seen.moving = False  # it was not allowed to begin
+        if woken in ready:
+            came += [number for number in os.read(woken, 64) if number in heeded]
+            until = until or time.monotonic() + PATIENCE
+        if came and (not seen.moving or len(came) > 1 or time.monotonic() >= until):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            until = time.monotonic() + PATIENCE
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return code
+    _tidy(seen)
+    if came:
+        report_error(seen.interrupted(), "Interrupted", 128 + came[0])
+        return 128 + came[0]
+    return _ended_by_the_system(-code)
+
+
+def _ended_by_the_system(number: int) -> int:
+    name = signal.Signals(number).name
+    if number in (signal.SIGKILL, signal.SIGABRT, signal.SIGBUS):
+        report_error(
+            f"the system ended the work ({name}), most likely for lack of memory; {LACK_OF_MEMORY}",
+            "OutOfMemory",
+            1,
+        )
+        return 1
+    report_error(
+        f"the work ended unexpectedly ({name}); no file was left half written. If there was enough memory, it is a "
+        "mistake of Shoal or of a library: please report it",
+        name,
+        70,
+    )
+    return 70
+
+
+def _tidy(seen: Journal) -> None:
+    """Remove what the work has left, and give the terminal back."""
+    from shoal.frames.drafts import remove_abandoned
+
+    remove_abandoned(seen.folders)
+    for folder in reversed(seen.made):
+        with contextlib.suppress(OSError):  # only if it is empty
+            os.rmdir(folder)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[2K\x1b[?25h")  # without the progress bar, with the cursor
+        sys.stderr.flush()

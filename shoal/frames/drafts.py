@@ -1,0 +1,128 @@
+"""Drafts: files under temporary names, next to the targets that they will become.
+
+Who writes a draft holds a lock on it, which ends with the process however that ends. So a draft without a lock belongs
+to nobody, for example after a power cut or ``kill -9``, and the next one who writes into the folder removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+from shoal.ending import journal
+
+if sys.platform != "win32":  # there, what a killed process has left stays
+    import fcntl
+
+_NAME = re.compile(r"\.shoal-[0-9a-f]{16}\..+", re.DOTALL)
+
+
+class Draft:
+    """A file under a temporary name, which nobody else removes until it is closed."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = self._named()
+        self._held: int | None = None
+
+    def _named(self) -> Path:
+        # It ends like its target, so that it can be read back as such.
+        return self.target.with_name(f".shoal-{secrets.token_hex(8)}.{self.target.name[-100:]}")
+
+    def create(self) -> IO[bytes]:
+        """Create the file, and return it open for writing."""
+        journal.begin(str(self.target.parent))
+        while True:
+            file = self.path.open("xb")
+            if sys.platform == "win32":
+                return file
+            self._held = os.dup(file.fileno())  # holds the lock when the file is closed
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self._held, fcntl.LOCK_EX)
+            if os.fstat(self._held).st_nlink:
+                return file
+            # Somebody took it for abandoned, between its creation and its lock.
+            file.close()
+            self.close()
+            self.path = self._named()
+
+    def appear(self, *, force: bool) -> None:
+        """Rename the file to its target, or raise FileExistsError if there is one and it may not be replaced."""
+        if not force:
+            try:
+                os.link(self.path, self.target)  # at once, so that of two runs only one can have it
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                if self.target.exists():
+                    raise FileExistsError from None
+            else:
+                self.path.unlink()
+                return
+        os.replace(self.path, self.target)
+
+    def close(self) -> None:
+        """Remove the file, unless it was renamed, and give its lock back."""
+        with contextlib.suppress(OSError):  # what stays, the next run removes
+            self.path.unlink()
+        if self._held is not None:
+            held, self._held = self._held, None
+            with contextlib.suppress(OSError):
+                os.close(held)
+
+
+@contextlib.contextmanager
+def alone_in(folders: Iterable[Path], seconds: float = 5.0) -> Iterator[None]:
+    """Let one process at a time rename files in these folders, so that the files of two runs do not mix.
+
+    Where the system has no such locks, or somebody keeps one for so long, go on without.
+    """
+    with contextlib.ExitStack() as held:
+        stop = time.monotonic() + seconds
+        for folder in sorted(set(folders)) if sys.platform != "win32" else ():
+            with contextlib.suppress(OSError):
+                handle = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, handle)
+                while not _locked(handle) and time.monotonic() < stop:
+                    time.sleep(0.01)
+        yield
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def remove_abandoned(folders: Iterable[str | Path]) -> None:
+    """Remove the drafts in these folders that nobody holds any more. What cannot be removed stays."""
+    if sys.platform == "win32":
+        return
+    for folder in folders:
+        try:
+            found = [name for name in os.listdir(folder) if _NAME.fullmatch(name)]
+        except OSError:
+            continue
+        for name in found:
+            with contextlib.suppress(OSError):
+                _remove_unheld(os.path.join(folder, name))
+
+
+def _remove_unheld(path: str) -> None:
+    held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(held).st_mode):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its writer is alive
+            os.unlink(path)
+    finally:
+        os.close(held)
