@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from shoal.methods.partitioning.windows import Windows, windows
 from shoal.models.probabilistic_k import ProbabilisticK
 from shoal.models.requirements import Requirements
 from shoal.release.published import Published
+from shoal.release.render import seen_codes
 from shoal.run import Run
-from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +56,25 @@ class Rerun:
         return found
 
 
-def rerun(published: Published, original: CodedTable, method: Ring, k: int, run: Run) -> Rerun:
+def rerun(evidence: Evidence, method: Ring, k: int, run: Run) -> Rerun:
     """Rerun partition, order and generalization, and look the cells up among the published ones."""
+    published, original = evidence.published, evidence.original
     requirements = Requirements(models=(ProbabilisticK(k=k),), suppression=1.0)
     parts, widths = method.rings(original, k, None, requirements, run)
     shown = windows(original, parts, widths, "ranges" if published.sets is None else "sets")
-    class_at = _classes(published, shown)[shown.region]
+    class_at = _classes(published, _as_named(evidence, shown))[shown.region]
     return Rerun(parts, k, class_at, shown.varied & (parts.sizes > k))
+
+
+def _as_named(evidence: Evidence, shown: Windows) -> Windows:
+    """Return ranges as their names tell them, which may be made of the values of published rows."""
+    if evidence.owner is None or shown.sets is not None:
+        return shown
+    low, high = shown.low.copy(), shown.high.copy()
+    for j, attribute in enumerate(evidence.original.attributes):
+        seen = seen_codes(evidence.original, evidence.owner, j)
+        low[:, j], high[:, j] = attribute.hierarchy.shown(low[:, j], high[:, j], seen)
+    return replace(shown, low=low, high=high)
 
 
 def _classes(published: Published, shown: Windows) -> IntVector:
@@ -124,4 +136,4 @@ class RingAttack(Attack):
     def rerun(self, evidence: Evidence, run: Run) -> Rerun:
         """Form the rings again."""
         method = Ring(partition=self.partition, order=self.order)
-        return rerun(evidence.published, evidence.original, method, self.k, run)
+        return rerun(evidence, method, self.k, run)

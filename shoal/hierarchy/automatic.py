@@ -7,17 +7,15 @@ import math
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntVector
 from shoal.errors import HierarchyError
 from shoal.hierarchy.date_text import dates_in
 from shoal.hierarchy.domains import Domain, category_domain, ordered_domain
 from shoal.hierarchy.masks import from_mask
+from shoal.hierarchy.naming import INTERVAL, SPAN, Ends
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, is_ordered, text_of
 
 FAN_OUT = 4
-LISTED_VALUES = 4
-LISTED_CHARACTERS = 32
 _CODE = r"^[0-9A-Z][0-9A-Z-]*$"
 
 
@@ -43,13 +41,13 @@ def automatic(values: pl.Series) -> Hierarchy:
     data = distinct_values(values)
     if is_ordered(data.dtype):
         domain = ordered_domain(data)
-        return _balanced(domain, "[{}, {}]")
+        return _balanced(domain, INTERVAL)
     written = dates_in(data)
     if written is not None and written.advice:
         raise HierarchyError(f"'auto' cannot sort these texts: {written.advice}, or write your own hierarchy")
     if data.dtype == pl.String and _is_code(data.drop_nulls()):
         return _slim(from_mask(data))
-    return _balanced(_natural(data), "{}..{}")
+    return _balanced(_natural(data), SPAN)
 
 
 def _is_code(values: pl.Series) -> bool:
@@ -88,7 +86,7 @@ def _natural(data: pl.Series) -> Domain:
     return Domain(frame.sort("word", "number", "leaves", nulls_last=[True, False, True])["leaves"], regular)
 
 
-def _balanced(domain: Domain, pattern: str) -> Hierarchy:
+def _balanced(domain: Domain, naming: Ends) -> Hierarchy:
     count = domain.regular
     if count <= FAN_OUT:
         return domain.hierarchy()
@@ -101,33 +99,9 @@ def _balanced(domain: Domain, pattern: str) -> Hierarchy:
         # Equal shares of the distinct values; each start of a coarser level is also a start of every finer level.
         starts = np.unique(parts * count // fan**power).astype(np.int32)
         if 1 < len(starts) < count:
-            listed = pattern.startswith("{}")
-            levels.append(Level(starts, _node_names(names, starts, count, pattern, listed)))
-    return domain.hierarchy(*_unambiguous(levels))
-
-
-def _node_names(names: pl.Series, starts: IntVector, count: int, pattern: str, listed: bool) -> pl.Series:
-    """Name nodes by their first and last value, or by all values if these are few and short (`listed`)."""
-    ends = np.append(starts[1:], count) - 1
-    frame = pl.DataFrame(
-        {"first": names.gather(starts), "last": names.gather(ends), "size": ends - starts + 1}
-    )
-    name = pl.when(pl.col("size") == 1).then("first").otherwise(pl.format(pattern, "first", "last"))
-    result = frame.select(name.alias("names")).to_series()
-    width = int(frame["size"].max())  # type: ignore[arg-type]
-    if not listed or int(frame["size"].min()) > LISTED_VALUES:  # type: ignore[arg-type]
-        return result
-    members = pl.DataFrame(
-        {f"m{i}": names.gather(np.minimum(starts + i, ends)) for i in range(min(width, LISTED_VALUES))}
-        | {"size": frame["size"], "name": result}
-    )
-    for size in range(2, LISTED_VALUES + 1):
-        if size <= width:
-            whole = pl.concat_str(*(f"m{i}" for i in range(size)), separator=", ")
-            short = (pl.col("size") == size) & (whole.str.len_chars() <= LISTED_CHARACTERS)
-            braced = pl.concat_str(pl.lit("{"), whole, pl.lit("}"))
-            members = members.with_columns(name=pl.when(short).then(braced).otherwise("name"))
-    return members["name"].alias("names")
+            ends = np.append(starts[1:], np.int32(count)) - np.int32(1)
+            levels.append(Level(starts, naming.text(names, starts, ends)))
+    return domain.hierarchy(*_unambiguous(levels), naming=naming)
 
 
 def _unambiguous(levels: list[Level]) -> list[Level]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.arrays import FloatVector
 from shoal.errors import HierarchyError
+from shoal.hierarchy.naming import Naming
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 from shoal.hierarchy.values import Numbers, numbers_of, parse, text_of
 from shoal.wording import counted, some_values
@@ -39,7 +40,7 @@ class Domain:
         places[: self.regular] = real
         return places
 
-    def hierarchy(self, *above: Level, free: bool = False) -> Hierarchy:
+    def hierarchy(self, *above: Level, free: bool = False, naming: Naming | None = None) -> Hierarchy:
         """Return the hierarchy with these levels, which cover the regular codes, between leaves and root."""
         names = text_of(self.leaves)
         size = len(names)
@@ -51,7 +52,7 @@ class Domain:
         if size > 1:
             levels.append(Level(np.zeros(1, np.int32), pl.Series("names", [ROOT])))
         ordered = self.regular if self.numbers is not None else 0
-        return Hierarchy(self.leaves, tuple(levels), free, ordered, self.positions())
+        return Hierarchy(self.leaves, tuple(levels), free, ordered, self.positions(), naming=naming)
 
 
 def ordered_domain(values: pl.Series) -> Domain:

@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
+from shoal.hierarchy.naming import Stars
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, runs, text_of
 
@@ -35,8 +36,8 @@ def from_mask(
     keys = frame["key"].head(regular)
     longest = int(keys.str.len_chars().max() or 0)  # type: ignore[arg-type]
     levels = []
-    for masked in _masked(longest, keep, steps):
-        kept = longest - masked
+    kepts = tuple(longest - masked for masked in _masked(longest, keep, steps))
+    for kept in kepts:
         cut = keys.str.slice(0, kept)
         starts = runs(cut.rle_id().to_numpy())
         names = (
@@ -44,13 +45,16 @@ def from_mask(
             .to_frame("key")
             .select(
                 pl.when(pl.col("key").str.len_chars() == kept)
-                .then(pl.col("key") + "*" * masked)
+                .then(pl.col("key") + "*" * (longest - kept))
                 .otherwise("key")
             )
             .to_series()
         )
         levels.append(Level(starts, (names if mask == "right" else names.str.reverse()).alias("names")))
-    return Domain(frame["leaves"], regular).hierarchy(*levels)
+    # If all values have the same length, the number of stars tells nothing about the other rows.
+    alike = bool((keys.str.len_chars() == longest).all())
+    naming = None if alike else Stars(mask, longest, kepts)
+    return Domain(frame["leaves"], regular).hierarchy(*levels, naming=naming)
 
 
 def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:

@@ -11,9 +11,9 @@ import polars as pl
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector
 from shoal.errors import HierarchyError, did_you_mean
-from shoal.hierarchy.reading import locate, read_names
-
-ROOT = "*"
+from shoal.hierarchy.naming import INTERVAL, Naming
+from shoal.hierarchy.naming import ROOT as ROOT
+from shoal.hierarchy.reading import locate, named, read_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,13 @@ class Hierarchy:
     category: bool = False
     """The levels come from a tree that somebody wrote. Then the values are categories for every loss, even if they look
     like numbers: zip codes have no width."""
+    naming: Naming | None = None
+    """How names depend on the values that are published; None if they follow from the policy alone."""
+
+    def __post_init__(self) -> None:
+        """Name free ranges by their ends."""
+        if self.free:
+            object.__setattr__(self, "naming", INTERVAL)
 
     @property
     def by_width(self) -> bool:
@@ -190,6 +197,7 @@ class Hierarchy:
             leaves=self.leaves.gather(order),
             levels=tuple(levels),
             free=False,
+            naming=None if self.free else self.naming,
             ordered=0 if moved else self.ordered,
             positions=None if self.positions is None else self.positions[order],
         )
@@ -211,12 +219,27 @@ class Hierarchy:
             offset += len(nodes.starts)
         return place.astype(np.int32)
 
-    def names(self, low: IntVector, high: IntVector, level: int | None = None) -> pl.Series:
+    def names(
+        self, low: IntVector, high: IntVector, level: int | None = None, seen: BoolVector | None = None
+    ) -> pl.Series:
         """Return the published text of each range: a node's name, or ``[first, last]`` for a free range.
 
         With `level`, take names from that level, so that a whole column has one level of detail; otherwise from
-        the lowest level that has the node. Null for the null value alone. O(levels) per range.
+        the lowest level that has the node. With `seen`, which codes published rows have, no name depends on other
+        values. Null for the null value alone. O(levels) per range.
         """
+        names = self._names(low, high, level)
+        if seen is None or self.naming is None:
+            return names
+        return self.naming.renamed(self, names, low, high, seen)
+
+    def shown(self, low: IntVector, high: IntVector, seen: BoolVector | None) -> tuple[IntVector, IntVector]:
+        """Return the codes that the names of ranges stand for, if they are made of the values that are `seen`."""
+        if seen is None or self.naming is None:
+            return low, high
+        return self.naming.shown(self, low, high, seen)
+
+    def _names(self, low: IntVector, high: IntVector, level: int | None) -> pl.Series:
         if level is not None:
             nodes = self.levels[level]
             return nodes.names.gather(np.searchsorted(nodes.starts, low, side="right") - 1).alias("names")
@@ -233,18 +256,22 @@ class Hierarchy:
                 raise HierarchyError("a range of codes is not a node of its hierarchy")
             at = np.flatnonzero(~there)
             leaf = self.levels[0].names
-            ends = pl.DataFrame({"a": leaf.gather(low[at]), "b": leaf.gather(high[at])})
-            out = out.scatter(at, ends.select(pl.format("[{}, {}]", "a", "b")).to_series())
+            out = out.scatter(at, INTERVAL.text(leaf, low[at], high[at]))
         return out
 
     def read(self, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:
         """Return the code range that each published name means, and whether the name is known.
 
-        The inverse of `names`: node names of any level, ``[first, last]`` if ranges are free, null for
-        the null value. A name of several nodes means the smallest range that covers them all; an
-        unknown name means the whole domain. O(names + nodes).
+        The inverse of `names`: node names of any level, names made of values, null for the null value, and ``*``
+        for the whole domain. A name of several nodes means the smallest range that covers them all; an
+        unknown name means the whole domain, too. O(names + nodes).
         """
         return read_names(self, names)
+
+    @cached_property
+    def named(self) -> pl.DataFrame:
+        """Every name once, with the smallest range that covers all nodes of that name."""
+        return named(self)
 
     def locate(self, values: pl.Series) -> IntVector:
         """Return the code of each value of the data, -1 if it is not a leaf. O(values + leaves)."""

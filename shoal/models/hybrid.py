@@ -214,12 +214,19 @@ def expected(evidence: Evidence) -> Expected:
 
 
 def _levels(published: Published) -> list[int] | None:
-    """Return the lowest level of each column that has all its ranges as nodes; None if a column mixes levels."""
+    """Return the lowest level of each column that has all its ranges as nodes; None if a column mixes levels.
+
+    If names are made of the values of published rows, a range is the part of its node that they show.
+    """
     assert published.ranges is not None
     found = []
     for attribute, (low, high, _) in zip(published.attributes, published.ranges, strict=True):
         tree = attribute.hierarchy
         fits = ((tree.low[:, low] == low) & (tree.high[:, low] == high)).all(axis=1)
+        if not fits.any() and tree.naming is not None and not tree.free:
+            nodes = tree.low[:, low]
+            apart = (np.diff(np.sort(nodes, axis=1), axis=1) > 0).all(axis=1)
+            fits = (tree.high[:, low] >= high).all(axis=1) & apart
         if not fits.any():
             return None
         found.append(int(fits.argmax()))

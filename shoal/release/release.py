@@ -47,6 +47,8 @@ class Release:
     """Which quasi-identifiers were shuffled as a unit; None if nothing was shuffled, or each by itself."""
     sensitive_in: tuple[int, ...] | None = None
     """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
+    relocated: bool = False
+    """Some rows may show cells that do not cover their values."""
     apart: bool = False
     """Sensitive values are published as a second table, joined to the first by bucket."""
     facts: Mapping[str, Any] = field(default_factory=dict)

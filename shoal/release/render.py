@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntVector
+from shoal.arrays import BoolVector, IntVector
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
 from shoal.release.two_tables import split, unused_name
 from shoal.release.value_sets import column_sets, shown_sets
-from shoal.table import Attribute, CodedTable
+from shoal.table import CodedTable
 
 BUCKET = "bucket"
 
@@ -43,7 +43,7 @@ def render(table: CodedTable, release: Release) -> Rendered:
     shown = {}
     for j, attribute in enumerate(table.attributes):
         source = owner if release.shown_from is None else release.shown_from[owner, j]
-        column = _cells(attribute, j, release)
+        column = _cells(table, release, j, source)
         shown[attribute.name] = column.gather(release.region_of[source])
     for column in table.kept:
         shown[column.name] = column if everyone else column.gather(owner)
@@ -66,18 +66,22 @@ def bucket_name(taken: Collection[str]) -> str:
     return unused_name(BUCKET, taken)
 
 
-def _cells(attribute: Attribute, j: int, release: Release) -> pl.Series:
-    """Return what each region shows in column j."""
-    hierarchy = attribute.hierarchy
+def _cells(table: CodedTable, release: Release, j: int, source: IntVector) -> pl.Series:
+    """Return what each region shows in column j, if it shows the values of the rows `source`."""
+    hierarchy = table.attributes[j].hierarchy
     low, high = release.low[:, j], release.high[:, j]
     level = release.levels[j] if release.levels is not None else None
     if not level and np.array_equal(low, high):
         return hierarchy.leaves.gather(low)
     if release.sets is not None:
         return shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
+    seen = seen_codes(table, source, j, release if release.relocated else None)
+    ends = hierarchy.shown(low, high, seen)
+    if not level and np.array_equal(*ends):
+        return hierarchy.leaves.gather(ends[0])
     number, first = distinct(np.stack([low, high], axis=1))
-    names = hierarchy.names(low[first], high[first], level)
-    return _as_categories(names, low[first], high[first], hierarchy.ordered).gather(number)
+    names = hierarchy.names(low[first], high[first], level, seen)
+    return _as_categories(names, ends[0][first], ends[1][first], hierarchy.ordered).gather(number)
 
 
 def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: int) -> pl.Series:
@@ -94,6 +98,29 @@ def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: i
     if apart and in_order.n_unique() == len(in_order):
         return names.cast(pl.Enum(in_order))
     return names.cast(pl.Categorical)
+
+
+def seen_codes(
+    table: CodedTable, source: IntVector, j: int, relocated: Release | None = None
+) -> BoolVector | None:
+    """Return which codes of column j published rows have; None if all of them are public, or no name depends on it.
+
+    `source` holds the rows of the table whose values are shown. The adversary knows the population, so its values are
+    public anyway. In a release with `relocated` cells, a row does not show a value that its cell does not cover.
+    O(rows).
+    """
+    if table.population is not None or table.attributes[j].hierarchy.naming is None:
+        return None
+    if len(source) == table.rows and relocated is None:
+        seen = table.value_counts[j] > 0
+    else:
+        codes = table.codes[source, j]
+        if relocated is not None:
+            region = relocated.region_of[source]
+            codes = codes[(relocated.low[region, j] <= codes) & (codes <= relocated.high[region, j])]
+        seen = np.zeros(table.attributes[j].hierarchy.size, np.bool_)
+        seen[codes] = True
+    return None if seen.all() else seen
 
 
 def shuffled(rows: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:

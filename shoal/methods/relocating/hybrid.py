@@ -334,7 +334,7 @@ class Search:
             "loss_without_relocation": self._without(),
             **account(self.table, region_of, low, high, self.allowance, done.chi, degrees),
         }
-        return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)
+        return Release(region_of, low, high, tuple(levels.tolist()), relocated=True, facts=facts)
 
     def _without(self) -> float | None:
         """Return the loss of the best mapping that needs no relocation; None if there is none."""

@@ -137,7 +137,7 @@ def relocate_within(
         **account(table, region_of, low, high, allowance, chi, regions - 1),
         **_gained(table, base, measure, region_of, low, high),
     }
-    return Release(region_of, low, high, facts=facts)
+    return Release(region_of, low, high, relocated=True, facts=facts)
 
 
 def _within(
