@@ -23,6 +23,7 @@ def attack(
     original: Any,
     second: Any = None,
     population: Any = None,
+    suppressed_as: str | None = None,
     name: str = ATTACKS.default,
     adversary: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -39,6 +40,8 @@ def attack(
     of the table. People with fewer than the policy's k candidates are at risk. Row numbers of the people who are
     most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
     the ``threshold`` of ``attribute-disclosure``, which otherwise follows from the policy's alpha or l.
+    `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so;
+    without it, all rows that are there count as rows.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
@@ -49,6 +52,7 @@ def attack(
         original=original,
         second=second,
         population=population,
+        suppressed_as=suppressed_as,
         clock=clock,
         progress=progress,
     )

@@ -20,13 +20,15 @@ def audit(
     original: Any = None,
     second: Any = None,
     population: Any = None,
+    suppressed_as: str | None = None,
     measures: Sequence[str] = (),
     progress: Progress = silent,
     **keywords: Any,
 ) -> Audit:
     """Judge a release, made by any tool, from its rows alone; with the original, its losses too.
 
-    Rows with ``*`` in every quasi-identifier count as suppressed, if the policy allows so many.
+    `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so;
+    without it, all rows that are there count as rows.
     `second` is the second table of a release in two, joined to the first by bucket; for a file ``out.csv`` without its
     sensitive columns, ``out-sensitive.csv`` is used unless another is given.
     """
@@ -38,6 +40,7 @@ def audit(
         original=original,
         second=second,
         population=population,
+        suppressed_as=suppressed_as,
         clock=clock,
         progress=progress,
     )

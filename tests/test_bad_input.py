@@ -591,8 +591,11 @@ def test_audit_of_quasi_identifiers_that_are_no_text():
     report = shoal.audit(pl.DataFrame({"a": hours}), quasi=["a"], k=2, suppression=1.0)
     assert report.suppressed == 0
     starred = pl.DataFrame({"a": ["*", "*", "x", "x"]})
-    assert shoal.audit(starred, quasi=["a"], k=2, suppression=0.5).suppressed == 2
-    assert shoal.audit(starred, quasi=["a"], k=2, suppression=0.4).suppressed == 0
+    assert shoal.audit(starred, quasi=["a"], k=2, suppression=0.5).suppressed == 0
+    assert shoal.audit(starred, quasi=["a"], k=2, suppression=0.4, suppressed_as="*").suppressed == 2
+    hours = [dt.timedelta(hours=1)] * 4
+    report = shoal.audit(pl.DataFrame({"a": hours}), quasi=["a"], k=2, suppressed_as="*")
+    assert report.suppressed == 0
 
 
 def test_excel_keeps_what_its_numbers_cannot_hold(tmp_path, capfd):

@@ -20,7 +20,7 @@ PARTS = {
     "risk": "shoal.linking.evidence.assess",
     "blocks": "shoal.table.table.group",
     "render": "shoal.case.render",
-    "read": "shoal.case.read_published",
+    "read": "shoal.released.read_published",
     "read back": "shoal.case.read_back",
     "policy": "shoal.policy.model.problems_of",
 }

@@ -26,6 +26,7 @@ LAYERS = (
     ("attacks",),
     ("policy",),
     ("samples", "suggest"),
+    ("released",),
     ("case",),
     ("auditing", "attacking"),
     ("comparing",),

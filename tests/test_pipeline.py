@@ -168,13 +168,20 @@ def test_audit_needs_no_original():
     assert any("not measured" in note for note in report.notes)
 
 
-def test_starred_rows_of_other_tools_count_as_suppressed_within_the_limit():
+def test_starred_rows_of_other_tools_are_rows_unless_the_user_says_that_they_were_suppressed():
     frame = pl.DataFrame({"a": ["x"] * 18 + ["*"] * 2, "s": list("ab") * 10})
-    within = shoal.audit(frame, quasi=["a"], sensitive=["s"], k=3, suppression=0.1)
+    asked = {"quasi": ["a"], "sensitive": ["s"], "k": 3}
+    as_they_are = shoal.audit(frame, **asked, suppression=0.1)
+    assert not as_they_are.holds
+    assert (as_they_are.suppressed, as_they_are.classes) == (0, 2)
+    assert any("2 rows show *" in note and "--suppressed-as" in note for note in as_they_are.notes)
+    within = shoal.audit(frame, **asked, suppression=0.1, suppressed_as="*")
     assert within.holds
-    assert within.suppressed == 2
-    beyond = shoal.audit(frame, quasi=["a"], sensitive=["s"], k=3, suppression=0.05)
-    assert not beyond.holds
+    assert (within.suppressed, within.classes, within.notes) == (2, 1, as_they_are.notes[1:])
+    beyond = shoal.audit(frame, **asked, suppression=0.05, suppressed_as="*")
+    assert [verdict.model for verdict in beyond.verdicts if not verdict.holds] == ["suppression"]
+    other = shoal.audit(frame, **asked, suppression=1.0, suppressed_as="x")
+    assert other.suppressed == 18
 
 
 def test_record_is_private_and_card_is_public():

@@ -519,11 +519,12 @@ def test_any_policy_survives_writing_and_reading(specs, k, suppression, diversit
 def test_schema_describes_every_key():
     schema = json_schema()
     json.dumps(schema)
-    assert set(schema["properties"]) == {"data", "columns", "privacy", "method", "utility", "population"}
+    sections = {"data", "columns", "privacy", "method", "utility", "population", "release"}
+    assert set(schema["properties"]) == sections
     parts = schema["$defs"]
     assert set(parts["Privacy"]["properties"]) == set(Privacy.model_fields)
     assert set(parts["MethodChoice"]["properties"]["name"]["enum"]) == {*METHODS, "auto"}
-    for part in ("Column", "Data", "Privacy", "LRules", "TRules", "Utility", "MethodChoice"):
+    for part in ("Column", "Data", "ReleaseFile", "Privacy", "LRules", "TRules", "Utility", "MethodChoice"):
         for key, entry in parts[part]["properties"].items():
             assert entry.get("description"), f"{part}.{key}"
     assert "null" not in json.dumps(schema).replace("null_values", "")

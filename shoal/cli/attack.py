@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @options.original
 @options.policy_file
 @options.second
+@options.suppressed_as
 @click.option(
     "--attack",
     "--name",
@@ -61,6 +62,7 @@ def attack(
     original: Path | str,
     policy_file: Path,
     second: Path | str | None,
+    suppressed_as: str | None,
     name: str,
     adversary: str | None,
     population: Path | None,
@@ -98,6 +100,7 @@ def attack(
             original=original,
             population=population,
             second=second,
+            suppressed_as=suppressed_as,
             name=name,
             adversary=adversary,
             options={option: value for option, value in given.items() if value is not None},

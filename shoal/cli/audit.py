@@ -16,6 +16,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
 @click.option("--original", type=PATH, help="The data that the release was made from.")
 @options.second
+@options.suppressed_as
 @options.settings
 @click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
 @click.option(
@@ -30,6 +31,7 @@ def audit(
     policy_file: Path | None,
     original: Path | str | None,
     second: Path | str | None,
+    suppressed_as: str | None,
     settings: tuple[str, ...],
     quasi: list[str],
     sensitive: list[str],
@@ -46,7 +48,13 @@ def audit(
 
     with show.progress(quiet=as_json) as progress:
         report = judge(
-            release, policy, original=original, second=second, measures=measures, progress=progress
+            release,
+            policy,
+            original=original,
+            second=second,
+            suppressed_as=suppressed_as,
+            measures=measures,
+            progress=progress,
         )
     if as_json:
         click.echo(json.dumps(report.summary(), indent=2))

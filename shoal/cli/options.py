@@ -50,6 +50,11 @@ second = click.option(
     type=SOURCE,
     help="The second table, if the release has two [RELEASE-sensitive.*, if that file exists].",
 )
+suppressed_as = click.option(
+    "--suppressed-as",
+    metavar="TEXT",
+    help="Rows that show this text in every quasi-identifier, such as '*', count as suppressed [none do].",
+)
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 

@@ -16,6 +16,7 @@ from shoal.cli.options import PATH, SOURCE
 @options.original
 @options.policy_file
 @options.second
+@options.suppressed_as
 @click.option("-o", "--output", type=PATH, required=True, help="Where the page goes (.html).")
 @click.option(
     "--record",
@@ -44,6 +45,7 @@ def report(
     original: Path | str,
     policy_file: Path,
     second: Path | str | None,
+    suppressed_as: str | None,
     output: Path,
     record: Path | None,
     comparison: Path | None,
@@ -74,6 +76,7 @@ def report(
             policy,
             original=original,
             second=second,
+            suppressed_as=suppressed_as,
             record=record,
             comparison=comparison,
             edition="private" if edition == "private" else "public",

@@ -26,6 +26,10 @@ class ReadOptions:
     """Whether the first line names the columns; otherwise they are column_1, column_2, .."""
     guess_types: bool = True
     """Whether to convert text columns that only hold numbers or dates; otherwise text stays text."""
+    likely_delimiter: str | None = None
+    """A delimiter that is tried first, where it is to be detected."""
+    section: str = "data"
+    """The section of a policy that sets these options, for messages."""
 
     def __post_init__(self) -> None:
         """Refuse options with which no file can be read."""

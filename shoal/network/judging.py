@@ -188,9 +188,7 @@ def network_case(masked: MaskedNetwork, policy: Policy, table: CodedTable | None
     An adversary can distinguish super-nodes, because each has its own edges.
     """
     rows, place = masked.rows()
-    # A super-node may show * in every column; it is published nevertheless.
-    strict = policy.model_copy(update={"utility": policy.utility.model_copy(update={"suppression": 0.0})})
-    case = Case.of_rows(rows, strict, table)
+    case = Case.of_rows(rows, policy, table)
     published = case.published
     first = np.zeros(masked.clusters, np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
@@ -200,8 +198,6 @@ def network_case(masked: MaskedNetwork, policy: Policy, table: CodedTable | None
     return replace(
         case,
         published=replace(published, class_of=place.astype(np.int32), low=low, high=high),
-        policy=policy,
-        requirements=policy.requirements(published.sensitive),
     )
 
 

@@ -14,7 +14,7 @@ from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
-from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
+from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.wording import shown
@@ -25,6 +25,7 @@ SECTIONS: dict[str, type[Part]] = {
     "method": MethodChoice,
     "utility": Utility,
     "population": Population,
+    "release": ReleaseFile,
 }
 AUTO = "auto"
 """The method that chooses among the others. It is not one of them, so the registry does not have it."""
@@ -46,7 +47,7 @@ def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
     """Return everything that is wrong with a policy, given as plain tables or as section objects."""
     found: list[Problem] = []
     draft = _Draft()
-    known = ("data", "columns", "privacy", "method", "utility", "population")
+    known = ("data", "columns", *(name for name in SECTIONS if name != "data"))
     for name, section in raw.items():
         if name not in known:
             found.append(Problem(dotted(name), "is not a section of a policy", did_you_mean(name, known)))

@@ -24,7 +24,7 @@ from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.checks import built, problems_of
 from shoal.policy.hierarchies import planned
-from shoal.policy.parts import Column, Data, MethodChoice, Population, Utility
+from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.table import Attribute
@@ -60,6 +60,8 @@ class Policy(BaseModel):
     """What a good release is."""
     population: Population | None = None
     """Everybody who could be in the table, for guarantees about who is in it."""
+    release: ReleaseFile = Field(default_factory=ReleaseFile)
+    """How a release of another tool is read."""
 
     _base: Path = PrivateAttr(default=Path())
 
@@ -140,6 +142,7 @@ class Policy(BaseModel):
         other_columns: str = "refuse",
         data: Mapping[str, Any] | None = None,
         population: Mapping[str, Any] | None = None,
+        release: Mapping[str, Any] | None = None,
         base: str | os.PathLike[str] = ".",
         **requirements: Any,
     ) -> Policy:
@@ -174,6 +177,8 @@ class Policy(BaseModel):
         }
         if population is not None:
             raw["population"] = dict(population)
+        if release is not None:
+            raw["release"] = dict(release)
         return cls._made_despite(raw, problems, base)
 
     @classmethod
@@ -228,6 +233,7 @@ class Policy(BaseModel):
             "method": whole["method"],
             "utility": whole["utility"],
             "population": brief.get("population"),
+            "release": brief.get("release"),
         }
         return {name: part for name, part in parts.items() if part}
 
@@ -247,6 +253,19 @@ class Policy(BaseModel):
         from shoal.frames import ReadOptions
 
         return ReadOptions(**self.data.model_dump(exclude={"other_columns"}))
+
+    def release_options(self, likely: str | None = None) -> ReadOptions:
+        """Return how to read a release: in the dialect that Shoal writes, unless `[release]` says otherwise.
+
+        Types are not guessed: from other rows they may turn out otherwise than in the table. `likely` is the delimiter
+        of the table, if it is known: Shoal writes it, so it is tried too.
+        """
+        from shoal.frames import ReadOptions
+
+        likely = likely or self.data.delimiter
+        return ReadOptions(
+            **self.release.model_dump(), guess_types=False, likely_delimiter=likely, section="release"
+        )
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the policy."""

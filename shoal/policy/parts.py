@@ -32,8 +32,8 @@ def _one_character(value: str) -> str:
     return named
 
 
-class Data(Part):
-    """How the table is read, and what happens to columns that the policy does not name."""
+class Reading(Part):
+    """How a file is read, where it does not say so itself."""
 
     delimiter: Text | None = None
     """Character between the cells of a text file; detected if not given."""
@@ -47,11 +47,6 @@ class Data(Part):
     """Sheet of a workbook; the first one when not given."""
     header: Annotated[bool, Strict()] = True
     """Whether the first line of a text file names the columns; otherwise they are column_1, column_2, .."""
-    guess_types: Annotated[bool, Strict()] = True
-    """Whether columns of numbers or dates in a text file are read as such; otherwise text stays text."""
-    other_columns: Literal["refuse", "drop", "plain"] = "refuse"
-    """What to do with columns that the policy does not name: refuse the table, drop them, or publish them as
-    they are."""
 
     @field_validator("delimiter")
     @classmethod
@@ -64,7 +59,7 @@ class Data(Part):
         return value if value is None or value == "" else _one_character(value)
 
     @model_validator(mode="after")
-    def _differ(self) -> Data:
+    def _differ(self) -> Reading:
         if self.quote and self.quote == self.delimiter:
             raise wrong(f"delimiter and quote are both {self.quote!r}", "they have to differ")
         return self
@@ -81,6 +76,20 @@ class Data(Part):
                 usual = ("utf-8", "utf-16", "latin-1", "cp1252", "iso-8859-15", "ascii")
                 raise wrong(f"'{value}' is not a known encoding", did_you_mean(value, usual)) from None
         return value
+
+
+class Data(Reading):
+    """How the table is read, and what happens to columns that the policy does not name."""
+
+    guess_types: Annotated[bool, Strict()] = True
+    """Whether columns of numbers or dates in a text file are read as such; otherwise text stays text."""
+    other_columns: Literal["refuse", "drop", "plain"] = "refuse"
+    """What to do with columns that the policy does not name: refuse the table, drop them, or publish them as
+    they are."""
+
+
+class ReleaseFile(Reading):
+    """How a release of another tool is read. What Shoal writes needs none of this, however the table was read."""
 
 
 # --- columns ----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from shoal.kernels.grouping import distinct
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.release.render import Rendered
+from shoal.release.retyping import without_fraction
 from shoal.release.two_tables import joined
 from shoal.release.value_sets import class_sets, read_cells
 from shoal.table import Attribute, CodedTable
@@ -53,6 +54,10 @@ def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> Int
             # Other tools and formats may write numbers and times differently.
             low, high, known = attribute.hierarchy.read(values)
             found = np.where((found < 0) & known & (low == high), low, found).astype(np.int32)
+        if (found < 0).any():
+            # Whole numbers with gaps are fractions to some tools: 4 becomes 4.0.
+            whole = attribute.hierarchy.locate(without_fraction(values))
+            found = np.where(found < 0, whole, found).astype(np.int32)
         if (found < 0).any():
             odd = values.filter(found < 0).to_list()
             raise DataError(

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.formats import suffix_of
+from shoal.release.retyping import retyped
 
 COUNT = "count"
 
@@ -91,7 +92,8 @@ def _counts(
     name = unused_name(COUNT, (bucket, *sensitive))
     if name not in second.columns:
         return np.ones(len(second), np.int64)
-    column = second[name]
+    # Text formats and other tools may write counts as text, or as 2.0.
+    column = second[name] if second[name].dtype.is_integer() else retyped(second[name], pl.Int64())
     whole = column.dtype.is_integer() and column.null_count() == 0
     if not whole or (column < 1).any():
         raise DataError(f"'{name}' of the second table must hold whole numbers, 1 or more")

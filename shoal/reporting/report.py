@@ -52,6 +52,7 @@ def report(
     comparison: Comparison | str | Path | None = None,
     population: Any = None,
     second: Any = None,
+    suppressed_as: str | None = None,
     edition: Literal["public", "private"] = "public",
     progress: Progress = silent,
     **keywords: Any,
@@ -62,7 +63,8 @@ def report(
     tried, and no `record` is needed. `record` is the private run record or its path; without it, how the release was
     made is not shown. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a
     release in two. The public edition shows nothing that depends on fewer than k people; the private one names the
-    rows that are most exposed, and describes the run. O(rows x columns), plus the attacks.
+    rows that are most exposed, and describes the run. `suppressed_as` is the text that rows show in every
+    quasi-identifier if another tool marks suppressed rows so. O(rows x columns), plus the attacks.
     """
     check_known("edition", edition, EDITIONS)
     chosen = Policy.given(policy, keywords)
@@ -75,6 +77,7 @@ def report(
         record=record,
         population=population,
         second=second,
+        suppressed_as=suppressed_as,
         public=public,
         progress=progress,
     )

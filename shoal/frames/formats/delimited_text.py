@@ -48,6 +48,7 @@ class _Text:
     converted: bytes | None
     delimiter: str = ","
     quote: str = '"'
+    section: str = "data"
 
     @property
     def source(self) -> Path | bytes:
@@ -77,7 +78,7 @@ def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Read
     """Return the table in a CSV file, and the options completed with what was detected. O(bytes)."""
     text, encoding = _as_utf8(path, options)
     quote = '"' if options.quote is None else options.quote
-    delimiter = _settle_delimiter(text, options.delimiter, quote)
+    delimiter = _settle_delimiter(text, options, quote)
     text = replace(text, delimiter=delimiter, quote=quote)
     options = replace(options, delimiter=delimiter, quote=quote, encoding=encoding)
     data = _read_fast(text, _column_names(text, options.header), options)
@@ -93,7 +94,7 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
             converted = gzip.decompress(path.read_bytes())
         except (OSError, EOFError) as error:
             raise DataError(f"{path}: cannot be decompressed ({error})") from None
-    text = _Text(path, converted)
+    text = _Text(path, converted, section=options.section)
     if converted == b"":
         raise DataError(f"{path}: the file is empty")
     head = text.head()
@@ -103,21 +104,21 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
         try:
             converted = raw.decode(encoding).removeprefix("\ufeff").encode()
         except UnicodeDecodeError as error:
-            raise _not_decodable(path, encoding, raw[: error.start], raw[error.start]) from None
+            raise _not_decodable(text, encoding, raw[: error.start], raw[error.start]) from None
         head = converted[:_BYTES_TO_SNIFF]
     if b"\r" in head and b"\n" not in head:
         # Old line ends: the fast reader only supports those with a line feed.
         whole = path.read_bytes() if converted is None else converted
         converted = whole.replace(b"\r", b"\n")
-    return _Text(path, converted), encoding
+    return _Text(path, converted, section=options.section), encoding
 
 
-def _not_decodable(path: Path, encoding: str, before: bytes, byte: int) -> DataError:
+def _not_decodable(text: _Text, encoding: str, before: bytes, byte: int) -> DataError:
     line = before.count(b"\n") + 1
     other = "latin-1" if encoding != "latin-1" else "utf-8"
-    hint = f'[data] encoding = "{other}" in the policy, or --set data.encoding={other}'
+    hint = f'[{text.section}] encoding = "{other}" in the policy, or --set {text.section}.encoding={other}'
     return DataError(
-        f"{path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
+        f"{text.path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
         f"name the encoding of the file, for example {hint}"
     )
 
@@ -143,11 +144,14 @@ def _reader(lines: Iterator[str], delimiter: str, quote: str, strict: bool = Fal
     return iter(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
 
 
-def _settle_delimiter(text: _Text, given: str | None, quote: str) -> str:
+def _settle_delimiter(text: _Text, options: ReadOptions, quote: str) -> str:
+    given, likely = options.delimiter, options.likely_delimiter
     head = text.head()
     tabs = text.path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    order = ("\t", *DELIMITERS) if tabs else DELIMITERS
-    best, best_score = "\t" if tabs else ",", (False, 0.0, 0)
+    # A table that was separated by tabs is written with commas, unless the name of its file says tabs.
+    first = "\t" if tabs else likely if likely != "\t" else None
+    order = dict.fromkeys((first, *DELIMITERS)) if first else DELIMITERS
+    best, best_score = first or ",", (False, 0.0, 0)
     for delimiter in order:
         if delimiter == quote:
             continue
@@ -163,7 +167,7 @@ def _settle_delimiter(text: _Text, given: str | None, quote: str) -> str:
     if best != given and best_score[0] and set(_field_counts(head, given, quote)) == {1}:
         raise DataError(
             f"{text.path}: with the delimiter {given!r} the table has only one column, but {best!r} "
-            f"would split it into {best_score[2]}; set [data] delimiter = {best!r}, or remove it"
+            f"would split it into {best_score[2]}; set [{text.section}] delimiter = {best!r}, or remove it"
         )
     return given
 
@@ -243,7 +247,7 @@ def _without_blank_lines(text: _Text, data: pl.DataFrame, header: bool) -> pl.Da
     row = -int(header)
     for line, record in _numbered_records(text):
         if record and len(record) != data.width:
-            raise _ragged(text.path, line, len(record), data.width)
+            raise _ragged(text, line, len(record), data.width)
         if not record and row < len(keep):
             keep[row] = False
         row += 1
@@ -252,10 +256,10 @@ def _without_blank_lines(text: _Text, data: pl.DataFrame, header: bool) -> pl.Da
     return data.filter(pl.Series(keep))
 
 
-def _ragged(path: Path, line: int, found: int, expected: int) -> DataError:
+def _ragged(text: _Text, line: int, found: int, expected: int) -> DataError:
     return DataError(
-        f"{path}: line {line}: {counted(found, 'field')}, but the table has {counted(expected, 'column')}; "
-        "correct the line, or set [data] delimiter and quote"
+        f"{text.path}: line {line}: {counted(found, 'field')}, but the table has {counted(expected, 'column')}; "
+        f"correct the line, or set [{text.section}] delimiter and quote"
     )
 
 
@@ -264,12 +268,12 @@ def _explain(text: _Text, columns: int) -> DataError:
     _refuse_bad_bytes(text)
     for line, record in _numbered_records(text):
         if record and len(record) != columns:
-            return _ragged(text.path, line, len(record), columns)
+            return _ragged(text, line, len(record), columns)
     quote = text.quote
     odd = (number for number, line in enumerate(text.lines(), 1) if quote and line.count(quote) % 2)
     return DataError(
         f"{text.path}: line {next(odd, 1)} or later: a quote {quote!r} is not closed, or is inside a field; "
-        'double it there, or set [data] quote = "" if quotes are plain text in this file'
+        f'double it there, or set [{text.section}] quote = "" if quotes are plain text in this file'
     )
 
 
@@ -284,9 +288,9 @@ def _refuse_bad_bytes(text: _Text) -> None:
         except UnicodeDecodeError as error:
             position = done - pending + error.start
             raw = path.read_bytes() if text.converted is None else text.converted
-            raise _not_decodable(path, "utf-8", raw[:position], raw[position]) from None
+            raise _not_decodable(text, "utf-8", raw[:position], raw[position]) from None
         done += len(chunk)
     if decoder.getstate()[0]:
         raise DataError(
-            f"{path}: the file ends in the middle of a character; name its encoding: [data] encoding"
+            f"{path}: the file ends in the middle of a character; name its encoding: [{text.section}] encoding"
         )
