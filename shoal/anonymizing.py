@@ -187,7 +187,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         "method": policy.method.name,
     }
     summary = Result(**parts, record={}, card={}).summary()
-    meanings = [model.summary for model in case.requirements.models]
+    meanings = [model.summary for model in case.requirements.judged]
     meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
     roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)

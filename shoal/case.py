@@ -142,7 +142,7 @@ class Case(Evidence):
     def verdicts(self) -> tuple[Verdict, ...]:
         """What every model of the policy says, and whether suppression stays within its limit."""
         published, limit = self.published, self.requirements.suppression
-        verdicts = [model.verify(self) for model in self.requirements.models]
+        verdicts = [model.verify(self) for model in self.requirements.judged]
         rows = published.rows + published.suppressed
         if limit or published.suppressed:
             share = published.suppressed / rows if rows else 0.0

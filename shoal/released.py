@@ -116,12 +116,17 @@ def as_published(
             "does, because the policy says so, and no file can show it"
         )
     if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
-        # Without a domain no cell has a loss, not even one that shows *.
-        published = replace(published, low=None, high=None)
+        # Without a domain no cell has a loss, not even one that shows *, and nobody knows what is above a limit.
+        known = [_has_domain(plan) for plan in plans if plan.role == "quasi"]
+        beyond = [
+            own if there else (0, len(rows))
+            for own, there in zip(published.beyond_limits, known, strict=True)
+        ]
+        published = replace(published, low=None, high=None, beyond_limits=tuple(beyond))
     if unknown and table is not None:
         notes.append(
-            f"cells of {', '.join(unknown)} are not in the policy's hierarchies, so losses cannot be computed; "
-            "classes are rows with identical quasi-identifiers"
+            f"cells of {', '.join(unknown)} are not in the policy's hierarchies, or above their limits, so losses "
+            "cannot be computed; classes are rows with identical quasi-identifiers"
         )
     return published, notes
 
@@ -147,7 +152,9 @@ def _has_domain(plan: ColumnPlan) -> bool:
 def _attribute(plan: ColumnPlan) -> Attribute:
     """Return what the policy alone says about a quasi-identifier."""
     if _has_domain(plan):
-        return Attribute(plan.name, build(pl.Series([], dtype=pl.String), plan.hierarchy), plan.weight)
+        hierarchy = build(pl.Series([], dtype=pl.String), plan.hierarchy)
+        limited = hierarchy if plan.limit is None else hierarchy.limited(plan.limit)
+        return Attribute(plan.name, limited, plan.weight)
     names = pl.Series([ROOT])
     return Attribute(plan.name, Hierarchy(names, (Level(np.zeros(1, np.int32), names),)), plan.weight)
 

@@ -88,6 +88,8 @@ class Reading:
     population: list[tuple[str, ...]]
     together: list[list[int]]
     """Which columns were shuffled as a unit within buckets; the sensitive column is the last."""
+    domain: Sequence[str] = ()
+    """All values of the first quasi-identifier, whether anybody has them or not."""
 
     @property
     def groups(self) -> list[list[str]]:
@@ -239,7 +241,7 @@ def _recursive(own: Sequence[str], reading: Reading, c: float, l: int) -> bool: 
 
 
 def _alpha(own: Sequence[str], reading: Reading, alpha: float) -> bool:
-    return _shares(own)[0] <= Fraction(alpha)
+    return _shares(own)[0] <= Fraction(str(alpha))
 
 
 def _equal(own: Sequence[str], reading: Reading, t: float) -> bool:
@@ -468,6 +470,19 @@ def _dissolved(reading: Reading, person: Sequence[str]) -> Any:
 
 
 Judge = Callable[..., bool]
+
+
+def _within_limit(reading: Reading, limit: int | Sequence[str]) -> bool:
+    """Every cell of the first column is a name of some value, from itself to the first limit on its way up."""
+    allowed = set()
+    for value in reading.domain:
+        names = list(reading.names[0](value))
+        marked = [level for level, name in enumerate(names) if not isinstance(limit, int) and name in limit]
+        highest = limit if isinstance(limit, int) else min(marked, default=len(names) - 1)
+        allowed |= set(names[: highest + 1])
+    return all(row.cells[0] in allowed for row in reading.rows)
+
+
 JUDGES: dict[str, Judge] = {
     "k-anonymity": lambda reading, k: min(reading.classes.values()) >= k,
     "distinct-l": _every_class(_distinct),
@@ -492,5 +507,6 @@ JUDGES: dict[str, Judge] = {
     "slicing-l": _sliced,
     "hybrid-k": _within_budget,
     "alpha-hybrid": _looks_like_chance,
+    "generalization-limit": _within_limit,
 }
 """Model -> whether a release satisfies it, by definition."""

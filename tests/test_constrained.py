@@ -153,3 +153,127 @@ def test_names_of_several_columns_stay_in_the_private_record():
     )
     assert made.record["suppressed_blocks"] == ["a = y, b = v (1 row)"]
     assert "suppressed_blocks" not in made.card
+
+
+# --- the verdict ------------------------------------------------------------------------------------------
+
+CITIES = pl.DataFrame(
+    {
+        "age": [20, 40, 20, 40, 40, 20],
+        "city": ["San Diego", "Los Angeles", "Wichita", "Kansas City", "Wichita", "Kansas City"],
+        "illness": ["AIDS", "Asthma", "Asthma", "Tuberculosis", "Asthma", "Asthma"],
+    }
+)
+ASKED = {
+    "quasi": ["age", "city"], "sensitive": ["illness"], "k": 2, "p": 2,
+    "hierarchies": {"city": {"tree": TREE}}, "limits": {"city": ["California", "Midwest"]},
+}  # fmt: skip
+MM1 = CITIES.sort("age", "illness").with_columns(city=pl.lit("United States"))
+"""By age: 2-sensitive 2-anonymous, but the country is above California and above the Midwest."""
+MM2 = CITIES.with_columns(
+    age=pl.lit("[20, 40]"),
+    city=pl.when(pl.col("city").is_in(["San Diego", "Los Angeles"]))
+    .then(pl.lit("California"))
+    .otherwise(pl.lit("Kansas")),
+)
+
+
+def limit_of(audit):
+    return next(verdict for verdict in audit.verdicts if verdict.model == "limit of city")
+
+
+@pytest.mark.parametrize("original", [CITIES, None], ids=["with original", "alone"])
+def test_the_papers_example(original):
+    first, second = (shoal.audit(rows, **ASKED, original=original) for rows in (MM1, MM2))
+    assert [verdict.holds for verdict in first.verdicts[:2]] == [True, True]
+    assert not first.holds
+    assert (limit_of(first).holds, limit_of(first).reached) == (False, 6)
+    assert second.holds
+    assert (limit_of(second).holds, limit_of(second).reached) == (True, 0)
+
+
+@pytest.mark.parametrize("original", [CITIES, None], ids=["with original", "alone"])
+def test_a_node_above_the_limit_is_above_it_even_if_it_covers_no_more(original):
+    rows = MM2.with_columns(pl.col("city").replace("California", "West Coast"))
+    found = limit_of(shoal.audit(rows, **ASKED, original=original))
+    assert (found.holds, found.reached, found.detail) == (False, 2, "2 cells above it")
+
+
+def test_values_under_no_limit_go_up_to_the_top_among_themselves():
+    asked = ASKED | {"limits": {"city": ["California"]}}
+    rows = MM2.with_columns(pl.col("city").replace("Kansas", "United States"))
+    assert limit_of(shoal.audit(rows, **asked, original=CITIES)).holds
+    assert not limit_of(shoal.audit(rows, **ASKED, original=CITIES)).holds
+
+
+def test_sets_of_values_stay_within_the_limit():
+    inside = MM2.with_columns(
+        city=pl.when(pl.col("city") == "California")
+        .then(pl.lit("{San Diego, Los Angeles}"))
+        .otherwise(pl.lit("{Wichita, Kansas City}"))
+    )
+    across = MM2.with_columns(city=pl.lit("{San Diego, Wichita}"))
+    assert limit_of(shoal.audit(inside, **ASKED, original=CITIES)).holds
+    assert limit_of(shoal.audit(across, **ASKED, original=CITIES)).reached == 6
+
+
+def test_an_unknown_cell_is_not_within_the_limit():
+    rows = MM2.with_columns(pl.col("city").replace("California", "Atlantis"))
+    found = limit_of(shoal.audit(rows, **ASKED, original=CITIES))
+    assert (found.holds, found.reached) == (False, None)
+    assert "cannot be known: 2 cells" in found.detail
+
+
+def test_without_the_original_nobody_knows_the_levels_of_intervals():
+    rows = pl.DataFrame({"age": [21, 22, 23, 37, 41, 59], "s": ["x", "y", "x", "y", "x", "y"]})
+    asked = {"quasi": ["age"], "sensitive": ["s"], "k": 2, "hierarchies": {"age": {"widths": [10, 20]}}}
+    asked |= {"limits": {"age": 2}}
+    good = shoal.anonymize(rows, **asked)
+    assert good.holds
+    assert shoal.audit(good.table, **asked, original=rows).holds
+    alone = shoal.audit(good.table, **asked).verdicts[-1]
+    assert (alone.model, alone.holds) == ("limit of age", False)
+    assert "give the original" in alone.detail
+    wide = good.table.with_columns(age=pl.lit("*"))
+    assert [v.holds for v in shoal.audit(wide, **asked, original=rows).verdicts[:2]] == [True, False]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_release_under_limits_is_verified(name):
+    """Whether or not a method heeds limits, what it publishes stays within them, and says so."""
+    kind = METHODS[name]
+    rows = pl.concat([CITIES] * 4).with_columns(member=pl.lit(True))
+    people = pl.concat([rows, rows.with_columns(member=pl.lit(False))])
+    asked = {key: ASKED[key] for key in ("quasi", "sensitive", "hierarchies", "limits")} | {"method": name}
+    if name in ("bucketization", "slice-columns", "permute-generalize") or kind.needs_presence:
+        asked |= {"presence": [0, 0.9], "population": {"column": "member"}}
+        rows = people
+    elif name == "slicing":
+        asked |= {"l": {"slicing": 1.2}, "plain": ["member"]}
+    elif name == "anatomy":
+        asked |= {
+            "l": {"distinct": 2},
+            "method": {"name": name, "partitioner": "mondrian"},
+            "plain": ["member"],
+        }
+    elif name == "ring":
+        asked |= {"k": 2, "notion": "probabilistic-k", "plain": ["member"]}
+    elif kind.gives:
+        asked |= {
+            "k": 2,
+            "notion": kind.gives[0].name,
+            "plain": ["member"],
+        }
+    else:
+        asked |= {"k": 2, "plain": ["member"]}
+    if kind.relocates:
+        asked |= {"relocation": {"budget": 0.5}, "method": {"name": name, "budget": 0.5}}
+    made = shoal.anonymize(rows, shoal.Policy.from_keywords(**asked), seed=1)
+    assert limit_of(made).holds
+    assert "limit of city" in [guarantee["model"] for guarantee in made.card["guarantees"]]
+    assert "limit of city" in [verdict["model"] for verdict in made.record["verdicts"]]
+
+
+def test_a_report_names_the_limit():
+    made = shoal.anonymize(CITIES, **ASKED, seed=1)
+    assert "limit of city" in shoal.report(made, **ASKED, original=CITIES).html

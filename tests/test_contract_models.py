@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import event, given, settings
@@ -52,6 +54,9 @@ ASKED = {
     "slicing-l": st.fixed_dictionaries({"l": numbers}),
     "hybrid-k": st.fixed_dictionaries({"budget": shares}),
     "alpha-hybrid": st.fixed_dictionaries({"alpha": shares}),
+    "generalization-limit": st.fixed_dictionaries(
+        {"limit": st.integers(0, 2) | st.sampled_from([["north"], ["a", "south"], ["north", "south"]])}
+    ),
 }
 """Model -> the parameters that it is tried with."""
 STANDING_IN = {
@@ -59,6 +64,8 @@ STANDING_IN = {
     "candidate-l": lambda l: {"k": 2, "notion": "probabilistic-k", "l": l},  # noqa: E741
 }
 """Model that stands in for another -> the policy that it stands in under."""
+OF_COLUMNS = {"generalization-limit": lambda limit: {"k": 2, "limits": {"place": limit}}}
+"""Model that a column asks for -> the policy with such a column."""
 LENIENT = ("delta-presence",)
 """Models that may refuse a release that satisfies them, where they have bounds and no proof; never the other way."""
 
@@ -67,12 +74,13 @@ def test_the_lists_are_the_registry():
     """A new model needs a judge in tests/outsider.py, and parameters above."""
     assert ASKED.keys() == JUDGES.keys() == MODELS.keys()
     assert STANDING_IN.keys() == {name for name, kind in MODELS.items() if kind.stands_in}
+    assert OF_COLUMNS.keys() == {name for name, kind in MODELS.items() if kind.of_columns}
 
 
 def keywords(name, asked):
     """How a policy asks for a model, by what its class says."""
-    if name in STANDING_IN:
-        return STANDING_IN[name](**asked)
+    if name in STANDING_IN or name in OF_COLUMNS:
+        return (STANDING_IN | OF_COLUMNS)[name](**asked)
     kind = MODELS[name]
     given = [asked[parameter] for parameter in parameters(kind)]
     value = given[0] if len(given) == 1 else given
@@ -169,9 +177,9 @@ def test_a_verdict_is_the_definition(name, data):
         everybody = pl.concat(
             [original.select(*NAMES), pl.DataFrame(others, schema=dict.fromkeys(NAMES, pl.String))]
         )
-    reading = read(original, shown, everybody)
+    reading = replace(read(original, shown, everybody), domain="abcd")
     judged = shoal.audit(shown, original=original, population=everybody, **policy)
-    verdict = judged.verdicts[1 if name == "candidate-l" else 0]
+    verdict = judged.verdicts[1 if name in ("candidate-l", *OF_COLUMNS) else 0]
     expected = JUDGES[name](reading, **asked)
     event(f"satisfied: {expected}")
     if name == "hybrid-k":

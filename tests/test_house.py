@@ -73,6 +73,8 @@ def test_every_model_is_reached_from_a_policy(name):
     value = dict.fromkeys(kind.rules, kind.usual) or kind.usual
     notion = {"k": 3, "notion": "probabilistic-k"} if kind.stands_in else {}
     asked = {"notion": name, "k": 5} if kind.key.name == "k" else {**notion, kind.key.name: value}
+    if kind.of_columns:
+        asked = {"k": 5, f"{kind.key.name}s": {"q": kind.usual}}
     policy = Policy.from_keywords(
         quasi=["q"],
         sensitive=["s"],
@@ -81,7 +83,7 @@ def test_every_model_is_reached_from_a_policy(name):
         protected={"s": ["x"]} if kind.key.name == "p" and kind.stands_in else None,
         **asked,
     )
-    made = [model for model in policy.models() if type(model) is kind]
+    made = [model for model in policy.requirements().judged if type(model) is kind]
     assert len(made) == max(len(kind.rules), 1)
     assert Policy.from_toml(policy.to_toml()) == policy
 

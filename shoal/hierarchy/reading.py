@@ -74,7 +74,7 @@ def named(hierarchy: Hierarchy) -> pl.DataFrame:
             },
             schema={"names": pl.String, "low": pl.Int32, "high": pl.Int32},
         )
-        for level in hierarchy.levels
+        for level in (*hierarchy.levels, *hierarchy.aliases)
     )
     return nodes.group_by("names").agg(pl.col("low").min(), pl.col("high").max())
 

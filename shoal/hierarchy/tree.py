@@ -57,6 +57,12 @@ class Hierarchy:
         if self.free:
             object.__setattr__(self, "naming", INTERVAL)
 
+    aliases: tuple[Level, ...] = ()
+    """Levels with the nodes of the highest one under other names, which a limit left: read, but never published."""
+    unlimited: Hierarchy | None = None
+    """The hierarchy without its generalization limit, to tell names above the limit from unknown ones; None if there is
+    no limit that removes a node."""
+
     @property
     def by_width(self) -> bool:
         """Ranges lose by their width: the values are numbers or dates, and no tree makes them categories."""
@@ -189,8 +195,9 @@ class Hierarchy:
             starts = np.flatnonzero(np.diff(placed, prepend=-1)).astype(np.int32)
             names = self._nodes.gather(self._node(own[order[starts]], order[starts]))
             levels.append(Level(starts, names))
+        aliases = []
         while len(levels) > 1 and np.array_equal(levels[-1].starts, levels[-2].starts):
-            levels.pop()
+            aliases.append(levels.pop())
         moved = not np.array_equal(order, codes)
         return replace(
             self,
@@ -200,6 +207,8 @@ class Hierarchy:
             naming=None if self.free else self.naming,
             ordered=0 if moved else self.ordered,
             positions=None if self.positions is None else self.positions[order],
+            aliases=tuple(aliases),
+            unlimited=self.unlimited or self,
         )
 
     # --- names --------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ MODELS: Registry[Model] = Registry(
         "delta-presence": "shoal.models.delta_presence:DeltaPresence",
         "slicing-l": "shoal.models.slicing_l:SlicingDiversity",
         "candidate-l": "shoal.models.probabilistic_k:CandidateDiversity",
+        "generalization-limit": "shoal.models.limit:WithinLimit",
     },
 )
 

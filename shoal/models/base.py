@@ -44,6 +44,9 @@ class Model(ABC):
     parameter itself."""
     stands_in: ClassVar[bool] = False
     """No policy asks for it directly: it replaces another model, see `instead_of`."""
+    of_columns: ClassVar[bool] = False
+    """A key of `[columns]` asks for it, column by column, instead of one of `[privacy]`. The hierarchies keep methods
+    within it, so they never see it; releases are verified against it like against all others."""
     usual: ClassVar[Any]
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""

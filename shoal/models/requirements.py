@@ -17,8 +17,17 @@ class Requirements:
     """The models that a release must satisfy, the share of rows it may drop, and the measure to optimize."""
 
     models: tuple[Model, ...]
+    """What `[privacy]` asks for."""
     suppression: float = 0.0
     measure: str = "lm"
+    of_columns: tuple[Model, ...] = ()
+    """What single columns ask for, such as generalization limits. The hierarchies of the table keep methods within
+    them."""
+
+    @property
+    def judged(self) -> tuple[Model, ...]:
+        """Every model that a release is verified against."""
+        return (*self.models, *self.of_columns)
 
     @property
     def group_models(self) -> tuple[GroupModel, ...]:

@@ -158,7 +158,7 @@ def anonymize_network(
     digest = " ".join(own for own in whole.digests if own) or None
     record = make_record(result.summary(), digest=digest, policy=chosen.to_toml(), seed=seed)
     roles = {name: str(column.role) for name, column in chosen.columns.items()}
-    card = network_card(result, roles, requirements.models, float(alpha), seed)
+    card = network_card(result, roles, requirements.judged, float(alpha), seed)
     progress("done", 1.0)
     return replace(result, record=record, card=card)
 

@@ -308,13 +308,28 @@ class Policy(BaseModel):
         protected = {name: self.columns[name].protected or () for name in names if name in self.columns}
         return self.privacy.models(names, protected)
 
+    def column_models(self) -> tuple[Model, ...]:
+        """Return the models that columns ask for, such as those of generalization limits."""
+        from shoal.models import MODELS
+
+        kinds = [kind for kind in MODELS.values() if kind.of_columns]
+        asked = [
+            (kind, name, getattr(column, kind.key.name))
+            for name, column in self.columns.items()
+            for kind in kinds
+        ]
+        return tuple(kind.asked(value, column_name=name) for kind, name, value in asked if value is not None)
+
     def requirements(self, sensitive: Sequence[Attribute] | None = None) -> Requirements:
         """Return what a release must satisfy and optimize; `sensitive` are the sensitive columns of the table."""
         from shoal.models.requirements import Requirements
 
         names = None if sensitive is None else [attribute.name for attribute in sensitive]
         return Requirements(
-            models=self.models(names), suppression=self.utility.suppression, measure=self.utility.measure
+            models=self.models(names),
+            suppression=self.utility.suppression,
+            measure=self.utility.measure,
+            of_columns=self.column_models(),
         )
 
     def build_method(self) -> Method:

@@ -23,7 +23,7 @@ def _kinds() -> dict[str, tuple[type[Model], ...]]:
     """Return the models that each key can ask for directly, in the order of the registry."""
     found: dict[str, tuple[type[Model], ...]] = {}
     for kind in MODELS.values():
-        if not kind.stands_in:
+        if not kind.stands_in and not kind.of_columns:
             found[kind.key.name] = (*found.get(kind.key.name, ()), kind)
     return found
 

@@ -42,6 +42,10 @@ class Published:
     sensitive_in: tuple[int, ...] | None = None
     """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
 
+    beyond_limits: tuple[tuple[int, int], ...] = ()
+    """Per quasi-identifier, how many cells are above its generalization limit, and how many are not in its hierarchy,
+    so that nobody can tell; empty if the cells were not read from text."""
+
     @property
     def covered(self) -> tuple[IntMatrix, IntMatrix]:
         """`low` and `high`, or an error if they are not known."""

@@ -16,7 +16,7 @@ from shoal.release.published import Published
 from shoal.release.render import Rendered
 from shoal.release.retyping import without_fraction
 from shoal.release.two_tables import joined
-from shoal.release.value_sets import class_sets, read_cells
+from shoal.release.value_sets import PlacedCells, class_sets, read_cells
 from shoal.table import Attribute, CodedTable
 from shoal.wording import some_values
 
@@ -116,8 +116,18 @@ def read_published(
         suppressed,
         sets=sets,
         bucket_of=texts[:, -1] if bucket is not None else None,
+        beyond_limits=tuple(_beyond_limit(shown, texts[:, j]) for j, shown in enumerate(cells)),
     )
     return published, unknown
+
+
+def _beyond_limit(shown: PlacedCells, number: IntVector) -> tuple[int, int]:
+    """Count the rows whose cell is above the generalization limit, and those whose cell is not in the hierarchy."""
+    lost = ~shown.known & ~shown.above
+    if not shown.above.any() and not lost.any():
+        return 0, 0
+    rows = np.bincount(number, minlength=len(lost))
+    return int(rows[shown.above].sum()), int(rows[lost].sum())
 
 
 def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:

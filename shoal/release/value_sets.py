@@ -12,6 +12,7 @@ from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.frames import factorize
 from shoal.frames.sets import elements_of, is_set
 from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.values import text_of
 from shoal.release import ValueSets
 
 
@@ -48,6 +49,9 @@ class PlacedCells:
     low: IntVector
     high: IntVector
     known: BoolVector
+    above: BoolVector
+    """Which cells are above the column's generalization limit: by their name, or because no allowed node covers the
+    set. A cell that is above by its name is not `known`."""
     sets: tuple[LongVector, IntVector] | None = None
     """The start of the set of each cell, and all codes, if the column shows sets."""
 
@@ -58,12 +62,13 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
         return _read_lists(column, hierarchy)
     number, names = factorize(column)
     low, high, known = hierarchy.read(names)
+    above = _above_limit(names, hierarchy, low, high, known)
     if known.all() or not isinstance(names.dtype, pl.String | pl.Categorical | pl.Enum):
-        return number, PlacedCells(low, high, known)
-    lost = np.flatnonzero(~known)
+        return number, PlacedCells(low, high, known, above)
+    lost = np.flatnonzero(~known & ~above)
     parsed = [elements_of(text) if is_set(text) else None for text in names.cast(pl.String).gather(lost)]
     if all(elements is None for elements in parsed):
-        return number, PlacedCells(low, high, known)
+        return number, PlacedCells(low, high, known, above)
     words = [word for elements in parsed if elements is not None for word in elements]
     place = iter(_located(pl.Series(words, dtype=pl.String), hierarchy))
     found: list[IntVector] = [np.arange(low[i], high[i] + 1, dtype=np.int32) for i in range(len(low))]
@@ -73,7 +78,24 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
             known[at] = codes.min() >= 0
             found[at] = np.unique(np.maximum(codes, 0))
     lengths = np.array([len(codes) for codes in found])
-    return number, _placed(lengths, np.concatenate(found), known)
+    return number, _placed(lengths, np.concatenate(found), known, above, hierarchy)
+
+
+def _above_limit(
+    names: pl.Series, hierarchy: Hierarchy, low: IntVector, high: IntVector, known: BoolVector
+) -> BoolVector:
+    """Return which names are above the generalization limit: those of removed nodes, and ranges over several blocks.
+
+    A name that an allowed node has is allowed, even if nodes of several blocks share it.
+    """
+    if hierarchy.unlimited is None:
+        return np.zeros(len(known), np.bool_)
+    above = known & (hierarchy.blocks[low] != hierarchy.blocks[high])
+    if above.any():
+        above &= ~text_of(names).is_in(hierarchy.named["names"].implode()).fill_null(True).to_numpy()
+    if not known.all():
+        above = above | (hierarchy.unlimited.read(names)[2] & ~known)
+    return np.asarray(above)
 
 
 def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, PlacedCells]:
@@ -99,7 +121,8 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
         + np.concatenate([own[known[each]], np.zeros((~known).sum(), np.int32)])
     )
     counts = np.bincount(cells // hierarchy.size, minlength=len(first))
-    return number, _placed(counts, (cells % hierarchy.size).astype(np.int32), known)
+    none = np.zeros(len(known), np.bool_)
+    return number, _placed(counts, (cells % hierarchy.size).astype(np.int32), known, none, hierarchy)
 
 
 def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
@@ -111,9 +134,15 @@ def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
     return codes
 
 
-def _placed(lengths: LongVector, codes: IntVector, known: BoolVector) -> PlacedCells:
+def _placed(
+    lengths: LongVector, codes: IntVector, known: BoolVector, above: BoolVector, hierarchy: Hierarchy
+) -> PlacedCells:
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return PlacedCells(codes[start[:-1]], codes[start[1:] - 1], known, (start, codes))
+    low, high = codes[start[:-1]], codes[start[1:] - 1]
+    if hierarchy.unlimited is not None:
+        # Codes of a block are contiguous, so the ends of a set tell whether it lies in one.
+        above = above | (known & (hierarchy.blocks[low] != hierarchy.blocks[high]))
+    return PlacedCells(low, high, known, above, (start, codes))
 
 
 def class_sets(cells: Sequence[PlacedCells], shown: IntMatrix) -> ValueSets:

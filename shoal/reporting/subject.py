@@ -45,7 +45,7 @@ class Subject(Case):
     @cached_property
     def judged(self) -> tuple[tuple[Verdict, str], ...]:
         """Each verdict with what it means in plain words."""
-        meanings = [model.summary for model in self.requirements.models]
+        meanings = [model.summary for model in self.requirements.judged]
         meanings += [SUPPRESSION] * (len(self.verdicts) - len(meanings))
         meanings += [IDENTIFIERS] * len(self.identifiers_removed)
         return tuple(zip((*self.verdicts, *self.identifiers_removed), meanings, strict=True))
