@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.release.results import Audit, Result
     from shoal.reporting.report import Report, report
+    from shoal.suggesting import suggest
 
 # Late, so that `import shoal` and `shoal --help` cost nothing.
 __getattr__ = imported_late(
@@ -62,6 +63,7 @@ __getattr__ = imported_late(
         "release": ("Release",),
         "release.results": ("Audit", "Result"),
         "reporting.report": ("Report", "report"),
+        "suggesting": ("suggest",),
     },
 )
 
@@ -91,8 +93,9 @@ __all__ = [
     "compare",
     "explain",
     "report",
+    "suggest",
 ]
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(["__version__", *__all__])

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from shoal import frames
+from shoal.brief import Brief
 from shoal.case import Case
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
@@ -102,8 +103,8 @@ def anonymize_file(
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class _Made:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Made(Brief):
     """A verified release that has not been written yet."""
 
     case: Case

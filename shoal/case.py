@@ -27,7 +27,7 @@ from shoal.run import Progress, silent
 from shoal.table import CodedTable
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Case(Evidence):
     """A release, the policy that it is judged by and, if known, its original. Makers: `made` and `read`."""
 

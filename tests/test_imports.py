@@ -15,6 +15,7 @@ ROOT = Path(shoal.__file__).parent
 # two folders of one layer do not know each other.
 LAYERS = (
     ("errors", "arrays", "ending", "wording"),
+    ("brief",),
     ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),
@@ -25,7 +26,7 @@ LAYERS = (
     ("methods",),
     ("attacks",),
     ("policy",),
-    ("samples", "suggest"),
+    ("samples", "suggesting"),
     ("released",),
     ("case",),
     ("auditing", "attacking"),

@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from shoal.arrays import FloatVector
+from shoal.brief import html_table
 from shoal.linking.evidence import Evidence
 from shoal.methods import Method
 from shoal.models import Model
 from shoal.release.results import plain
 from shoal.run import Run
+from shoal.wording import number
 
 MOST_EXPOSED = 20
 
@@ -58,7 +60,7 @@ class Edition(Protocol):
         """Write people as a share of all."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Exposure:
     """How far an adversary gets."""
 
@@ -82,6 +84,30 @@ class Exposure:
     def holds(self) -> bool:
         """Nobody is exposed more than the policy allows."""
         return self.at_risk == 0
+
+    def __repr__(self) -> str:
+        """Say in a line how far the adversary gets; nothing about single people."""
+        return f"<Exposure: {self._head()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the figures as a table for notebooks; nothing about single people."""
+        people = len(self.chances)
+        figures = {name: value for name, value in self.figures.items() if isinstance(value, int | float)}
+        rows: list[tuple[str, str | bool]] = [
+            ("success", _share(self.success)),
+            ("success without the release", _share(self.baseline)),
+            *((name.replace("_", " "), number(value)) for name, value in figures.items()),
+            ("people at risk", f"{self.at_risk:,} of {people:,}"),
+            ("holds", self.holds),
+        ]
+        return html_table(f"The adversary {self.adversary}.", (self.attack, ""), rows)
+
+    def _head(self) -> str:
+        risk = "nobody is" if self.holds else f"{self.at_risk:,} of {len(self.chances):,} people are"
+        return (
+            f"{self.attack}; success {_share(self.success)}, without the release {_share(self.baseline)}; "
+            f"{risk} exposed more than the policy allows"
+        )
 
     @property
     def most_exposed(self) -> list[int]:
@@ -111,6 +137,10 @@ class Exposure:
             **self.summary(),
             "most_exposed": [{"row": row, "chance": float(self.chances[row])} for row in self.most_exposed],
         }
+
+
+def _share(value: float) -> str:
+    return f"{value:.2%}" if value == value else "unknown"
 
 
 class Attack(ABC):

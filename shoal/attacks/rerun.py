@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.attacks.base import Attack, Options, Setting
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
 from shoal.methods.cells.ring import Ring
@@ -20,8 +21,8 @@ from shoal.release.render import seen_codes
 from shoal.run import Run
 
 
-@dataclass(frozen=True, eq=False)
-class Rerun:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rerun(Brief):
     """The rings that the method makes of these people, and the published rows that show the cells of each position."""
 
     parts: Partition

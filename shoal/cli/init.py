@@ -25,14 +25,14 @@ def init(
     from shoal import frames
     from shoal.cli import show
     from shoal.policy import reading_options
-    from shoal.suggest import suggest
+    from shoal.suggesting import look_at
 
     options.check_readable(data)
     # A policy about a source that is not a file goes into the current folder.
     output = output or Path(data if isinstance(data, Path) else Path(data).name).with_suffix(".toml")
     frames.check_apart({data: "the data"}, [(output, "the policy")])
     frames.check_writable(output, force=force, table=False)
-    suggestion = suggest(frames.read(data, reading_options(settings)))
+    suggestion = look_at(frames.read(data, reading_options(settings)))
     frames.write_text(output, suggestion.to_toml(), force=force)
     if as_json:
         click.echo(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))

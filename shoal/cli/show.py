@@ -19,7 +19,7 @@ from shoal.wording import counted, counted_parts, number, printable
 
 if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
-    from shoal.suggest import Suggestion
+    from shoal.suggesting import Suggestion
 
 
 def _console() -> Console:
@@ -131,7 +131,7 @@ def costs(report: Audit) -> list[str]:
 
 def suggestion(found: Suggestion, data: Path | str, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
-    from shoal.suggest.writing import identifying_lines
+    from shoal.suggesting.writing import identifying_lines
 
     console = _console()
     table = Table(box=None, pad_edge=False)

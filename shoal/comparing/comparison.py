@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shoal.brief import html_table
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError
 from shoal.measures import MEASURES
+from shoal.wording import counted, number
 
 VERSION = 1
 """Version of the file format."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
     """The trials of all methods on one table under one policy. Reasons of trials may name values that few rows have."""
 
@@ -36,6 +38,40 @@ class Comparison:
     """Column -> role."""
     seconds: float = 0.0
     """Total seconds of all trials, whether in parallel or not."""
+
+    def __repr__(self) -> str:
+        """Say in a line which release is best, without reasons that may be about few rows."""
+        return f"<Comparison: {self._head()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the trials that made a release as a table for notebooks, the best first."""
+        made = sorted(
+            (trial for trial in self.trials if trial.holds),
+            key=lambda trial: (not trial.withstands, self.loss(trial), trial.seconds),
+        )
+        rows = [
+            (
+                trial.label,
+                number(trial.k),
+                number(float(trial.measures.get(self.measure, math.nan))),
+                "-" if trial.risk is None else f"{trial.risk:.2%}",
+                number(trial.classes),
+                number(trial.suppressed),
+                trial.withstands,
+            )
+            for trial in made
+        ]
+        columns = ("method", "k", self.measure, "risk", "classes", "suppressed", "withstands its adversaries")
+        return html_table(self._head(), columns, rows)
+
+    def _head(self) -> str:
+        best = self.best()
+        chosen = (
+            "no release satisfies the policy and withstands its adversaries"
+            if best is None
+            else f"best by {self.measure}: {best.label}"
+        )
+        return f"{counted(len(self.trials), 'trial')} of {counted(self.rows, 'row')}; {chosen}"
 
     def loss(self, trial: Trial) -> float:
         """Return the measure of a trial, with the sign changed if higher is better; infinite if it is unknown."""

@@ -18,7 +18,7 @@ allow it. ``failed``: the release violates the policy, or the method failed. ``t
 NOT_TOLD = "only `shoal compare` shows why, because the reason may be about few rows"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Outcome:
     """How far one adversary got with one release."""
 
@@ -37,13 +37,20 @@ class Outcome:
     """The policy is about this adversary; otherwise the outcome is only for information."""
     note: str = ""
 
+    def __repr__(self) -> str:
+        """Say in a line how far the adversary got, without a note that may be about few rows."""
+        share = "unknown" if self.success is None else f"{self.success:.2%}"
+        return (
+            f"<Outcome: {self.attack}, success {share}, {self.at_risk:,} of {self.people:,} people at risk>"
+        )
+
     @property
     def holds(self) -> bool:
         """Nobody is exposed more than the policy allows."""
         return self.at_risk == 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Trial:
     """One method with its options at one k."""
 
@@ -69,6 +76,17 @@ class Trial:
     """Equivalence classes; buckets, if columns were shuffled within buckets."""
     seconds: float = 0.0
     """Wall-clock seconds of the method alone; the limit, if the trial was stopped."""
+
+    def __repr__(self) -> str:
+        """Say in a line what became of the trial, without a reason that may be about few rows."""
+        word = (
+            self.status
+            if self.status != "done"
+            else "withstands"
+            if self.withstands
+            else "does not withstand"
+        )
+        return f"<Trial: {self.label}{'' if self.k is None else f' at k = {self.k}'}, {word}>"
 
     @property
     def holds(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.brief import html_table
 from shoal.explaining.relaxing import Kind
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
@@ -22,7 +23,7 @@ MOST = 8
 """How many remedies are named."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Cost:
     """What one step would save: a requirement relaxed, a column published as it is, another method."""
 
@@ -37,13 +38,17 @@ class Cost:
     reason: str = ""
     """Why it was not tried, or gave no release."""
 
+    def __repr__(self) -> str:
+        """Name the step and its loss, without a reason that may name values."""
+        return f"<Cost: {self.words}; loss {number(self.loss)}>"
+
     @property
     def words(self) -> str:
         """Name the change in one line."""
         return printable(f"{self.what}: {self.before} → {self.after}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation:
     """Why a release of a table is as it is."""
 
@@ -68,6 +73,22 @@ class Explanation:
     costs: Sequence[Cost] = ()
     seconds: float = 60.0
     """The time limit for trying."""
+
+    def __repr__(self) -> str:
+        """Say in a line what the release costs; `str` says why, and may name values."""
+        return f"<Explanation: {self._brief()}>"
+
+    def _repr_html_(self) -> str:
+        """Return what would help most as a table for notebooks, without reasons that may name values."""
+        rows = [(cost.kind, cost.words, self._amount(cost.loss)) for cost in self.best()[:MOST]]
+        return html_table(self._brief(), ("kind", "what would help", "loss then"), rows)
+
+    def _brief(self) -> str:
+        if not self.feasible:
+            return f"no release of {counted(self.rows, 'row')} by {self.method} satisfies the policy; print shows why"
+        return (
+            f"{counted(self.rows, 'row')} by {self.method}; loss {self._amount(self.loss)} ({self.measure})"
+        )
 
     @property
     def feasible(self) -> bool:

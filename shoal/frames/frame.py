@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from polars import selectors
 
+from shoal.brief import Brief
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_patterns
 from shoal.frames.given import Given
@@ -17,8 +18,8 @@ from shoal.frames.options import ReadOptions
 from shoal.wording import first_line
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
+@dataclass(frozen=True, eq=False, repr=False)
+class Frame(Brief):
     """A table that was read. Rows are positions; Shoal ignores the labels of a pandas index.
 
     Columns of Parquet and Arrow files stay on disk until they are asked for. An encoder that goes through the
@@ -42,7 +43,7 @@ class Frame:
     """Where the columns come from."""
     version: tuple[int, ...] | None = None
     """The version of a file whose columns are still on disk, to notice that it was changed since."""
-    given: Given | None = field(default=None, repr=False)
+    given: Given | None = None
     """The types and labels of a dataframe of another library."""
 
     def give_back(self, data: pl.DataFrame) -> Any:

@@ -8,19 +8,21 @@ from typing import Any
 
 import polars as pl
 
+from shoal.brief import Brief
 
-@dataclass(frozen=True, eq=False)
-class Given:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Given(Brief):
     """The types and labels of a dataframe of another library. It may name categories that are not published, so it
     stays in the process."""
 
-    types: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    types: Mapping[str, Any] = field(default_factory=dict)
     """Column -> its pandas or pyarrow type."""
-    labels: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    labels: Mapping[str, Any] = field(default_factory=dict)
     """Column -> its label in a pandas frame: numbers and tuples may be labels there."""
-    label_name: Any = field(default=None, repr=False)
+    label_name: Any = None
     """What the pandas frame calls its labels."""
-    orders: Mapping[str, pl.Series] = field(default_factory=dict, repr=False)
+    orders: Mapping[str, pl.Series] = field(default_factory=dict)
     """Column -> the categories of an ordered pyarrow dictionary, in their order."""
     one_batch: bool = False
     """A pyarrow RecordBatch, not a Table."""

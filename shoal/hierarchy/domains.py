@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatVector
+from shoal.brief import Brief
 from shoal.errors import HierarchyError
 from shoal.hierarchy.naming import Naming
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
@@ -15,8 +16,8 @@ from shoal.hierarchy.values import Numbers, numbers_of, parse, text_of
 from shoal.wording import counted, some_values
 
 
-@dataclass(frozen=True, eq=False)
-class Domain:
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain(Brief):
     """Distinct values in code order. NaN and null come last, each as a separate node."""
 
     leaves: pl.Series

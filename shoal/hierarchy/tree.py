@@ -10,14 +10,15 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector
+from shoal.brief import Brief
 from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.naming import INTERVAL, Naming
 from shoal.hierarchy.naming import ROOT as ROOT
 from shoal.hierarchy.reading import locate, named, read_names
 
 
-@dataclass(frozen=True, eq=False)
-class Level:
+@dataclass(frozen=True, eq=False, repr=False)
+class Level(Brief):
     """One level of a hierarchy: adjacent nodes that together cover all codes."""
 
     starts: IntVector
@@ -26,8 +27,8 @@ class Level:
     """Name of each node (String); null if the node is only the null value."""
 
 
-@dataclass(frozen=True, eq=False)
-class Hierarchy:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy(Brief):
     """Leaf values in code order, and levels of nodes above them, each a contiguous range of codes.
 
     Level 0 holds the leaves themselves, the last level the root (or, under a generalization limit, the

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.release import ValueSets
 from shoal.release.published import Published
@@ -27,8 +28,8 @@ class BoxTree(NamedTuple):
     box: IntMatrix
 
 
-@dataclass(frozen=True, eq=False)
-class People:
+@dataclass(frozen=True, eq=False, repr=False)
+class People(Brief):
     """The distinct rows of a table in the order of a tree over them, and how often each occurs."""
 
     row_of: IntVector
@@ -77,8 +78,8 @@ def _cut_levels(attribute: Attribute) -> IntVector:
     return levels
 
 
-@dataclass(frozen=True, eq=False)
-class Consistency:
+@dataclass(frozen=True, eq=False, repr=False)
+class Consistency(Brief):
     """The graph between distinct people and equivalence classes of published rows, and what follows from it."""
 
     people: People

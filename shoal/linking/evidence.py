@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from shoal.arrays import IntVector
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.consistency import Consistency, consistency
 from shoal.linking.risk import Risk, assess, population_sizes
@@ -17,8 +18,8 @@ from shoal.table import CodedTable
 from shoal.table.groups import Groups
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence(Brief):
     """The published rows and, as far as they are known, the original table and the owner of each row."""
 
     published: Published

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError
 
 
-@dataclass(frozen=True, eq=False)
-class Component:
+@dataclass(frozen=True, eq=False, repr=False)
+class Component(Brief):
     """A connected component of a bucket: undecided tuples that share counts with each other and with no others."""
 
     own: LongVector
@@ -37,8 +38,8 @@ class Component:
         return left
 
 
-@dataclass(frozen=True, eq=False)
-class Bucket:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bucket(Brief):
     """A bucket as a system of counts: how many people of each tuple are present, so that every count is met?"""
 
     bound_of: IntMatrix

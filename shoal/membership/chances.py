@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, LongVector
+from shoal.brief import Brief
 from shoal.membership.bucket import (
     Component,
     bucket_of,
@@ -34,8 +35,8 @@ SECONDS = 1.0
 """Time for people who are not counted, per bucket."""
 
 
-@dataclass(frozen=True, eq=False)
-class Chances:
+@dataclass(frozen=True, eq=False, repr=False)
+class Chances(Brief):
     """What can be known about the people of one bucket, per distinct tuple: people of one tuple are interchangeable."""
 
     chance: FloatVector

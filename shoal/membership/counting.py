@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.membership.bucket import Bucket, Component, binomials, bits_for, component_of, no_fit
 
 Words = NDArray[np.uint64]
@@ -28,8 +29,8 @@ LARGEST_FLOAT = 1 << 1000
 """Numbers between 1 and this are floats without over- or underflow."""
 
 
-@dataclass(frozen=True, eq=False)
-class Counted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Counted(Brief):
     """The result of counting one component of a bucket."""
 
     ways: int | None
@@ -45,8 +46,8 @@ class Counted:
     states: int
 
 
-@dataclass(eq=False)
-class _Problem:
+@dataclass(eq=False, repr=False)
+class _Problem(Brief):
     """One component of a bucket: its undecided tuples, and what remains of their counts, without redundant ones."""
 
     bound_of: list[LongVector]
@@ -221,8 +222,8 @@ def _greedy(problem: _Problem, opening: float) -> IntVector:
     return order
 
 
-@dataclass(eq=False)
-class _Side:
+@dataclass(eq=False, repr=False)
+class _Side(Brief):
     """Tuples decided from one end: the number of states after each, and the transitions between them."""
 
     states: Words

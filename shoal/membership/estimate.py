@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
+from shoal.brief import Brief
 from shoal.membership.bucket import Component
 from shoal.membership.walk import Walks, any_set
 
@@ -33,8 +34,8 @@ FEWEST = 3.0
 """Estimates are discarded if the sets seen are worth fewer independent sets than this."""
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Brief):
     """What walks have seen of one component of a bucket."""
 
     chance: FloatVector

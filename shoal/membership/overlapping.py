@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.brief import Brief
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,8 +28,8 @@ GROUPS_AT_ONCE = 512
 """How many groups are compared with all others at once, to save memory."""
 
 
-@dataclass(frozen=True, eq=False)
-class Overlaps:
+@dataclass(frozen=True, eq=False, repr=False)
+class Overlaps(Brief):
     """Bounds for the people whose classes overlap, directly or through others."""
 
     tuples: LongVector

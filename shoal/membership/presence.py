@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.membership.chances import MOST_STATES, SECONDS, membership
 from shoal.release.published import Published
 
 
-@dataclass(frozen=True, eq=False)
-class Presence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Presence(Brief):
     """Per person of the population: the probability of being in the table, and how it is known."""
 
     chance: FloatVector
@@ -34,8 +35,8 @@ class Presence:
     """For buckets of shuffled columns."""
 
 
-@dataclass(frozen=True, eq=False)
-class Indicators:
+@dataclass(frozen=True, eq=False, repr=False)
+class Indicators(Brief):
     """What the literature proposes to measure instead of probabilities: cheap, and without any guarantee."""
 
     product: FloatVector
@@ -96,8 +97,8 @@ def presence(
     )
 
 
-@dataclass(eq=False)
-class _Found:
+@dataclass(eq=False, repr=False)
+class _Found(Brief):
     """The fields of `Presence`, per distinct tuple."""
 
     chance: FloatVector
@@ -173,8 +174,8 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitting:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Fitting(Brief):
     """The distinct tuples that match a bucket; its columns are groups of columns that were shuffled together."""
 
     left: LongVector

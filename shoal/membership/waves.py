@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
+from shoal.brief import Brief
 
 PRECISION = 1e-10
 """The largest error of a probability."""
@@ -39,8 +40,8 @@ SLACK = 1.01
 """Factor for the rounding of the bounds themselves, and for terms of second order."""
 
 
-@dataclass(frozen=True, eq=False)
-class Waved:
+@dataclass(frozen=True, eq=False, repr=False)
+class Waved(Brief):
     """What waves say about one component of a bucket, per tuple."""
 
     share: FloatVector
@@ -52,8 +53,8 @@ class Waved:
     points: int
 
 
-@dataclass(eq=False)
-class _Group:
+@dataclass(eq=False, repr=False)
+class _Group(Brief):
     """The undecided tuples with one value of the long column."""
 
     own: list[int]

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import Model
 from shoal.models.extended_p import ExtendedPSensitive
@@ -20,8 +21,8 @@ from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
 
-@dataclass(frozen=True, eq=False)
-class Demand:
+@dataclass(frozen=True, eq=False, repr=False)
+class Demand(Brief):
     """A number of distinct labels in every class, and optionally a largest share per label."""
 
     column: str

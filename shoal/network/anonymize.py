@@ -31,7 +31,7 @@ from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class NetworkResult(NetworkAudit):
     """A verified masked network and everything that is known about it."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
 from shoal.release.published import Published
@@ -46,8 +47,8 @@ class NetworkExposure:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
-class DegreeRanges:
+@dataclass(frozen=True, eq=False, repr=False)
+class DegreeRanges(Brief):
     """The degrees that nodes of each super-node can have in graphs that are consistent with the masked network."""
 
     low: LongVector

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.measures.cells import Il
 from shoal.methods.losses import losses_of
 from shoal.models.demands import Demands, demands_of
@@ -21,8 +22,8 @@ PATIENCE = 50_000_000
 """How many nodes are visited between two progress reports; some tenths of a second."""
 
 
-@dataclass(frozen=True, eq=False)
-class NetworkClusters:
+@dataclass(frozen=True, eq=False, repr=False)
+class NetworkClusters(Brief):
     """Nodes in clusters."""
 
     cluster_of: IntVector

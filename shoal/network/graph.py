@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.brief import Brief
 
 ID = "id"
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Brief):
     """A simple undirected graph. Nodes are positions 0..n-1; the neighbours of x are
     ``neighbours[start[x]:start[x + 1]]``, ascending.
     """

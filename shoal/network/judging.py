@@ -24,9 +24,10 @@ from shoal.release.verdict import Verdict
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 from shoal.table.encode import encode
+from shoal.wording import counted
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class NetworkAudit(Audit):
     """What a masked network guarantees and what it has lost, read from its tables."""
 
@@ -37,6 +38,10 @@ class NetworkAudit(Audit):
     """Figures ``before`` and ``after`` (the mean over graphs drawn from the masked network), and how far the
     distributions behind them ``differ``."""
     attacks: tuple[NetworkExposure, ...] = ()
+
+    def _head(self) -> str:
+        clusters = counted(self.classes or 0, "cluster")
+        return f"{counted(self.rows, 'node')} in {clusters}, {self.edges_published:,} edges; {self._judged()}"
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json`` and records."""

@@ -11,6 +11,7 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import IntVector, LongVector
+from shoal.brief import Brief
 from shoal.ending import journal
 from shoal.errors import DataError, OutputError, did_you_mean
 from shoal.network.graph import Network
@@ -26,8 +27,8 @@ ENDS, BETWEEN = ("cluster_a", "cluster_b"), "edges"
 TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
 
 
-@dataclass(frozen=True, eq=False)
-class MaskedNetwork:
+@dataclass(frozen=True, eq=False, repr=False)
+class MaskedNetwork(Brief):
     """A masked network as an outsider reads it: three tables."""
 
     nodes: pl.DataFrame

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import FloatVector
+from shoal.brief import Brief
 from shoal.network.graph import Network
 
 PIVOTS = 64
 """In larger graphs, shortest paths start from this many nodes; paths from all nodes would be too expensive."""
 
 
-@dataclass(frozen=True, eq=False)
-class Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure(Brief):
     """Figures of a graph, and the distributions behind them."""
 
     figures: dict[str, float]

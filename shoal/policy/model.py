@@ -6,7 +6,8 @@ import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import (
     BaseModel,
@@ -29,6 +30,7 @@ from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.table import Attribute
 from shoal.table.plan import ColumnPlan, Role
+from shoal.wording import printable
 
 if TYPE_CHECKING:
     from shoal.frames import ReadOptions
@@ -80,6 +82,19 @@ class Policy(BaseModel):
         policy = handler(raw)
         policy._base = base
         return policy
+
+    def __repr__(self) -> str:
+        """Say in a line what it asks for; `to_toml` tells everything."""
+        roles = ", ".join(
+            f"{role} {', '.join(printable(name) for name in names)}"
+            for role in get_args(Role)
+            if (names := self.names(role))
+        )
+        asked = ", ".join(f"{key} = {toml.value(value)}" for key, value in self.to_dict()["privacy"].items())
+        parts = (shorten(part, 200, placeholder=" ..") for part in (roles, asked, self.method.name) if part)
+        return f"<Policy: {'; '.join(parts)}>"
+
+    __str__ = __repr__
 
     # --- making ---------------------------------------------------------------------------------------
 

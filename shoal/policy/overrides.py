@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
 from shoal.policy.checks import SECTIONS
 from shoal.policy.parts import Column, Data
 from shoal.policy.privacy import KINDS
@@ -68,17 +68,23 @@ def _kept(value: Any, found: Any, path: Sequence[str]) -> bool:
 
 def reading_options(settings: Iterable[str]) -> ReadOptions:
     """Return how to read a table that has no policy yet, from settings such as ``data.encoding=latin-1``."""
-    from shoal.frames import ReadOptions
-
     raw, problems = changed({"columns": {}}, settings)
     hint = "only data.* can be set here; change the rest in the policy afterwards"
     problems += [Problem(name, "is not about reading", hint) for name in raw if name != "data" and raw[name]]
+    return read_as(raw.get("data", {}), problems, where=SETTINGS)
+
+
+def read_as(raw: Mapping[str, Any], known: Iterable[Problem] = (), *, where: str = ARGUMENTS) -> ReadOptions:
+    """Return how to read a table from a section `[data]`, or raise its problems together with the known ones."""
+    from shoal.frames import ReadOptions
+
+    problems = list(known)
     try:
-        data = Data.model_validate(raw.get("data", {}))
+        data = Data.model_validate(raw)
     except ValidationError as error:
         problems += explained(error, Data, "data")
     if problems:
-        raise PolicyError(problems, where=SETTINGS)
+        raise PolicyError(problems, where=where)
     return ReadOptions(**data.model_dump(exclude={"other_columns"}))
 
 

@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.release import ValueSets
 from shoal.table import Attribute
 from shoal.table.groups import Groups, group
 
 
-@dataclass(frozen=True, eq=False)
-class Published:
+@dataclass(frozen=True, eq=False, repr=False)
+class Published(Brief):
     """The rows of a release as an outsider reads them, grouped into equivalence classes."""
 
     attributes: tuple[Attribute, ...]

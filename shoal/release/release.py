@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 
 if TYPE_CHECKING:
     from shoal.table import CodedTable
 
 
-@dataclass(frozen=True, eq=False)
-class ValueSets:
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueSets(Brief):
     """Sets of codes instead of ranges, for methods that publish them: one list per region and attribute.
 
     The set of region r in attribute a is ``codes[start[r * attributes + a] : start[r * attributes + a + 1]]``,
@@ -24,8 +25,8 @@ class ValueSets:
     codes: IntVector
 
 
-@dataclass(frozen=True, eq=False)
-class Release:
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(Brief):
     """What a method proposes to publish, row by row in the order of its table."""
 
     region_of: IntVector

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntVector
+from shoal.brief import Brief
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
 from shoal.release.two_tables import split, unused_name
@@ -18,8 +19,8 @@ from shoal.table import CodedTable
 BUCKET = "bucket"
 
 
-@dataclass(frozen=True, eq=False)
-class Rendered:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rendered(Brief):
     """The rows that will be published, in the order of the table they came from."""
 
     rows: pl.DataFrame

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.brief import html_table
 from shoal.release import Release
 from shoal.release.verdict import Verdict
+from shoal.wording import counted, counted_parts, number, printable
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Clock:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Audit:
     """What a release guarantees and what it has lost, read from its rows."""
 
@@ -58,6 +60,32 @@ class Audit:
         """The verdicts that do not hold."""
         return [verdict for verdict in self.verdicts if not verdict.holds]
 
+    def __repr__(self) -> str:
+        """Say in a line what it is about: nobody's rows, and no values."""
+        return f"<{type(self).__name__}: {self._head()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the verdicts as a table for notebooks, which people share: figures that depend on rows that are not
+        published are told only as far as a public card tells them."""
+        rows = [
+            (verdict.model, number(verdict.required), number(verdict.told), verdict.holds)
+            for verdict in self.verdicts
+        ]
+        return html_table(self._head(), ("guarantee", "required", "reached", "holds"), rows)
+
+    def _head(self) -> str:
+        count = counted(self.rows, "row")
+        left = f", {self.suppressed:,} of them suppressed" if self.suppressed else ""
+        return f"{count}{left}, in {counted_parts(self.classes, self.buckets)}{self._by()}; {self._judged()}"
+
+    def _by(self) -> str:
+        return ""
+
+    def _judged(self) -> str:
+        if self.holds:
+            return "satisfies its policy"
+        return f"violates {printable(', '.join(verdict.model for verdict in self.failing))}"
+
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json``, records and cards. Numbers that do not exist are null."""
         return {
@@ -76,7 +104,7 @@ class Audit:
         }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Result(Audit):
     """A verified release and everything that is known about it."""
 
@@ -91,6 +119,9 @@ class Result(Audit):
     """The private run record: digest of the input, policy, versions, timings, verdicts, measures."""
     card: Mapping[str, Any]
     """The public release card: what was done, which guarantees, which losses; nothing about individuals."""
+
+    def _by(self) -> str:
+        return f", by {self.method}"
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json``, with what the method reports about its search."""

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.frames import factorize
 from shoal.frames.sets import elements_of, is_set
 from shoal.hierarchy import Hierarchy
@@ -42,8 +43,8 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
     return lists
 
 
-@dataclass(frozen=True, eq=False)
-class PlacedCells:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlacedCells(Brief):
     """The distinct cells of a column, located in its domain."""
 
     low: IntVector

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.hierarchy import Hierarchy
 from shoal.reporting.gate import Gate
 from shoal.table import Attribute
@@ -27,8 +28,8 @@ OTHER = "(other values)"
 EVERYTHING = "(all values)"
 
 
-@dataclass(frozen=True, eq=False)
-class Bins:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bins(Brief):
     """Groups of the values of one column."""
 
     column: str

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EDITIONS = ("public", "private")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Report:
     """A report on a release: one HTML page that needs no network."""
 
@@ -37,6 +37,14 @@ class Report:
     """Every requirement of the policy is satisfied."""
     withstands: bool
     """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+
+    def __repr__(self) -> str:
+        """Say in a line what it is, without the page."""
+        kept = "satisfies its policy" if self.holds else "violates its policy"
+        safe = "withstands the attacks" if self.withstands else "does not withstand the attacks"
+        return (
+            f"<Report: {self.edition} edition, {len(self.html) // 1000:,} kB; the release {kept} and {safe}>"
+        )
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the page to a file; one that exists is replaced only if `force` is given."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.linkage import Linkage
+from shoal.brief import Brief
 from shoal.linking.risk import Risk, assess
 from shoal.release.published import Published
 from shoal.reporting.attacks import TriedAttack
@@ -21,8 +22,8 @@ STEPS = (1, 2, 4, 10, 20, 100)
 """Limits of class sizes in the chart, as multiples of k."""
 
 
-@dataclass(frozen=True, eq=False)
-class Risks:
+@dataclass(frozen=True, eq=False, repr=False)
+class Risks(Brief):
     """Risks before and after; `after` is None if the size of a class does not say who can be found."""
 
     before: Risk

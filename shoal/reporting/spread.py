@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.arrays import FloatMatrix, FloatVector
+from shoal.brief import Brief
 from shoal.release.published import Published
 from shoal.release.value_sets import column_sets
 from shoal.reporting.bins import Bins
@@ -17,8 +18,8 @@ CHUNK = 1 << 16
 """How many classes are spread at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Brief):
     """Columns in bins, before and after. Quasi-identifiers first, then sensitive columns."""
 
     original: CodedTable

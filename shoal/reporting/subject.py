@@ -23,7 +23,7 @@ SUPPRESSION = "how many rows were suppressed because they could not be made safe
 IDENTIFIERS = "no column of the release names people directly"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Subject(Case):
     """A case with its original, its record and the edition of the report."""
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 
 if TYPE_CHECKING:
     from shoal.table import Attribute
 
 
-@dataclass(frozen=True, eq=False)
-class Histograms:
+@dataclass(frozen=True, eq=False, repr=False)
+class Histograms(Brief):
     """The values of one sensitive column in each group, sparse.
 
     Group g holds ``value[start[g]:start[g+1]]`` (codes, ascending), each ``count`` times.
@@ -26,8 +27,8 @@ class Histograms:
     count: LongVector
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
+@dataclass(frozen=True, eq=False, repr=False)
+class Groups(Brief):
     """Candidate or published groups, any number of them; what a group model needs and nothing more."""
 
     size: LongVector

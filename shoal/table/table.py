@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.table.groups import Groups, group
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ class Attribute:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class CodedTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedTable(Brief):
     """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
 
     attributes: tuple[Attribute, ...]

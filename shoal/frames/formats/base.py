@@ -32,6 +32,8 @@ class Format(ABC):
     """Schemes of URIs, in lower case, without ``://``."""
     options: ClassVar[tuple[str, ...]] = ()
     """The fields of `ReadOptions` that its reader uses. `null_values` holds for the others too, after reading."""
+    told_by_name: ClassVar[tuple[str, ...]] = ()
+    """Fields of `ReadOptions` that the ending of the name tells, so that a policy need not."""
     extra: ClassVar[str] = ""
     """The extra of the package that installs the libraries below."""
     reads_with: ClassVar[tuple[str, ...]] = ()

@@ -74,6 +74,7 @@ class Tsv(Csv):
     name: ClassVar[str] = "tsv"
     title: ClassVar[str] = "TSV"
     suffixes: ClassVar[tuple[str, ...]] = (".tsv", ".tsv.gz", ".tab")
+    told_by_name: ClassVar[tuple[str, ...]] = ("delimiter",)
 
     def delimiter(self, options: ReadOptions | None) -> str:
         """Return a tab."""

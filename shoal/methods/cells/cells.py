@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import PolicyError, Problem, ShoalBug
 from shoal.linking.consistency import Consistency, People
 from shoal.methods.blocks import of_size
@@ -33,8 +34,8 @@ LOOK = 1000
 """How many people of a cell to try at most as partners of its owner."""
 
 
-@dataclass(eq=False)
-class Cells:
+@dataclass(eq=False, repr=False)
+class Cells(Brief):
     """The cells of all rows, those of equal rows next to each other. The first ``changed[u]`` of row u may differ."""
 
     table: CodedTable

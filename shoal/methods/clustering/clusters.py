@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import IntVector, LongVector
+from shoal.brief import Brief
 from shoal.methods.losses import losses_of
 from shoal.table import CodedTable
 
@@ -19,8 +20,8 @@ LEAF = 16
 """Items in a leaf of the tree of boxes."""
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Brief):
     """Distinct rows of a table, in the codes that occur."""
 
     codes: NDArray[Any]

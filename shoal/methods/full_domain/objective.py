@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import PolicyError, Problem
 from shoal.measures.base import CellMeasure, ClassMeasure, Measure
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
 
-@dataclass(eq=False)
-class Objective:
+@dataclass(eq=False, repr=False)
+class Objective(Brief):
     """The loss of mappings by one measure, and bounds on it that need no grouping."""
 
     measure: Measure

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.methods.blocks import of_size
 from shoal.methods.losses import cell_measure, losses_of
 from shoal.models.requirements import Requirements
@@ -17,8 +18,8 @@ BITS = 63
 """A place on the Hilbert curve is a number of at most this many bits."""
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition(Brief):
     """Rows group by group: group g is ``order[starts[g]:starts[g + 1]]``."""
 
     order: IntVector

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import check_known
 from shoal.methods.losses import cell_measure
 from shoal.methods.partitioning.partition import Partition
@@ -23,8 +24,8 @@ def check_shown(show: str) -> None:
     check_known("method.show", show, SHOWN)
 
 
-@dataclass(frozen=True, eq=False)
-class Windows:
+@dataclass(frozen=True, eq=False, repr=False)
+class Windows(Brief):
     """The cells of all positions of a partition, equal ones once."""
 
     region: IntVector

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
+from shoal.brief import Brief
 from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
 from shoal.hierarchy import Hierarchy, Level
 from shoal.methods.base import Shuffled
@@ -145,8 +146,8 @@ def _with_sensitive(groups: list[list[int]], quasi: int) -> list[int]:
 # --- models that must hold for each value that shares a group with a sensitive one ---------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PerLinkedValue(GroupModel):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PerLinkedValue(Brief, GroupModel):
     """Holds in a bucket if another model holds for the rows of each linked value: a combination of values in the
     quasi-identifiers that share a group with a sensitive column.
     """

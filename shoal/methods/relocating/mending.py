@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
@@ -22,8 +23,8 @@ STEPS = 24
 """How many times rows are taken to correct one group."""
 
 
-@dataclass(eq=False)
-class Pieces:
+@dataclass(eq=False, repr=False)
+class Pieces(Brief):
     """Rows of cells and their current groups: piece p is `rows[p]` rows of `cell[p]` in group `at[p]`."""
 
     cell: LongVector

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
 from shoal.models.demands import Demands, demands_of, outlook
@@ -24,8 +25,8 @@ MOST_COUNTS = 1 << 26
 """With more classes x labels than this, shares are not watched while rows are assigned, but repaired afterwards."""
 
 
-@dataclass(frozen=True, eq=False)
-class Clustering:
+@dataclass(frozen=True, eq=False, repr=False)
+class Clustering(Brief):
     """Rows in classes, and facts about them."""
 
     class_of: IntVector
@@ -91,8 +92,8 @@ def _blocks(table: CodedTable, requirements: Requirements) -> tuple[list[str], l
     return unserved(table, requirements, private=True)[1], np.split(rows.astype(np.int64), starts[1:-1])
 
 
-@dataclass(frozen=True, eq=False)
-class _Labels:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Labels(Brief):
     """The labels of the rows of one block, numbered consecutively over all demands."""
 
     of: IntMatrix

@@ -1,18 +1,23 @@
-"""`suggest`: look at a table and propose a policy for it, with the reason for each guess."""
+"""`look_at`: propose a policy for a table, with the reason for each guess; `suggest`: the policy alone."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import polars as pl
 
+from shoal import frames
 from shoal.errors import DataError
-from shoal.frames import Frame
-from shoal.suggest.guess import Guess, guess_columns
-from shoal.suggest.sensitivity import propose_p
-from shoal.suggest.uniqueness import ColumnSet, identifying_sets
+from shoal.frames import FORMATS, Frame
+from shoal.policy import Policy
+from shoal.policy.overrides import read_as
+from shoal.suggesting.guess import Guess, guess_columns
+from shoal.suggesting.sensitivity import propose_p
+from shoal.suggesting.uniqueness import ColumnSet, identifying_sets
+from shoal.wording import printable
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,26 @@ class Suggestion:
 
     def to_toml(self) -> str:
         """Return a commented policy file that can be used as it is."""
-        from shoal.suggest.writing import policy_text
+        from shoal.suggesting.writing import policy_text
 
         return policy_text(self)
 
 
-def suggest(frame: Any) -> Suggestion:
+def suggest(source: Any, *, data: Mapping[str, Any] | None = None) -> Policy:
+    """Look at a table, a path or a frame, and return a policy to start from, as ``shoal init`` writes it.
+
+    Every role in it is a guess: read it (``print(policy.to_toml())``) and correct it before you use it. `data` says
+    how to read a file, as in the policy: ``data={"encoding": "latin-1"}``. Warns of values that have to be corrected
+    first, such as dates that are not ISO dates.
+    """
+    found = look_at(frames.read(source, read_as(data or {})))
+    for guess in found.columns:
+        if guess.warning:
+            warnings.warn(printable(f"{guess.name}: {guess.warning}"), stacklevel=2)
+    return Policy.from_toml(found.to_toml())
+
+
+def look_at(frame: Any) -> Suggestion:
     """Look at a table and propose a policy: roles by name, type and uniqueness, hierarchies by type and span.
 
     `frame` is a polars frame, or what `shoal.frames.read` returns; then the policy gets its reading options.
@@ -114,7 +133,7 @@ def _reading(frame: Frame) -> dict[str, Any]:
         for option in fields(frame.options)
         if (value := getattr(frame.options, option.name)) != option.default
         and value not in usual.get(option.name, ())
-        and (option.name != "delimiter" or frame.kind == "csv")
+        and option.name not in FORMATS[frame.kind].told_by_name
     }
 
 
@@ -123,4 +142,4 @@ def _size(rows: int) -> int:
     return 5 if rows >= 50 else 3 if rows >= 9 else 2
 
 
-__all__ = ["ColumnSet", "Guess", "Suggestion", "suggest"]
+__all__ = ["ColumnSet", "Guess", "Suggestion", "look_at", "suggest"]

@@ -8,8 +8,8 @@ from shoal.policy import toml
 from shoal.wording import counted, printable
 
 if TYPE_CHECKING:
-    from shoal.suggest import Suggestion
-    from shoal.suggest.guess import Guess
+    from shoal.suggesting import Suggestion
+    from shoal.suggesting.guess import Guess
 
 _ROLES = """\
 # Roles:

@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from shoal.brief import Brief
 from shoal.hierarchy.date_text import DateText, dates_in
-from shoal.suggest.vocabulary import is_code, is_key, role_by_name
+from shoal.suggesting.vocabulary import is_code, is_key, role_by_name
 
 FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
@@ -36,8 +37,8 @@ class Guess:
     """What is wrong with the values and has to be corrected first."""
 
 
-@dataclass(frozen=True)
-class _Facts:
+@dataclass(frozen=True, repr=False)
+class _Facts(Brief):
     """What is counted about a column before any guess."""
 
     name: str

@@ -17,11 +17,11 @@ from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import build
 from shoal.hierarchy.date_text import dates_in
 from shoal.policy import Policy
-from shoal.suggest import suggest
-from shoal.suggest.guess import suggested_hierarchy
-from shoal.suggest.uniqueness import identifying_sets
-from shoal.suggest.vocabulary import role_by_name
-from shoal.suggest.writing import identifying_lines
+from shoal.suggesting import look_at
+from shoal.suggesting.guess import suggested_hierarchy
+from shoal.suggesting.uniqueness import identifying_sets
+from shoal.suggesting.vocabulary import role_by_name
+from shoal.suggesting.writing import identifying_lines
 from shoal.table.encode import encode
 
 
@@ -35,7 +35,7 @@ def hierarchies(found):
 
 def usable(frame):
     """Write the policy, read it back, and see that the data fits it and nothing is out of reach."""
-    found = suggest(frame)
+    found = look_at(frame)
     text = found.to_toml()
     policy = Policy.from_toml(text)
     table = encode(frame, policy.plans(frame.columns))
@@ -97,7 +97,7 @@ def test_hospital():
 
 
 def test_reasons_stand_beside_roles_and_no_value_is_written():
-    text = suggest(HOSPITAL).to_toml()
+    text = look_at(HOSPITAL).to_toml()
     assert "# its name says 'zip'; 37 distinct values in 240 rows" in text
     for value in ("Person", "P00001", "example.org", "illness", "02100", "complained", "Elsewhere", "AB"):
         assert value not in text
@@ -121,11 +121,11 @@ def test_reading_options_are_written_when_they_are_unusual(tmp_path):
 
     path = tmp_path / "a.csv"
     path.write_text("age;sex\n" + "".join(f"{20 + i % 7};{'fm'[i % 2]}\n" for i in range(30)))
-    assert Policy.from_toml(suggest(frames.read(path)).to_toml()).data.delimiter == ";"
+    assert Policy.from_toml(look_at(frames.read(path)).to_toml()).data.delimiter == ";"
     path.write_text("age,sex\n" + "".join(f"{20 + i % 7},{'fm'[i % 2]}\n" for i in range(30)))
-    assert "[data]" not in suggest(frames.read(path)).to_toml()
+    assert "[data]" not in look_at(frames.read(path)).to_toml()
     plain = frames.read(path, frames.ReadOptions(quote=""))
-    assert Policy.from_toml(suggest(plain).to_toml()).data.quote == ""
+    assert Policy.from_toml(look_at(plain).to_toml()).data.quote == ""
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_shares_of_unique_rows_are_those_of_a_plain_count(rows):
 
 
 def test_very_long_tables_are_sampled(monkeypatch):
-    monkeypatch.setattr("shoal.suggest.uniqueness.MOST_ROWS", 50)
-    found = suggest(pl.DataFrame({"age": range(200), "sex": ["f", "m"] * 100}))
+    monkeypatch.setattr("shoal.suggesting.uniqueness.MOST_ROWS", 50)
+    found = look_at(pl.DataFrame({"age": range(200), "sex": ["f", "m"] * 100}))
     assert (found.rows, found.looked_at) == (200, 50)
     assert found.identifying[0].unique == 50
     assert "counted on 50 random rows" in found.to_toml()
@@ -232,9 +232,9 @@ def test_very_long_tables_are_sampled(monkeypatch):
 
 def test_nothing_to_look_at():
     with pytest.raises(DataError, match="0 rows"):
-        suggest(pl.DataFrame({"a": []}))
+        look_at(pl.DataFrame({"a": []}))
     with pytest.raises(DataError):
-        suggest(pl.DataFrame())
+        look_at(pl.DataFrame())
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_words_among_iso_dates_are_counted_and_named_only_where_they_are_frequen
     assert "unbekannt" not in rare.to_toml()
     with pytest.raises(HierarchyError, match=r"data\.null_values"):
         build(pl.Series([*texts, "unbekannt"]), "auto")
-    assert suggest(pl.DataFrame({"born": texts})).columns[0].warning == ""
+    assert look_at(pl.DataFrame({"born": texts})).columns[0].warning == ""
     build(pl.Series(texts), "auto")
 
 
@@ -424,5 +424,5 @@ def test_comments_stand_apart_from_what_they_are_about():
             "a long name of a salary": [f"s{i % 2}" for i in range(60)],
         }
     )
-    for line in suggest(frame).to_toml().splitlines():
+    for line in look_at(frame).to_toml().splitlines():
         assert line.startswith("#") or "#" not in line or " #" in line

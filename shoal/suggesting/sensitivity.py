@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import LongVector
-from shoal.suggest.guess import Guess
+from shoal.suggesting.guess import Guess
 
 MANY = 10
 """For a column with at least this many values, propose p = 3; else p = 2."""
