@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from shoal.errors import DataError
 from shoal.frames.arrow_tables import arrow_given, as_arrow, read_arrow
 from shoal.frames.given import Given, restored
+from shoal.frames.leftovers import without_leftovers
 from shoal.frames.pandas_frames import as_pandas, pandas_given, read_pandas
 
 
@@ -47,7 +47,7 @@ def give_back(
     as_read: Mapping[str, pl.DataType] | None = None,
     as_given: Given | None = None,
 ) -> Any:
-    """Return a result in the kind that was given, without unused categories.
+    """Return a result in the kind that was given, without leftovers.
 
     Columns that show single values get the types back that they were read in (`as_read`, the schema of the `Frame`)
     and given in (`as_given`), or the nearest type that loses nothing: reading the result again gives the same values.
@@ -56,7 +56,7 @@ def give_back(
     read, given_in = as_read or {}, as_given or Given()
     data = restored(data, read)
     single = frozenset(column.name for column in data if column.dtype == read.get(column.name))
-    data = only_used_categories(data)
+    data = without_leftovers(data)
     if kind == "polars-lazy":
         return data.lazy()
     if kind == "pandas":
@@ -64,28 +64,3 @@ def give_back(
     if kind == "pyarrow":
         return as_arrow(data, given_in, single)
     return data
-
-
-def only_used_categories(data: pl.DataFrame) -> pl.DataFrame:
-    """Shrink Enum types to the categories that occur.
-
-    The type is published with the data, also in the metadata of a file: a leftover category would tell readers
-    that somebody in the original had that value.
-    """
-    return pl.DataFrame({column.name: _with_used_categories(column) for column in data})
-
-
-def _with_used_categories(column: pl.Series) -> pl.Series:
-    dtype = column.dtype
-    if isinstance(dtype, pl.Enum):
-        physical = column.to_physical()
-        shown = np.zeros(len(dtype.categories), np.bool_)
-        shown[physical.drop_nulls().to_numpy()] = True
-        if shown.all():
-            return column
-        smaller = pl.Enum(dtype.categories.filter(pl.Series(shown)))
-        return dtype.categories.cast(smaller, strict=False).alias(column.name).gather(physical)
-    if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Enum):
-        used = column.explode().unique().drop_nulls().sort().cast(pl.String)
-        return column.cast(pl.List(pl.Enum(used)))
-    return column

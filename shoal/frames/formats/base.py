@@ -63,6 +63,8 @@ class FileFormat(Format):
     """Names of the polars types that the format has, None for all; values of other types come back in another type."""
     refuses: ClassVar[tuple[str, ...]] = ("Object",)
     """Names of the polars types that a file cannot hold, not even as text."""
+    copies_memory: ClassVar[bool] = True
+    """Whether files hold columns as they lie in memory, not cell by cell."""
     on_disk: ClassVar[bool] = False
     """Whether columns stay on disk until they are asked for."""
 
@@ -100,13 +102,14 @@ class FileFormat(Format):
         return column
 
     def fitted(self, data: pl.DataFrame) -> pl.DataFrame:
-        """Return the table as the file can hold it, without unused categories, or raise `OutputError`."""
-        from shoal.frames.dataframes import only_used_categories
+        """Return the table as the file can hold it, without leftovers, or raise `OutputError`."""
+        from shoal.frames.leftovers import without_leftovers
 
         refusal = self.refusal(data)
         if refusal:
             raise OutputError(refusal)
-        return only_used_categories(data.with_columns([self.fitted_column(column) for column in data]))
+        fitted = data.with_columns([self.fitted_column(column) for column in data])
+        return without_leftovers(fitted, buffers=self.copies_memory)
 
     def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:
         """Return the table in a file, with the digest of its bytes."""

@@ -19,6 +19,7 @@ class Csv(FileFormat):
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV"
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".csv.gz", ".txt")
+    copies_memory: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = (
         "delimiter",
         "encoding",

@@ -28,6 +28,7 @@ class Excel(FileFormat):
     name: ClassVar[str] = "excel"
     title: ClassVar[str] = "Excel"
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)
+    copies_memory: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("sheet", "header")
     extra: ClassVar[str] = "excel"
     reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)

@@ -22,6 +22,7 @@ class JsonLines(FileFormat):
     name: ClassVar[str] = "jsonl"
     title: ClassVar[str] = "JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+    copies_memory: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("guess_types",)
     keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date", "Datetime")
     refuses: ClassVar[tuple[str, ...]] = ("Binary", "Object")

@@ -19,6 +19,7 @@ class Parquet(FileFormat):
     name: ClassVar[str] = "parquet"
     title: ClassVar[str] = "Parquet"
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    copies_memory: ClassVar[bool] = False
     keeps: ClassVar[None] = None
     on_disk: ClassVar[bool] = True
 
