@@ -7,8 +7,13 @@ hide the value that was there before. Arrow files, pickled frames and other copi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
+
+if TYPE_CHECKING:
+    from polars._typing import PolarsDataType
 
 SHORT = 2
 """Buffers of a column of short texts: nulls and texts. Longer ones lie in further buffers, which columns share."""
@@ -76,7 +81,9 @@ def _masked(values: pl.Series, like: pl.Series) -> pl.Series:
 
 
 def _clean_struct(column: pl.Series) -> pl.Series:
-    fields = {field.name: _clean(_masked(column.struct.field(field.name), column)) for field in _fields(column)}
+    fields = {
+        field.name: _clean(_masked(column.struct.field(field.name), column)) for field in _fields(column)
+    }
     if not fields:
         return column
     whole = pl.DataFrame(fields).to_struct(column.name)
@@ -118,7 +125,7 @@ def _rebuilt(lists: pl.Series, lengths: pl.Series) -> pl.Series:
     return made.cast(pl.List(elements.dtype))
 
 
-def _may_hide(dtype: pl.DataType | type[pl.DataType], *, texts: bool = True) -> bool:
+def _may_hide(dtype: PolarsDataType, *, texts: bool = True) -> bool:
     """Return whether a type lists categories (or holds `texts`), or consists of such types."""
     if isinstance(dtype, pl.Struct):
         return any(_may_hide(field.dtype, texts=texts) for field in dtype.fields)
