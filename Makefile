@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-thorough lint signatures wheel bench docs experiments clean
+.PHONY: demo test fuzz test-thorough lint signatures wheel bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -32,6 +32,12 @@ test: $(VENV)/dev
 # All examples of every property, and the lines that no test reaches; about three times as long.
 test-thorough: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal --thorough --cov --cov-report=term:skip-covered $(PYTEST)
+
+# Random tables, policies and formats, checked by tests/checker. One case: make fuzz SEED=7 CASE=123
+RELEASES ?= 2000
+SEED ?= 1
+fuzz: $(VENV)/dev
+	@$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASE),--case $(CASE),--releases $(RELEASES)) $(FUZZ)
 
 lint: $(VENV)/dev
 	@$(BIN)/ruff check .

@@ -228,7 +228,7 @@ def _distinct(own: Sequence[str], reading: Reading, l: int) -> bool:  # noqa: E7
 
 
 def _probabilistic(own: Sequence[str], reading: Reading, l: float) -> bool:  # noqa: E741
-    return _shares(own)[0] <= 1 / Fraction(l)
+    return _shares(own)[0] <= 1 / Fraction(str(l))
 
 
 def _entropy(own: Sequence[str], reading: Reading, l: float) -> bool:  # noqa: E741
@@ -403,7 +403,8 @@ def _filled(fitting: list[set[int]]) -> bool:
 
 
 def _present(reading: Reading, low: float, high: float) -> bool:
-    return all(Fraction(low) <= chance <= Fraction(high) for chance in presence_chances(reading))
+    # 0.6 as a float is a little less than three fifths.
+    return all(Fraction(str(low)) <= chance <= Fraction(str(high)) for chance in presence_chances(reading))
 
 
 # Rules about buckets and about untrue cells ----------------------------------------------------------------

@@ -1,0 +1,223 @@
+"""What a generalized cell covers, by what its text says: one rule for each kind of hierarchy."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.checker.cells import NULL, elements, letters, number, same
+
+ROOT = "*"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What the policy says about the values of a quasi-identifier or of a sensitive column."""
+
+    kind: str
+    """The kind of hierarchy, by its name in a policy."""
+    setting: Any = None
+    """Widths, cuts, calendar levels, the side of a mask."""
+    above: Mapping[str, Sequence[str]] | None = None
+    """Text of a value -> its names from level 0 to the top, for trees and files; "" is null."""
+    origin: float = 0
+    loose: bool = False
+    """The original is text without types."""
+
+    def names(self, value: Any) -> list[str]:
+        """Return the names of a value in a tree, level by level."""
+        assert self.above is not None
+        text = "" if value is None else _plain(value)
+        if text in self.above:
+            return list(self.above[text])
+        height = len(next(iter(self.above.values())))
+        return [NULL if value is None else text] * (height - 1) + [ROOT]
+
+    def covers(self, cell: Any, value: Any) -> bool:
+        """Whether a cell may stand for a value."""
+        if isinstance(cell, list):
+            return any(same(each, value, self.loose) for each in cell)
+        if same(cell, value, self.loose) or (isinstance(cell, str) and cell == ROOT):
+            return True
+        untyped = self.loose and isinstance(cell, str) and isinstance(value, str)
+        if untyped and number(value) is not None and number(cell) == number(value):
+            return True
+        if not isinstance(cell, str):
+            return False
+        listed = elements(cell)
+        if listed is not None and any(_named(each, value, self.loose) for each in listed):
+            return True
+        return (value is not None and RULES[self.kind](self, cell, value)) or (
+            value is None and self.above is not None and cell in self.names(None)
+        )
+
+
+def _plain(value: Any) -> str:
+    return str(letters(value))
+
+
+def _named(text: str | None, value: Any, loose: bool) -> bool:
+    return same(text, value, loose) or (value is not None and text == _plain(value))
+
+
+def place(value: Any) -> float | None:
+    """Return where a number, date or time lies on a line."""
+    if isinstance(value, dt.datetime):
+        return (
+            value.replace(tzinfo=None)
+            if value.tzinfo is None
+            else value.astimezone(dt.UTC).replace(tzinfo=None)
+        ).timestamp()
+    if isinstance(value, dt.date):
+        return float(value.toordinal())
+    if isinstance(value, dt.time):
+        return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+    if isinstance(value, dt.timedelta):
+        return value.total_seconds()
+    return number(value) if not isinstance(value, bool) else None
+
+
+def _end(text: str, value: Any) -> float | None:
+    """Read the end of a range in the type of a value."""
+    from tests.checker.cells import duration
+
+    try:
+        if isinstance(value, dt.datetime):
+            return place(dt.datetime.fromisoformat(text))
+        if isinstance(value, dt.date):
+            return place(dt.date.fromisoformat(text))
+        if isinstance(value, dt.time):
+            return place(dt.time.fromisoformat(text))
+        if isinstance(value, dt.timedelta):
+            return place(duration(text))
+    except ValueError:
+        return None
+    return number(text)
+
+
+def _within(domain: Domain, cell: str, value: Any) -> bool:
+    """``[first, last]``, both ends included."""
+    if not (cell.startswith("[") and cell.endswith("]")):
+        return False
+    at = place(value)
+    parts = cell[1:-1].split(", ")
+    if at is None or at != at:
+        return False
+    for cut in range(1, len(parts)):
+        first, last = _end(", ".join(parts[:cut]), value), _end(", ".join(parts[cut:]), value)
+        if first is not None and last is not None and first <= at <= last:
+            return True
+    return False
+
+
+_WHOLE = re.compile(r"(-?\d+)-(\d+)|(-?\d+) to (-?\d+)")
+_HALF_OPEN = re.compile(r"\[(\S+), (\S+)\)")
+
+
+def interval(cell: str) -> tuple[float, float, bool] | None:
+    """Return the ends of an interval, and whether the upper end is outside."""
+    whole = _WHOLE.fullmatch(cell)
+    if whole:
+        low, high = (part for part in whole.groups() if part is not None)
+        return int(low), int(high), False
+    half = _HALF_OPEN.fullmatch(cell)
+    if half and number(half[1]) is not None and number(half[2]) is not None:
+        return float(half[1]), float(half[2]), True
+    return None
+
+
+def _in_widths(domain: Domain, cell: str, value: Any) -> bool:
+    found, at = interval(cell), number(value)
+    if found is None or at is None:
+        return False
+    low, high, outside = found
+    wide = high - low + (not outside)
+    known = any(abs(wide - width) <= 1e-9 * max(abs(width), abs(low)) for width in domain.setting)
+    return known and (low <= at < high if outside else low <= at <= high)
+
+
+def _in_cuts(domain: Domain, cell: str, value: Any) -> bool:
+    at = number(value)
+    if at is None:
+        return False
+    points = {float(point) for level in domain.setting for point in level}
+    for sign, inside in (("<", lambda a, b: a < b), (">=", lambda a, b: a >= b)):
+        end = number(cell.removeprefix(sign)) if cell.startswith(sign) else None
+        if end is not None:
+            return end in points and inside(at, end)
+    found = interval(cell)
+    if found is None and number(cell) is not None:
+        found = float(cell), float(cell), False
+    if found is None:
+        return False
+    low, high, outside = found
+    known = low in points and (high if outside else high + 1) in points
+    return known and (low <= at < high if outside else low <= at <= high)
+
+
+def _masked(domain: Domain, cell: str, value: Any) -> bool:
+    text = _plain(value)
+    if domain.setting == "left":
+        cell, text = cell[::-1], text[::-1]
+    stars = len(cell) - len(cell.rstrip("*"))
+    return any(
+        text.startswith(cell[: len(cell) - masked]) and len(cell) - masked <= len(text) <= len(cell)
+        for masked in range(1, stars + 1)
+    )
+
+
+def _calendar(domain: Domain, cell: str, value: Any) -> bool:
+    try:
+        day = dt.date.fromisoformat(value[:10]) if isinstance(value, str) else value
+    except ValueError:
+        return False
+    if not isinstance(day, dt.date):
+        return False
+    year, week, _ = day.isocalendar()
+    known = {
+        "day": f"{day.year:04}-{day.month:02}-{day.day:02}",
+        "week": f"{year}-W{week:02}",
+        "month": f"{day.year}-{day.month:02}",
+        "quarter": f"{day.year}-Q{(day.month + 2) // 3}",
+        "year": str(day.year),
+        "decade": f"{day.year // 10 * 10}s",
+    }
+    return cell in {known[level] for level in domain.setting}
+
+
+def _in_tree(domain: Domain, cell: str, value: Any) -> bool:
+    return cell in domain.names(value)
+
+
+def _natural(text: str) -> tuple[str, float, str]:
+    found = re.match(r"(?s)^(\D*)(\d+)?", text)
+    assert found is not None
+    return found[1], float(found[2]) if found[2] else -1.0, text
+
+
+def _automatic(domain: Domain, cell: str, value: Any) -> bool:
+    cell = re.sub(r" #\d+$", "", cell)
+    if _within(domain, cell, value) or _masked(domain, cell, value):
+        return True
+    text = _plain(value)
+    parts = cell.split("..")
+    return any(
+        _natural("..".join(parts[:cut])) <= _natural(text) <= _natural("..".join(parts[cut:]))
+        for cut in range(1, len(parts))
+    )
+
+
+RULES: dict[str, Callable[[Domain, str, Any], bool]] = {
+    "none": _within,
+    "auto": _automatic,
+    "widths": _in_widths,
+    "cuts": _in_cuts,
+    "mask": _masked,
+    "dates": _calendar,
+    "tree": _in_tree,
+    "file": _in_tree,
+}
+"""Kind of hierarchy -> whether a cell covers a value that it does not show exactly."""

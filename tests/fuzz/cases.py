@@ -1,0 +1,261 @@
+"""`Case`: a random table with a random policy, method, format and reading options, made from a seed and a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+import polars as pl
+
+from shoal.frames.formats import suffixes
+from shoal.methods import METHODS
+from shoal.models import MODELS
+from tests.checker.checks import Asked
+from tests.fuzz.columns import NESTED, TYPES, Column, drawn, with_hierarchy
+from tests.fuzz.questions import Question, question_for
+
+FRAMES = ("polars", "polars-lazy", "pandas", "pyarrow")
+NAMES = [
+    "age", "town", "ill", "pay", "a b", "ü", "x.y", "[q]", "with,comma", 'quo"te', "semi;colon", "bucket", "count",
+    "column_1", "日本", "-", "#", "1", "true", "null", "sex ", "UPPER", "Age", "=a", "{x}", "it's",
+]  # fmt: skip
+
+
+ALL = tuple(TYPES)
+AS_TEXT = tuple(name for name in ALL if TYPES[name].texts and name not in NESTED)
+AS_JSON = tuple(name for name in AS_TEXT if name != "odd float")
+AS_CELLS = ("int", "small int", "half", "text", "unicode", "code", "date", "bool", "category", "enum")
+TYPES_OF = {".jsonl": AS_JSON, ".ndjson": AS_JSON, ".xlsx": AS_CELLS} | dict.fromkeys(
+    (".csv", ".txt", ".tsv", ".tab"), AS_TEXT
+)
+"""Ending of a source -> the types that it can hold as they are; other sources hold all."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """All that makes a release: table, policy, where it comes from and where it goes."""
+
+    number: int
+    columns: tuple[Column, ...]
+    question: Question
+    method: Mapping[str, Any]
+    suppression: float
+    source: str
+    """A frame kind, or the ending of a file name."""
+    target: str
+    """The same; a frame kind gives back its own kind."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """The section `[data]`."""
+    tag: str | None = None
+    others: int = 0
+    """How many rows at the end of the table are people outside of it, for guarantees about presence."""
+    measure: str = "lm"
+    release_seed: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Rows, those of people outside included."""
+        return len(self.columns[0].values)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The table with its types."""
+        return pl.DataFrame([column.series for column in self.columns])
+
+    def of_role(self, role: str) -> list[Column]:
+        """Return the columns of a role."""
+        return [column for column in self.columns if column.role == role]
+
+    @property
+    def untyped(self) -> bool:
+        """The table comes from a file of text."""
+        return self.source.removesuffix(".gz") in TYPES_OF
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """The policy as tables."""
+        columns: dict[str, Any] = {}
+        for column in self.columns:
+            if column.role == "member":
+                continue
+            entry: dict[str, Any] = {"role": column.role}
+            if column.spec is not None:
+                entry["hierarchy"] = column.spec
+            if column.protected:
+                entry["protected"] = list(column.protected)
+            if column.limit is not None:
+                entry["limit"] = column.limit
+            columns[column.name] = entry
+        out = {
+            "columns": columns,
+            "privacy": dict(self.question.privacy),
+            "method": dict(self.method),
+            "utility": {"suppression": self.suppression, "measure": self.measure},
+        }
+        if self.data:
+            out["data"] = dict(self.data)
+        if self.others:
+            out["population"] = {"column": self.of_role("member")[0].name}
+        return out
+
+    def asked(self, **more: Any) -> Asked:
+        """What the checker is told."""
+        kind = METHODS[self.method["name"]]
+        sensitive = {
+            column.name: replace(column.domain, loose=self.untyped) for column in self.of_role("sensitive")
+        }
+        return Asked(
+            columns=[column.name for column in self.columns],
+            quasi={
+                column.name: replace(column.domain, loose=self.untyped) for column in self.of_role("quasi")
+            },
+            sensitive=sensitive,
+            plain=[column.name for column in self.of_role("plain")],
+            models=[
+                (model, {**parameters, **self._protected(model, column)}, column)
+                for model, parameters in self.question.models
+                for column in (list(sensitive) if _about_column(model) else [None])
+            ],
+            suppression=self.suppression,
+            tag=self.tag,
+            relocates=kind.relocates,
+            loose=self.untyped,
+            **more,
+        )
+
+    def _protected(self, model: str, column: str | None) -> dict[str, Any]:
+        if model != "extended-p-sensitive":
+            return {}
+        return {"protected": next(own.protected for own in self.columns if own.name == column)}
+
+    def fewer_rows(self, keep: list[int]) -> Case:
+        """Return the case with some rows only."""
+        inside = sum(at < self.rows - self.others for at in keep)
+        columns = tuple(replace(c, values=[c.values[at] for at in keep]) for c in self.columns)
+        return replace(self, columns=columns, others=len(keep) - inside)
+
+    def without(self, name: str) -> Case:
+        """Return the case without a column."""
+        return replace(self, columns=tuple(column for column in self.columns if column.name != name))
+
+
+def _about_column(model: str) -> bool:
+    from shoal.policy.privacy import about_column
+
+    return about_column(MODELS[model])
+
+
+def case(seed: int, number: int) -> Case:
+    """Return the case of this number: the same for the same seed."""
+    random = Random(f"{seed}/{number}")
+    names = list(METHODS)
+    method = names[number % len(names)]
+    question = question_for(random, method)
+    rows = random.randint(*question.rows)
+    source = random.choice([*suffixes(), *FRAMES * 2])
+    target = source if source in FRAMES else random.choice([*suffixes()])
+    texts = TYPES_OF.get(source.removesuffix(".gz"), ALL)
+    taken = random.sample(NAMES, 8)
+    others = rows if question.population else 0
+    whole = rows + others
+    columns = []
+    for _ in range(random.choice([1, 2, 2, 3]) if not question.population else random.choice([1, 2])):
+        columns += [_quasi(random, taken.pop(), whole, texts)]
+    for _ in range(random.choice([1, 1, 2]) if question.sensitive else random.choice([0, 1])):
+        columns += [_sensitive(random, taken.pop(), whole, texts, question)]
+    if random.random() < 0.5:
+        marks = [f"ID{random.randint(10**6, 10**7)}q" for _ in range(whole)]
+        columns.append(Column(taken.pop(), "identifier", "text", marks))
+    tag = None
+    if random.random() < 0.7 or METHODS[method].relocates:
+        tag = taken.pop()
+        marks = random.sample(range(10_000, 99_999), whole)
+        columns.append(Column(tag, "plain", "int", [own + (own % 10 == 0) * 100_000 for own in marks]))
+    if random.random() < 0.3:
+        columns.append(drawn(random, taken.pop(), "plain", random.choice(texts), whole))
+    random.shuffle(columns)
+    if others:
+        columns.append(Column("member", "member", "bool", [True] * rows + [False] * others))
+    data = _data(random, source, columns)
+    if data.get("header") is False:
+        columns = [replace(column, name=f"column_{at}") for at, column in enumerate(columns, 1)]
+        tag = next(
+            (
+                column.name
+                for column in columns
+                if tag is not None
+                and column.type == "int"
+                and column.role == "plain"
+                and min(column.values) >= 10_000
+            ),
+            None,
+        )
+    options = _options(random, method)
+    return Case(
+        number=number,
+        columns=tuple(columns),
+        question=question,
+        method={"name": method, **options},
+        suppression=random.choice([0, 0.1, 0.25, 0.5, 1.0]) if random.random() < 0.6 else 0,
+        source=source,
+        target=target,
+        data=data,
+        tag=tag,
+        others=others,
+        release_seed=random.randrange(2**31),
+    )
+
+
+def _quasi(random: Random, name: str, rows: int, texts: tuple[str, ...]) -> Column:
+    types = [own for own in texts if TYPES[own].kinds]
+    column = drawn(random, name, "quasi", random.choice(types), rows)
+    column = with_hierarchy(random, column, random.choice(TYPES[column.type].kinds))
+    if column.kind == "none" and random.random() < 0.5:
+        column = replace(column, spec=None)
+    return column
+
+
+def _sensitive(random: Random, name: str, rows: int, texts: tuple[str, ...], question: Question) -> Column:
+    types = [own for own in texts if TYPES[own].kinds]
+    if question.tree:
+        types = [own for own in types if "tree" in TYPES[own].kinds]
+    if question.numbers:
+        types = [own for own in types if own in ("int", "small int", "half", "date", "big int")]
+    for _ in range(20):
+        column = drawn(random, name, "sensitive", random.choice(types), rows)
+        if len({str(value) for value in column.values}) > 1:
+            break
+    if question.tree:
+        column = with_hierarchy(random, column, "tree")
+        if question.protects:
+            nodes = [names[1] for names in (column.domain.above or {}).values()]
+            column = replace(column, protected=(random.choice(nodes),))
+    return column
+
+
+def _data(random: Random, source: str, columns: list[Column]) -> dict[str, Any]:
+    """Return reading options that a file of text needs."""
+    if not source.startswith((".csv", ".txt", ".tsv", ".tab")) or random.random() < 0.5:
+        return {}
+    found: dict[str, Any] = {}
+    if source.startswith((".csv", ".txt")) and random.random() < 0.5:
+        found["delimiter"] = random.choice([";", "|", "\t", ","])
+    if random.random() < 0.25:
+        found["encoding"] = random.choice(["utf-16", "utf-8"])
+    if random.random() < 0.25:
+        found["header"] = False
+    if random.random() < 0.25:
+        found["quote"] = "'"
+    if random.random() < 0.25:
+        found["null_values"] = random.choice([["?"], ["NA", "null"], ["-"]])
+    if random.random() < 0.15:
+        found["guess_types"] = False
+    return found
+
+
+def _options(random: Random, method: str) -> dict[str, Any]:
+    """Return one of the sets of options that are worth a trial, most often none."""
+    trials = METHODS[method].trials
+    return dict(random.choice(trials)) if random.random() < 0.3 else {}

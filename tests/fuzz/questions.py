@@ -1,0 +1,201 @@
+"""What random policies ask for: models with parameters, and which methods are asked for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from shoal.methods import METHODS
+
+Models = list[tuple[str, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The section `[privacy]`, and the models that follow from it."""
+
+    name: str
+    privacy: Mapping[str, Any]
+    models: Models
+    sensitive: bool = False
+    """It needs a sensitive column."""
+    tree: bool = False
+    """It needs a hierarchy of the sensitive column."""
+    protects: bool = False
+    numbers: bool = False
+    """It needs an order of the sensitive column."""
+    population: bool = False
+    rows: tuple[int, int] = (4, 16)
+
+
+def _k(random: Random) -> int:
+    return random.choice([2, 2, 3, 4])
+
+
+def _size(random: Random) -> Question:
+    k = _k(random)
+    return Question("k-anonymity", {"k": k}, [("k-anonymity", {"k": k})], rows=(4, 30))
+
+
+def _with_k(
+    name: str, privacy: Callable[[Random], tuple[dict[str, Any], dict[str, Any]]], **more: Any
+) -> Callable[[Random], Question]:
+    """Ask for a model about sensitive values, most often together with k."""
+
+    def question(random: Random) -> Question:
+        asked, parameters = privacy(random)
+        models: Models = [(name, parameters)]
+        if random.random() < 0.7:
+            asked, models = {"k": 2, **asked}, [("k-anonymity", {"k": 2}), *models]
+        return Question(name, asked, models, sensitive=True, **{"rows": (4, 20), **more})
+
+    return question
+
+
+def _choose(
+    key: str, parameter: str, values: list[Any], word: str | None = None, **fixed: Any
+) -> Callable[[Random], tuple[dict[str, Any], dict[str, Any]]]:
+    def chosen(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+        value = random.choice(values)
+        return {key: value if word is None else {word: value}}, {parameter: value, **fixed}
+
+    return chosen
+
+
+def _recursive(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    c, l = random.choice([1.5, 2, 4]), random.choice([2, 3])  # noqa: E741
+    return {"l": {"recursive": [c, l]}}, {"c": c, "l": l}
+
+
+SHARES = [0.34, 0.5, 0.6, 0.75, 0.9]
+NUMBERS = [1.2, 1.5, 2, 2.5, 3]
+BY_CLASSES: dict[str, Callable[[Random], Question]] = {
+    "k-anonymity": _size,
+    "distinct-l": _with_k("distinct-l", _choose("l", "l", [2, 3])),
+    "probabilistic-l": _with_k("probabilistic-l", _choose("l", "l", NUMBERS, "probabilistic")),
+    "entropy-l": _with_k("entropy-l", _choose("l", "l", NUMBERS, "entropy")),
+    "recursive-cl": _with_k("recursive-cl", _recursive),
+    "t-equal": _with_k("t-equal", _choose("t", "t", [0.2, 0.4, 0.6], "equal")),
+    "t-ordered": _with_k("t-ordered", _choose("t", "t", [0.1, 0.25, 0.5], "ordered"), numbers=True),
+    "t-hierarchical": _with_k(
+        "t-hierarchical", _choose("t", "t", [0.2, 0.4, 0.6], "hierarchical"), tree=True
+    ),
+    "beta-likeness": _with_k(
+        "beta-likeness", _choose("beta", "beta", [0.5, 1, 3], "enhanced", enhanced=True)
+    ),
+    "basic beta": _with_k("beta-likeness", _choose("beta", "beta", [0.5, 1, 3], "basic", enhanced=False)),
+    "delta-disclosure": _with_k(
+        "delta-disclosure", _choose("delta", "delta", [1, 2, 3], "strict", strict=True)
+    ),
+    "present delta": _with_k(
+        "delta-disclosure", _choose("delta", "delta", [1, 2, 3], "present", strict=False)
+    ),
+    "alpha-k": _with_k("alpha-k", _choose("alpha", "alpha", SHARES)),
+    "p-sensitive": _with_k("p-sensitive", _choose("p", "p", [2, 3])),
+}
+
+
+def _extended(random: Random) -> Question:
+    # Which nodes are protected is known once the column is there; the checker is told by the case.
+    return Question(
+        "extended-p-sensitive",
+        {"k": 2, "p": 2},
+        [("k-anonymity", {"k": 2}), ("extended-p-sensitive", {"p": 2})],
+        True,
+        True,
+        True,
+    )
+
+
+def _notion(name: str) -> Callable[[Random], Question]:
+    def question(random: Random) -> Question:
+        k = random.choice([2, 2, 3])
+        return Question(name, {"k": k, "notion": name}, [(name, {"k": k})], rows=(4, 12))
+
+    return question
+
+
+def _candidates(random: Random) -> Question:
+    models: Models = [("probabilistic-k", {"k": 2}), ("candidate-l", {"l": 2})]
+    return Question("candidate-l", {"k": 2, "notion": "probabilistic-k", "l": 2}, models, True, rows=(4, 10))
+
+
+NOTIONS = {name: _notion(name) for name in ("1-k", "k-1", "k-k", "global-1-k", "probabilistic-k")}
+
+
+def _presence(random: Random) -> Question:
+    low, high = random.choice([0.0, 0.0, 0.1]), random.choice([0.5, 0.6, 0.75, 0.9])
+    return Question(
+        "delta-presence",
+        {"presence": [low, high]},
+        [("delta-presence", {"low": low, "high": high})],
+        population=True,
+        rows=(2, 4),
+    )
+
+
+def _slicing(random: Random) -> Question:
+    l = random.choice([1.2, 1.5, 2])  # noqa: E741
+    return Question("slicing-l", {"l": {"slicing": l}}, [("slicing-l", {"l": l})], True, rows=(4, 14))
+
+
+def _relocation(random: Random) -> Question:
+    budget, alpha = random.choice([0.05, 0.1, 0.3]), random.choice([None, 0.01, 0.05])
+    relocation = {"budget": budget, **({} if alpha is None else {"alpha": alpha})}
+    models: Models = [("k-anonymity", {"k": 2}), ("hybrid-k", {"budget": budget})]
+    models += [] if alpha is None else [("alpha-hybrid", {"alpha": alpha})]
+    return Question("relocation", {"k": 2, "relocation": relocation}, models, rows=(6, 24))
+
+
+OTHERS = {
+    "extended-p-sensitive": _extended,
+    "candidate-l": _candidates,
+    "delta-presence": _presence,
+    "slicing-l": _slicing,
+    "relocation": _relocation,
+}
+QUESTIONS = BY_CLASSES | NOTIONS | OTHERS
+"""Name -> a random question."""
+BUCKETS = (
+    "distinct-l",
+    "probabilistic-l",
+    "entropy-l",
+    "recursive-cl",
+    "t-equal",
+    "alpha-k",
+    "slicing-l",
+    "p-sensitive",
+)
+
+
+def fitting(method: str) -> list[str]:
+    """Return the questions that a method should be able to answer, by what its class says."""
+    kind = METHODS[method]
+    if method in ONLY:
+        return list(ONLY[method])
+    if kind.needs_presence:
+        return ["delta-presence"]
+    if kind.shows_buckets:
+        return list(BUCKETS)
+    if kind.gives:
+        return [model.name for model in kind.gives]
+    if kind.relocates:
+        return ["relocation", "relocation", "relocation", *BY_CLASSES]
+    return [*BY_CLASSES, *NOTIONS, "extended-p-sensitive", "candidate-l", "slicing-l", "relocation"]
+
+
+ONLY = {"ring": (*NOTIONS, "candidate-l"), "permute-generalize": ("delta-presence",)}
+"""Method -> its questions, where its class does not say so."""
+
+
+def question_for(random: Random, method: str) -> Question:
+    """Return a random question, most often one that the method can answer."""
+    names = fitting(method) if random.random() < 0.93 else list(QUESTIONS)
+    found = QUESTIONS[random.choice(names)](random)
+    if METHODS[method].shows_buckets and len(found.models) > 1 and random.random() < 0.95:
+        # Exact quasi-identifiers in buckets are not k-anonymous.
+        privacy = {name: value for name, value in found.privacy.items() if name != "k"}
+        return replace(found, privacy=privacy, models=found.models[1:])
+    return found
