@@ -857,17 +857,12 @@ def join_components(
     return grown
 
 
-def beliefs(codes, low, high, set_start, set_codes, start, label, count, labels, own_start, own_label):
+def beliefs(over_start, over, start, label, count, labels, own_start, own_label):
     fitting, top, own = [], [], []
-    for i, point in enumerate(codes):
+    for i in range(len(over_start) - 1):
         seen = [0] * labels
-        for c in range(len(low)):
-            fits = all(low[c] <= point) and all(point <= high[c])
-            if len(set_start):
-                cells = range(c * len(point), (c + 1) * len(point))
-                sets = [set(set_codes[set_start[cell] : set_start[cell + 1]].tolist()) for cell in cells]
-                fits &= all(code in shown for code, shown in zip(point, sets, strict=True))
-            for at in range(start[c], start[c + 1]) if fits else ():
+        for c in over[over_start[i] : over_start[i + 1]]:
+            for at in range(start[c], start[c + 1]):
                 seen[label[at]] += int(count[at])
         fitting.append(sum(seen))
         top.append(max(seen))

@@ -103,27 +103,18 @@ def test_bad_options_and_tables():
 
 
 @settings(max_examples=60)
-@given(
-    table=tables(rows=st.integers(1, 10), columns=st.integers(1, 3)), with_sets=st.booleans(), data=st.data()
-)
-def test_the_plain_twin_believes_the_same(table, with_sets, data):
-    classes = data.draw(st.integers(1, 4))
-    ends = [
-        [sorted(data.draw(st.tuples(*[st.integers(0, a.hierarchy.size - 1)] * 2))) for a in table.attributes]
-        for _ in range(classes)
-    ]
-    low, high = (np.array([[cell[end] for cell in row] for row in ends], np.int32) for end in (0, 1))
-    sets = [sorted({*cell, data.draw(st.integers(cell[0], cell[1]))}) for row in ends for cell in row]
-    set_start = np.cumsum([0, *map(len, sets)]) if with_sets else np.zeros(0, np.int64)
-    set_codes = np.array([code for one in sets for code in one], np.int32)
-    held = [data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=3)) for _ in ends]
-    start = np.cumsum([0, *map(len, held)])
-    label = np.array([pair[0] for one in held for pair in one], np.int32)
-    count = np.array([pair[1] for one in held for pair in one], np.int64)
-    given_ = (
-        np.ascontiguousarray(table.codes), low, high, set_start, set_codes, start, label, count, 4,
-        np.arange(table.rows + 1), np.ascontiguousarray(table.sensitive_codes[:, 0]),
-    )  # fmt: skip
+@given(data=st.data(), points=st.integers(1, 10), classes=st.integers(1, 4))
+def test_the_plain_twin_believes_the_same(data, points, classes):
+    def lists(what, count, **most):
+        drawn = [data.draw(st.lists(what, **most)) for _ in range(count)]
+        return np.cumsum([0, *map(len, drawn)]), [one for items in drawn for one in items]
+
+    over_start, over = lists(st.integers(0, classes - 1), points, unique=True)
+    start, held = lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), classes, max_size=3)
+    own_start, own = lists(st.integers(0, 3), points, max_size=3)
+    label, count = (np.array([pair[part] for pair in held], np.int64) for part in (0, 1))
+    given_ = (over_start, np.array(over, np.int32), start, label.astype(np.int32), count, 4,
+              own_start, np.array(own, np.int32))  # fmt: skip
     for mine, twin in zip(kernels.beliefs(*given_), naive.beliefs(*given_), strict=True):
         assert mine.tolist() == twin.tolist()
 

@@ -17,9 +17,6 @@ from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 
-PIECE = 20_000
-"""How many distinct people are processed between two progress reports."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeDisclosure(Attack):
@@ -68,11 +65,11 @@ class AttributeDisclosure(Attack):
             yield f"{name} is certain for {after} of people, before for {before}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
-        """Read the rows that match each person, before and after. O(distinct people x classes) at worst.
+        """Read the rows that match each person, before and after. O(links between people and classes).
 
         A person who matches no row was suppressed; the adversary learns nothing about them.
         """
-        published, original = evidence.published, evidence.original
+        original = evidence.original
         if not original.sensitive:
             raise DataError("the release has no sensitive column, so nothing can be disclosed")
         rows = original.rows
@@ -86,7 +83,7 @@ class AttributeDisclosure(Attack):
             nodes = self.protected[j] if j < len(self.protected) else ()
             strong = strong_values(attribute.hierarchy, tuple(nodes))
             label_of = np.ascontiguousarray(strong[original.sensitive_codes[:, j]])
-            top, own = _after(published, original, j, strong, label_of, run)
+            top, own = _after(evidence, j, strong, label_of)
             top_before = _before(original, label_of)
             limit = self.thresholds[j] if j < len(self.thresholds) else self.threshold
             exposed, exposed_before = _at_risk(top, limit), _at_risk(top_before, limit)
@@ -95,7 +92,7 @@ class AttributeDisclosure(Attack):
                 if limit < 1:
                     single = strong_values(attribute.hierarchy, ())
                     own_label = np.ascontiguousarray(single[original.sensitive_codes[:, j]])
-                    exposed |= _at_risk(_after(published, original, j, single, own_label, run)[0], limit)
+                    exposed |= _at_risk(_after(evidence, j, single, own_label)[0], limit)
                     exposed_before |= _at_risk(_before(original, own_label), limit)
             columns[attribute.name] = {
                 "threshold": limit,
@@ -165,40 +162,35 @@ def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector
 
 
 def _after(
-    published: Published, original: CodedTable, column: int, strong: IntVector, label_of: IntVector, run: Run
+    evidence: Evidence, column: int, strong: IntVector, label_of: IntVector
 ) -> tuple[FloatVector, FloatVector]:
     """Return, per person, the shares of the most frequent and of the person's own label among matching rows."""
     from shoal.kernels.disclosure import beliefs
     from shoal.kernels.grouping import distinct
 
-    low, high = map(np.ascontiguousarray, published.covered)
+    published = evidence.published
+    low, high = published.covered
     if published.bucket_of is not None and np.array_equal(low, high):
         from shoal.models.slicing_l import beliefs as over_buckets
 
-        return over_buckets(published, original, column, strong)
+        return over_buckets(published, evidence.original, column, strong)
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
     held = _held(published, shown)
-    point_of, first = distinct(original.codes)
+    graph = evidence.consistency
+    point_of = graph.people.row_of
+    points = np.arange(len(graph.people.weight) + 1)
+    # The graph lists people by class; here classes by person are needed. Rows that are not published tell nothing.
+    links = graph.links[: graph.start[published.classes]]
+    classes = np.repeat(
+        np.arange(published.classes, dtype=np.int32), np.diff(graph.start)[: published.classes]
+    )
+    over = classes[np.argsort(links, kind="stable")]
+    over_start = np.concatenate(([0], np.cumsum(np.bincount(links, minlength=len(points) - 1))))
     atom_of, atom_first = distinct(np.stack([point_of, label_of], axis=1))
     order = np.argsort(point_of[atom_first], kind="stable")
-    own_label = label_of[atom_first][order]
-    own_start = np.searchsorted(point_of[atom_first][order], np.arange(len(first) + 1))
-    codes = np.ascontiguousarray(original.codes[first])
-    sets: tuple[LongVector, IntVector] = (np.zeros(0, np.int64), np.zeros(0, np.int32))
-    if published.sets is not None:
-        sets = (published.sets.start, published.sets.codes)
-    fitting, top = np.zeros(len(first)), np.zeros(len(first))
-    own = np.zeros(len(own_label))
-    for begin in range(0, len(first), PIECE):
-        end = min(begin + PIECE, len(first))
-        run.progress("believe", begin / len(first))
-        part = slice(int(own_start[begin]), int(own_start[end]))
-        believe: Any = beliefs  # numba's type stubs allow fewer arguments
-        found = believe(
-            codes[begin:end], low, high, *sets, *held, len(strong),
-            own_start[begin : end + 1] - own_start[begin], own_label[part],
-        )  # fmt: skip
-        fitting[begin:end], top[begin:end], own[part] = found
+    own_start = np.searchsorted(point_of[atom_first][order], points)
+    believe: Any = beliefs  # numba's type stubs allow fewer arguments
+    fitting, top, own = believe(over_start, over, *held, len(strong), own_start, label_of[atom_first][order])
     rows = np.maximum(fitting, 1)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
