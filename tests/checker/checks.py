@@ -271,6 +271,11 @@ def second_rows(released: Released) -> list[tuple[Any, list[Any]]]:
 def _models(released: Released, owners: list[int]) -> Iterator[str]:
     asked = released.asked
     readings: dict[str | None, outsider.Reading] = {}
+    for name, domain in asked.quasi.items():
+        values = [row[name] for row in released.original]
+        above = [cell for cell in released.table.column(name) if not domain.allows(cell, values)]
+        if above:
+            yield f"model: {len(above)} cells of {name!r} are above its limit {domain.limit}, such as {above[0]!r}"
     for model, parameters, column in asked.models:
         about = column or next(iter(asked.sensitive), None)
         if about not in readings:

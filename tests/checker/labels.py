@@ -26,6 +26,18 @@ class Domain:
     origin: float = 0
     loose: bool = False
     """The original is text without types."""
+    limit: int | None = None
+    """The highest level that cells may show."""
+
+    def allows(self, cell: Any, values: Sequence[Any]) -> bool:
+        """Whether a cell is within the limit, given all values of the column."""
+        if self.limit is None or self.above is None:
+            return self.limit is None or any(same(cell, value, self.loose) for value in values)
+        if isinstance(cell, list):
+            own = [value for value in values if any(_named(each, value, self.loose) for each in cell)]
+            return len({self.names(value)[self.limit] for value in own}) == 1
+        shown = [name for value in values for name in self.names(value)[: self.limit + 1]]
+        return letters(cell) in shown or any(same(cell, value, self.loose) for value in values)
 
     def names(self, value: Any) -> list[str]:
         """Return the names of a value in a tree, level by level."""

@@ -162,7 +162,7 @@ def case(seed: int, number: int) -> Case:
     whole = rows + others
     columns = []
     for _ in range(random.choice([1, 2, 2, 3]) if not question.population else random.choice([1, 2])):
-        columns += [_quasi(random, taken.pop(), whole, texts)]
+        columns += [_quasi(random, taken.pop(), whole, texts, question)]
     for _ in range(random.choice([1, 1, 2]) if question.sensitive else random.choice([0, 1])):
         columns += [_sensitive(random, taken.pop(), whole, texts, question)]
     if random.random() < 0.5:
@@ -208,10 +208,15 @@ def case(seed: int, number: int) -> Case:
     )
 
 
-def _quasi(random: Random, name: str, rows: int, texts: tuple[str, ...]) -> Column:
+def _quasi(random: Random, name: str, rows: int, texts: tuple[str, ...], question: Question) -> Column:
     types = [own for own in texts if TYPES[own].kinds]
     column = drawn(random, name, "quasi", random.choice(types), rows)
-    column = with_hierarchy(random, column, random.choice(TYPES[column.type].kinds))
+    kinds = TYPES[column.type].kinds
+    trees = [kind for kind in kinds if kind in ("tree", "file")] if question.limit else []
+    column = with_hierarchy(random, column, random.choice(trees or kinds))
+    if question.limit and (column.domain.above is not None or random.random() < 0.2):
+        limit = random.choice([0, 1, 1]) if column.domain.above is not None else 0
+        column = replace(column, limit=limit, domain=replace(column.domain, limit=limit))
     if column.kind == "none" and random.random() < 0.5:
         column = replace(column, spec=None)
     return column

@@ -27,6 +27,8 @@ class Question:
     numbers: bool = False
     """It needs an order of the sensitive column."""
     population: bool = False
+    limit: bool = False
+    """Some quasi-identifiers have a generalization limit."""
     rows: tuple[int, int] = (4, 16)
 
 
@@ -149,7 +151,12 @@ def _relocation(random: Random) -> Question:
     return Question("relocation", {"k": 2, "relocation": relocation}, models, rows=(6, 24))
 
 
+def _limits(random: Random) -> Question:
+    return Question("generalization-limit", {"k": 2}, [("k-anonymity", {"k": 2})], limit=True, rows=(6, 30))
+
+
 OTHERS = {
+    "generalization-limit": _limits,
     "extended-p-sensitive": _extended,
     "candidate-l": _candidates,
     "delta-presence": _presence,
@@ -183,7 +190,15 @@ def fitting(method: str) -> list[str]:
         return [model.name for model in kind.gives]
     if kind.relocates:
         return ["relocation", "relocation", "relocation", *BY_CLASSES]
-    return [*BY_CLASSES, *NOTIONS, "extended-p-sensitive", "candidate-l", "slicing-l", "relocation"]
+    return [
+        *BY_CLASSES,
+        *NOTIONS,
+        "extended-p-sensitive",
+        "candidate-l",
+        "slicing-l",
+        "relocation",
+        "generalization-limit",
+    ]
 
 
 ONLY = {"ring": (*NOTIONS, "candidate-l"), "permute-generalize": ("delta-presence",)}
