@@ -193,6 +193,35 @@ SPAN = Ends("", "..", "", listed=True)
 
 
 @dataclass(frozen=True)
+class Unmissed(Naming):
+    """The root lies above the only top of a tree because of missing values; without them the top is the root."""
+
+    present: int
+    """How many leading codes are values; null and NaN come after them."""
+
+    def shown(
+        self, hierarchy: Hierarchy, low: IntVector, high: IntVector, seen: BoolVector
+    ) -> tuple[IntVector, IntVector]:
+        """Return the top of the tree instead of the root if no missing value is seen."""
+        if seen[self.present :].any():
+            return low, high
+        return low, np.where(low < self.present, np.minimum(high, self.present - 1), high).astype(np.int32)
+
+    def renamed(
+        self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
+    ) -> pl.Series:
+        """Return the name of the top instead of the root's if no missing value is seen."""
+        whole = (low < self.present) & (high >= self.present)
+        if seen[self.present :].any() or not whole.any():
+            return names
+        return names.set(pl.Series(whole), hierarchy.levels[-2].names[0])
+
+    def read(self, hierarchy: Hierarchy, texts: pl.Series, unknown: pl.Series) -> Found:
+        """Return nothing: all names are names of nodes."""
+        return pl.DataFrame(schema=FOUND)
+
+
+@dataclass(frozen=True)
 class Stars(Naming):
     """Masked characters are shown as stars, as many as the longest value has more than the node keeps."""
 

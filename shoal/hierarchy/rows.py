@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
+from shoal.hierarchy.naming import Unmissed
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, is_ordered, numbers_of, parse, runs, text_of
@@ -36,10 +38,14 @@ def from_rows(
     _no_duplicates(leaves, frame["line"], source, in_lines=lines is not None)
     frame, leaves = _with_missing(frame.drop("line"), leaves, data)
     _all_there(leaves, data, frame, source, in_lines=lines is not None)
+    width = frame.width
     frame = _with_root(frame.with_columns(text_of(leaves).alias("L0")))
     _is_tree(frame, source)
     _no_cycle(frame, source)
-    return _in_order(frame, leaves)
+    tree = _in_order(frame, leaves)
+    # The tree has one top, and a root above it only because the data has missing values.
+    alone = 1 < width < frame.width and columns[-1].replace("", None).drop_nulls().n_unique() == 1
+    return replace(tree, naming=Unmissed(int(tree.high[-2, 0]) + 1)) if alone else tree
 
 
 def _with_null(frame: pl.DataFrame, data: pl.Series, source: str) -> pl.DataFrame:
@@ -84,7 +90,7 @@ def _no_duplicates(leaves: pl.Series, line: pl.Series, source: str, in_lines: bo
 
 
 def _with_missing(frame: pl.DataFrame, leaves: pl.Series, data: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """Append NaN and null as separate nodes, if the data has them and the rows do not."""
+    """Append NaN and null as separate nodes, if the data has them and the rows do not: only the root covers them."""
     extra: list[str | None] = []
     if data.dtype.is_float() and data.is_nan().any():
         seen = leaves.is_nan() if leaves.dtype.is_float() else leaves == "NaN"
@@ -96,8 +102,8 @@ def _with_missing(frame: pl.DataFrame, leaves: pl.Series, data: pl.Series) -> tu
         return frame, leaves
     more = pl.DataFrame(dict.fromkeys(frame.columns, extra), schema=frame.schema)
     tops = frame.to_series(frame.width - 1)
-    if frame.width > 1 and tops.n_unique() == 1:
-        more = more.with_columns(pl.lit(tops[0]).alias(tops.name))
+    if frame.width > 1 and (tops == ROOT).all():
+        more = more.with_columns(pl.lit(ROOT).alias(tops.name))
     added = pl.Series("leaves", extra, dtype=pl.String).cast(leaves.dtype)
     return frame.vstack(more), pl.concat([leaves, added])
 
@@ -121,12 +127,11 @@ def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: 
 
 
 def _with_root(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a root if the last level has more than one node."""
+    """Add a root if the last level has more than one node, or null without a name."""
     top = frame.to_series(frame.width - 1)
     if len(top) > 1 and (frame.width == 1 or top.n_unique() > 1):
-        named = top.drop_nulls().unique()
-        if frame.width > 1 and len(named) == 1:
-            return frame.with_columns(top.fill_null(named[0]))
+        if frame.width > 1 and (top.drop_nulls() == ROOT).all():
+            return frame.with_columns(top.fill_null(ROOT))
         return frame.with_columns(pl.lit(ROOT).alias(f"L{frame.width}"))
     return frame
 
