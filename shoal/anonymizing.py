@@ -1,12 +1,12 @@
-"""The whole pipeline: read, encode, anonymize, render, read back, verify, measure, write."""
+"""The whole pipeline: read, encode, anonymize, render, shuffle, write, read back, verify, measure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -23,8 +23,9 @@ from shoal.methods.base import Method
 from shoal.models.feasibility import left_out, reasons_against, unprotected
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
+from shoal.release import Release
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
-from shoal.release.render import shuffled
+from shoal.release.render import render, shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import Verdict, shortfalls
@@ -53,10 +54,10 @@ def anonymize(
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
-    made = _make(source, chosen, seed, progress, clock, population)
-    back = made.frame.give_back
-    second = None if made.second is None else back(made.second)
-    return _result(made, chosen, back(made.rows), second, seed, clock)
+    shown = _ToFrames()
+    made = _make(source, chosen, seed, progress, clock, shown, population)
+    table, second = shown.given
+    return _result(made, chosen, table, second, seed, clock)
 
 
 def anonymize_file(
@@ -87,14 +88,9 @@ def anonymize_file(
     for path, _ in papers:
         frames.check_writable(path, force=force, table=False)
     clock = Clock()
-    made = _make(source, policy, seed, progress, clock)
-    progress("write", 0.95)
     with frames.Outbox(force=force) as box:
-        with clock("write"):
-            box.write(made.rows, output, options=made.frame.options)
-            if made.second is not None:
-                box.write(made.second, second_path(output), options=made.frame.options)
-        result = _result(made, policy, made.rows, made.second, seed, clock)
+        made = _make(source, policy, seed, progress, clock, _ToFiles(box, output))
+        result = _result(made, policy, made.case.rows, made.case.second, seed, clock)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         for path in cards:
@@ -103,22 +99,73 @@ def anonymize_file(
     return result
 
 
+class _Way(Protocol):
+    """How a release reaches its readers."""
+
+    def check(self, table: CodedTable, policy: Policy) -> None:
+        """Raise OutputError, before the work, if values that will be published cannot be."""
+
+    def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
+        """Publish a table, and return what its readers see, or raise OutputError."""
+
+
+class _ToFrames:
+    """Gives frames of the kind that was given."""
+
+    def __init__(self) -> None:
+        self.given: list[Any] = [None, None]
+
+    def check(self, table: CodedTable, policy: Policy) -> None:
+        """Frames hold whatever came in a frame."""
+
+    def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
+        """Convert a table, and return what was converted."""
+        self.given[second], seen = frames.converted(frame, rows)
+        return seen
+
+
+@dataclass(frozen=True)
+class _ToFiles:
+    """Writes files that do not have their names yet."""
+
+    box: frames.Outbox
+    output: Path
+
+    def check(self, table: CodedTable, policy: Policy) -> None:
+        """Refuse values that the format cannot hold. Generalized values are text, so only kept columns count."""
+        frames.check_holds(
+            self.output,
+            table.kept,
+            sensitive=[attribute.name for attribute in table.sensitive],
+            columns=table.columns,
+            rows=table.rows - int(policy.utility.suppression * table.rows),
+        )
+
+    def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
+        """Write a table, and return it as it is read from the disk."""
+        path = second_path(self.output) if second else self.output
+        return self.box.publish(rows, path, options=frame.options)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Made(Brief):
-    """A verified release that has not been written yet."""
+    """A verified release. Its files do not have their names yet."""
 
     case: Case
-    rows: pl.DataFrame
-    """The published rows, shuffled."""
-    second: pl.DataFrame | None
-    """The sensitive values by bucket, if they are a separate table."""
+    """The release as its readers see it, shuffled."""
     frame: Frame
     unserved: str
     """The blocks that generalization limits leave without a release, in words."""
 
 
 def _make(
-    source: Any, policy: Policy, seed: int | None, progress: Progress, clock: Clock, population: Any = None
+    source: Any,
+    policy: Policy,
+    seed: int | None,
+    progress: Progress,
+    clock: Clock,
+    way: _Way,
+    population: Any = None,
 ) -> _Made:
     run = Run.start(seed, progress)
     method = method_of(policy)
@@ -128,8 +175,18 @@ def _make(
     progress("encode", 0.1)
     with clock("encode"):
         table = encode_with_population(frame, policy, population)
-    case = propose(policy, method, table, run, clock)
+        way.check(table, policy)
+    release = _proposed(policy, method, table, run, clock)
+    progress("write", 0.8)
+    with clock("write"):
+        rendered = shuffled(render(table, release), run.random)
+        seen = way.publish(restored(rendered.rows, frame.schema), frame)
+        if rendered.second is not None:
+            rendered = replace(rendered, second=way.publish(rendered.second, frame, second=True))
+        rendered = replace(rendered, rows=seen)
+    progress("verify", 0.85)
     with clock("verify"):
+        case = Case.made(policy, table, release, rendered)
         failing = case.failing
     if failing:
         raise ViolationError(_violations(failing))
@@ -137,17 +194,19 @@ def _make(
     progress("measure", 0.9)
     with clock("measure"):
         _ = case.measures, case.losses
-    with clock("write"):
-        rows = restored(shuffled(case.rows, run.random), frame.schema)
-        second = None if case.second is None else shuffled(case.second, run.random)
-    return _Made(case, rows, second, frame, unserved)
+    return _Made(case, frame, unserved)
 
 
-def propose(policy: Policy, method: Method, table: CodedTable, run: Run, clock: Clock | None = None) -> Case:
-    """Let a method make a release, and read it back as a case. Raises InfeasibleError if no release can satisfy the
-    policy. Takes as long as the method.
+def propose(policy: Policy, method: Method, table: CodedTable, run: Run) -> Case:
+    """Let a method make a release, and read its rows as a case, in memory. Raises InfeasibleError if no release can
+    satisfy the policy. Takes as long as the method.
     """
-    clock = Clock() if clock is None else clock
+    release = _proposed(policy, method, table, run, Clock())
+    run.progress("verify", 0.8)
+    return Case.made(policy, table, release)
+
+
+def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock: Clock) -> Release:
     requirements = policy.requirements(table.sensitive)
     method.prepare(table, requirements, run)
     reasons = reasons_against(table, requirements, limits=method.heeds_limits)
@@ -155,10 +214,7 @@ def propose(policy: Policy, method: Method, table: CodedTable, run: Run, clock: 
         raise InfeasibleError("\n".join(reasons))
     run.progress("anonymize", 0.2)
     with clock("anonymize"):
-        release = method.anonymize(table, requirements, run)
-    run.progress("verify", 0.8)
-    with clock("verify"):
-        return Case.made(policy, table, release)
+        return method.anonymize(table, requirements, run)
 
 
 def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:

@@ -19,7 +19,7 @@ from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.release.reading import read_back
-from shoal.release.render import render
+from shoal.release.render import Rendered, render
 from shoal.release.results import Clock, Result
 from shoal.release.verdict import Verdict
 from shoal.released import as_published, read_release, typed
@@ -46,10 +46,20 @@ class Case(Evidence):
     """SHA-256 of the original, if it was read from a file."""
 
     @classmethod
-    def made(cls, policy: Policy, table: CodedTable, release: Release, **more: Any) -> Self:
-        """Render the release of a method and read the rows back. Verdicts are those of the rows. O(rows x columns)."""
+    def made(
+        cls,
+        policy: Policy,
+        table: CodedTable,
+        release: Release,
+        rendered: Rendered | None = None,
+        **more: Any,
+    ) -> Self:
+        """Read the rows of a method's release. Verdicts are those of the rows. O(rows x columns).
+
+        `rendered` holds the rows as they came back from a file or a frame; without it they are rendered here.
+        """
         requirements = policy.requirements(table.sensitive)
-        rendered = render(table, release)
+        rendered = render(table, release) if rendered is None else rendered
         return cls(
             published=read_back(table, release, rendered),
             table=table,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.release import Release, closures
 from shoal.release.reading import read_published
-from shoal.release.render import render, shuffled
+from shoal.release.render import Rendered, render, shuffled
 from tests.strategies import tables
 
 
@@ -119,8 +119,13 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
     assert published.bucket_of is not None
 
 
-def test_shuffling_keeps_the_rows_and_changes_their_order():
+def test_shuffling_keeps_the_rows_with_their_owners_and_changes_their_order():
     rows = pl.DataFrame({"a": range(1000)})
-    mixed = shuffled(rows, np.random.default_rng(1))
-    assert mixed["a"].to_list() != rows["a"].to_list()
-    assert sorted(mixed["a"]) == rows["a"].to_list()
+    second = pl.DataFrame({"b": range(100)})
+    mixed = shuffled(Rendered(rows, np.arange(1000, 2000), "b", second), np.random.default_rng(1))
+    assert mixed.rows["a"].to_list() != rows["a"].to_list()
+    assert sorted(mixed.rows["a"]) == rows["a"].to_list()
+    assert mixed.owner.tolist() == [1000 + value for value in mixed.rows["a"]]
+    assert mixed.second is not None
+    assert mixed.second["b"].to_list() != second["b"].to_list()
+    assert sorted(mixed.second["b"]) == second["b"].to_list()

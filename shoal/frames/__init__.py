@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from shoal.frames.formats import FORMATS
     from shoal.frames.frame import Frame
     from shoal.frames.options import ReadOptions
-    from shoal.frames.output import Outbox, check_apart, check_writable, write, write_text
+    from shoal.frames.output import Outbox, check_apart, check_holds, check_writable, write, write_text
     from shoal.frames.reading import read
+    from shoal.frames.returning import converted
 
 # Late, so that a wrong file name is answered before polars is imported.
 __getattr__ = imported_late(
@@ -29,8 +30,9 @@ __getattr__ = imported_late(
         "formats": ("FORMATS",),
         "frame": ("Frame",),
         "options": ("ReadOptions",),
-        "output": ("Outbox", "check_apart", "check_writable", "write", "write_text"),
+        "output": ("Outbox", "check_apart", "check_holds", "check_writable", "write", "write_text"),
         "reading": ("read",),
+        "returning": ("converted",),
     },
 )
 
@@ -40,7 +42,9 @@ __all__ = [
     "Outbox",
     "ReadOptions",
     "check_apart",
+    "check_holds",
     "check_writable",
+    "converted",
     "factorize",
     "give_back",
     "read",

@@ -8,14 +8,15 @@ older file as it was.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.ending import journal
-from shoal.errors import OutputError
+from shoal.errors import DataError, OutputError
 from shoal.frames.drafts import Draft, alone_in, remove_abandoned
 from shoal.frames.formats import file_format_of, suffixes
+from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
 from shoal.wording import first_line
 
@@ -43,9 +44,37 @@ class Outbox:
         target = check_writable(path, force=self.force)
         chosen = file_format_of(target)
         assert chosen is not None
+        reason = refusal(chosen, data)
+        if reason:
+            raise OutputError(reason)
         fitted = chosen.fitted(data)
         self._prepare(target, lambda file: chosen.save(fitted, file, target, options))
         return target
+
+    def publish(
+        self, data: pl.DataFrame, path: str | Path, *, options: ReadOptions | None = None
+    ) -> pl.DataFrame:
+        """Prepare a table as `write` does, and return it as an outsider reads it from the disk.
+
+        Raises `OutputError` if a cell does not come back as it was given. The result has the types of `data` where
+        the format has them, or where its text gives them back.
+        """
+        from shoal.frames.returning import returned
+
+        target = self.write(data, path, options=options)
+        chosen = file_format_of(target)
+        assert chosen is not None
+        lost = chosen.lost_rows(data)
+        try:
+            back, changed = returned(chosen.reread(self._waiting[-1][1].path, options), data)
+        except DataError:
+            # Its message may name the temporary file.
+            back, changed = data, "the table"
+        if lost or changed:
+            reason = lost or f"{chosen.title} does not give back {changed} as it was"
+            advice = instead(chosen, lambda other: not other.problems(data) and not other.lost_rows(data))
+            raise OutputError(f"{target}: {reason}, so nothing was written; {advice}")
+        return back
 
     def write_text(self, path: str | Path, text: str) -> Path:
         """Prepare a text in UTF-8, and return where it will be."""
@@ -118,6 +147,24 @@ def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
     """Write a text in UTF-8, and return where it is."""
     with Outbox(force=force) as box:
         return box.write_text(path, text)
+
+
+def check_holds(
+    path: str | Path,
+    data: pl.DataFrame,
+    *,
+    sensitive: Collection[str] = (),
+    columns: Sequence[str] = (),
+    rows: int = 0,
+) -> None:
+    """Raise `OutputError` if a file of this name cannot hold the values of a table. Call this before long work.
+
+    `columns` and `rows` are those of the whole table, if `data` is only a part of it.
+    """
+    chosen = file_format_of(Path(path))
+    reason = refusal(chosen, data, sensitive, columns, rows) if chosen is not None else ""
+    if reason:
+        raise OutputError(f"{path}: {reason}")
 
 
 def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None, str]]) -> None:

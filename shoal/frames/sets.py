@@ -28,7 +28,9 @@ def as_text(column: pl.Series, *, sets: bool = False) -> pl.Series:
 def sets_as_text(column: pl.Series) -> pl.Series:
     """Return lists of values as text; a null stays null. O(elements)."""
     elements = column.explode(empty_as_null=True)
-    text = elements.cast(pl.String).alias("text")
+    # A plain cast would cut the fractions of a second of a time, and there is none for durations.
+    special = {pl.Time: "%H:%M:%S%.f", pl.Duration: "iso"}.get(elements.dtype.base_type())
+    text = (elements.dt.to_string(special) if special else elements.cast(pl.String)).alias("text")
     odd = text.str.contains(_ODD)
     if odd.any():
         quoted = '"' + text.str.replace_all('"', '""', literal=True) + '"'

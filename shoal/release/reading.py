@@ -22,22 +22,16 @@ from shoal.wording import some_values
 
 
 def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Published:
-    """Read a release of ours as an outsider does.
-
-    Two tables are joined first; then even the sensitive values come from the published rows.
-    """
+    """Read a release of ours as an outsider does, from the rows alone. Two tables are joined first."""
     rows = rendered.rows
     if rendered.second is not None:
         assert rendered.bucket is not None
         rows = joined(rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
-        codes = sensitive_codes(rows, table.sensitive)
-    else:
-        codes = shown_codes(table, release, rendered.owner)
     published, _ = read_published(
         rows,
         table.attributes,
         table.sensitive,
-        codes,
+        sensitive_codes(rows, table.sensitive),
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
     )
@@ -66,15 +60,6 @@ def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> Int
             )
         codes[:, j] = found[places]
     return codes
-
-
-def shown_codes(table: CodedTable, release: Release, owner: IntVector) -> IntMatrix:
-    """Return the codes of the sensitive values that the published rows show; not their owners' if values were
-    shuffled."""
-    if release.shown_from is None:
-        return table.sensitive_codes[owner]
-    sources = release.shown_from[owner, len(table.attributes) :]
-    return np.take_along_axis(table.sensitive_codes, sources.astype(np.int64), axis=0)
 
 
 def read_published(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ BUCKET = "bucket"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rendered(Brief):
-    """The rows that will be published, in the order of the table they came from."""
+    """The rows that will be published: in the order of the table they came from, until they are shuffled."""
 
     rows: pl.DataFrame
     owner: IntVector
@@ -124,6 +124,10 @@ def seen_codes(
     return None if seen.all() else seen
 
 
-def shuffled(rows: pl.DataFrame, random: np.random.Generator) -> pl.DataFrame:
-    """Return the rows in a random order: the order of the input reveals whose row is whose."""
-    return rows[random.permutation(len(rows))]
+def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
+    """Return the rows of each table in a random order: the order of the input reveals whose row is whose."""
+    order = random.permutation(len(rendered.rows))
+    second = rendered.second
+    if second is not None:
+        second = second[random.permutation(len(second))]
+    return replace(rendered, rows=rendered.rows[order], owner=rendered.owner[order], second=second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
-from shoal.frames.formats.base import FileFormat
+from shoal.frames.formats.base import FileFormat, without_wide_integers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +19,6 @@ class Arrow(FileFormat):
     name: ClassVar[str] = "arrow"
     title: ClassVar[str] = "Arrow IPC"
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
-    keeps: ClassVar[None] = None
     on_disk: ClassVar[bool] = True
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
@@ -27,6 +26,10 @@ class Arrow(FileFormat):
         import polars as pl
 
         return pl.scan_ipc(path), options
+
+    def fitted_column(self, column: pl.Series) -> pl.Series:
+        """Return integers of 128 bits as decimal numbers."""
+        return without_wide_integers(column)
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write the table."""

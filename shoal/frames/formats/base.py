@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import DataError, OutputError, did_you_mean
+from shoal.errors import DataError, did_you_mean
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from shoal.frames.frame import Frame
     from shoal.frames.options import ReadOptions
+
+_DECIMAL_DIGITS = 38
 
 
 class Format(ABC):
@@ -59,12 +62,12 @@ class Format(ABC):
 class FileFormat(Format):
     """A format of files. Subclasses say how to load and save one, and what such a file can hold."""
 
-    keeps: ClassVar[tuple[str, ...] | None] = ()
-    """Names of the polars types that the format has, None for all; values of other types come back in another type."""
     refuses: ClassVar[tuple[str, ...]] = ("Object",)
     """Names of the polars types that a file cannot hold, not even as text."""
     copies_memory: ClassVar[bool] = True
     """Whether files hold columns as they lie in memory, not cell by cell."""
+    nests: ClassVar[bool] = True
+    """Whether lists may hold lists."""
     on_disk: ClassVar[bool] = False
     """Whether columns stay on disk until they are asked for."""
 
@@ -76,40 +79,48 @@ class FileFormat(Format):
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write a table that `fitted` returned. `target` is the name that the file will have."""
 
-    def holds(self, dtype: pl.DataType) -> bool:
-        """Whether a file can hold columns of this type, perhaps as text."""
-        return dtype.base_type().__name__ not in self.refuses
+    def problem(self, column: pl.Series) -> str:
+        """Return why the values of this column would not come back from a file, in words; "" if they would.
 
-    def refusal(self, data: pl.DataFrame) -> str:
-        """Return why a file cannot hold this table, and what to do; "" if it can."""
-        for column in data:
-            if not self.holds(column.dtype):
-                return (
-                    f"column '{column.name}' holds {column.dtype}, which {self.title} cannot; "
-                    "turn it into text, or write Parquet instead"
-                )
+        The words hold no value. Types may change: what comes back as text, or as a wider number, is not lost.
+        """
+        names = [dtype.base_type().__name__ for dtype in types_in(column.dtype)]
+        if any(name in self.refuses for name in names) or (not self.nests and names.count("List") > 1):
+            return f"holds {column.dtype}, which {self.title} cannot"
         return ""
 
-    def altered(self, column: pl.Series) -> str:
-        """Return how the column differs when it is written and read back, in words; "" if it comes back equal."""
-        name = column.dtype.base_type().__name__
-        # A column without any type is read as text.
-        kept = name != "Null" if self.keeps is None else name in self.keeps
-        return "" if kept else f"{column.dtype} comes back as another type"
+    def problems(self, data: pl.DataFrame, sensitive: Collection[str] = ()) -> list[str]:
+        """Return which columns a file cannot hold, and why. In `sensitive` columns, values must also differ for
+        readers that are less exact than Shoal's.
+        """
+        # Under another name: polars takes some names for patterns.
+        found = {column.name: self.problem(column.alias("column")) for column in data}
+        return [f"column '{name}' {problem}" for name, problem in found.items() if problem]
+
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return which names of columns, and how many rows and columns, a file cannot have."""
+        return []
+
+    def lost_rows(self, data: pl.DataFrame) -> str:
+        """Return why readers would not see some rows of a table, in words; "" if they would see all."""
+        return ""
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return a column in a type that the file can hold."""
         return column
 
     def fitted(self, data: pl.DataFrame) -> pl.DataFrame:
-        """Return the table as the file can hold it, without leftovers, or raise `OutputError`."""
+        """Return the table as the file can hold it, without leftovers."""
         from shoal.frames.leftovers import without_leftovers
 
-        refusal = self.refusal(data)
-        if refusal:
-            raise OutputError(refusal)
         fitted = data.with_columns([self.fitted_column(column) for column in data])
         return without_leftovers(fitted, buffers=self.copies_memory)
+
+    def reread(self, path: Path, options: ReadOptions | None) -> pl.DataFrame:
+        """Return a table that `save` wrote with these options, as an outsider reads it, with text as it stands."""
+        from shoal.frames.options import ReadOptions
+
+        return self.load(path, ReadOptions(guess_types=False))[0].collect()
 
     def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:
         """Return the table in a file, with the digest of its bytes."""
@@ -142,6 +153,37 @@ class FileFormat(Format):
             raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
+
+
+def types_in(dtype: Any) -> Iterator[Any]:
+    """Yield a type and the types of what is inside it."""
+    yield dtype
+    inner = getattr(dtype, "inner", None)
+    for part in [inner] if inner is not None else [field.dtype for field in getattr(dtype, "fields", ())]:
+        yield from types_in(part)
+
+
+def without_wide_integers(column: pl.Series) -> pl.Series:
+    """Return integers of 128 bits as decimal numbers, or as text if they have too many digits.
+
+    Of all readers of Arrow's types, only polars opens a file that has such integers.
+    """
+    import polars as pl
+
+    if column.dtype not in (pl.Int128, pl.UInt128):
+        return column
+    ends = [abs(int(str(end))) for end in (column.min(), column.max()) if end is not None]
+    few = max(ends, default=0) < 10**_DECIMAL_DIGITS
+    return column.cast(pl.Decimal(_DECIMAL_DIGITS, 0) if few else pl.String)
+
+
+def has_empty_text(column: pl.Series) -> bool:
+    """Return whether a column of text, or of categories, has a value without letters."""
+    import polars as pl
+
+    if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
+        return False
+    return bool((column.cast(pl.String).str.len_bytes() == 0).any())
 
 
 def check_readable(path: Path) -> None:

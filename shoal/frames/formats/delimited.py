@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
-from shoal.frames.formats.base import FileFormat
+from shoal.frames.formats.base import FileFormat, has_empty_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,8 +29,8 @@ class Csv(FileFormat):
         "header",
         "guess_types",
     )
-    keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date", "Datetime")
     refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
+    nests: ClassVar[bool] = False
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read the file after settling its delimiter and encoding."""
@@ -38,17 +39,37 @@ class Csv(FileFormat):
         data, options = read_delimited(path, options)
         return data.lazy(), options
 
-    def altered(self, column: pl.Series) -> str:
-        """Return how the column differs when it is read back: text has no types, so they are guessed."""
-        import polars as pl
+    def reread(self, path: Path, options: ReadOptions | None) -> pl.DataFrame:
+        """Return a table that `save` wrote, split as it was written, all of it text."""
+        from shoal.frames.options import ReadOptions
 
-        from shoal.frames.inference import guess_numbers_and_dates
+        return self.load(path, ReadOptions(delimiter=self.delimiter(options), guess_types=False))[0].collect()
 
-        found = super().altered(column)
-        if not found:
-            guessed = guess_numbers_and_dates(self.fitted_column(column).cast(pl.String)).dtype
-            found = f"the values read like {guessed}" if guessed != column.dtype else ""
+    def problems(self, data: pl.DataFrame, sensitive: Collection[str] = ()) -> list[str]:
+        """Return what text cannot hold. Only quotes tell empty text from null, and many readers ignore them."""
+        found = super().problems(data, sensitive)
+        for name in sensitive:
+            column = data.get_column(name)
+            if column.null_count() and has_empty_text(column):
+                found.append(
+                    f"column '{name}' is sensitive and has both null and empty text, which most readers of "
+                    f"{self.title} take for one value"
+                )
         return found
+
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return the name that a reader changes: a mark of the encoding at the start of the file."""
+        if not columns[0].startswith("\ufeff"):
+            return []
+        return [
+            f"the first column name begins with U+FEFF, which {self.title} takes for a mark of the encoding"
+        ]
+
+    def lost_rows(self, data: pl.DataFrame) -> str:
+        """Return why readers would skip a row: it is a blank line."""
+        if data.width > 1 or not data.null_count().row(0)[0]:
+            return ""
+        return f"column '{data.columns[0]}' is the only one, and null in it is a blank line, which most readers skip"
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return categories, times and value sets as text."""

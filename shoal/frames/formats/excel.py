@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import io
 import logging
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_duplicates
-from shoal.frames.formats.base import FileFormat
+from shoal.frames.formats.base import FileFormat, has_empty_text
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
@@ -17,9 +22,10 @@ if TYPE_CHECKING:
 
     from shoal.frames.options import ReadOptions
 
-_ROWS = 1_048_576
+_ROWS, _COLUMNS = 1_048_576, 16_384
 _DIGITS = 15
-_CHARACTERS = 32_767
+_CHARACTERS, _HEADER = 32_767, 255
+_NO_LETTERS = "[\ufffe\uffff]"
 
 
 class Excel(FileFormat):
@@ -33,8 +39,8 @@ class Excel(FileFormat):
     extra: ClassVar[str] = "excel"
     reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
     writes_with: ClassVar[tuple[str, ...]] = ("xlsxwriter",)
-    keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date")
     refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
+    nests: ClassVar[bool] = False
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read one sheet."""
@@ -50,15 +56,19 @@ class Excel(FileFormat):
                 raise DataError(
                     f"{path}: there is no sheet '{sheet}'; {did_you_mean(sheet, book.sheet_names)}"
                 )
+            names: list[str | None] = []
             if options.header:
-                # The reader renames duplicates silently.
                 first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-                if first.height:
-                    refuse_duplicates([name for name in first.row(0) if name is not None], str(path))
+                # The reader renames duplicates silently.
+                names = list(first.row(0)) if first.height else []
+                refuse_duplicates([name for name in names if name is not None], str(path))
+            # The reader takes `*` for all columns, so it gets other names to work with.
+            numbered = [f"{number}" for number in range(len(names))] if "*" in names else []
             data = pl.read_excel(
                 path,
                 sheet_name=sheet,
-                has_header=options.header,
+                has_header=options.header and not numbered,
+                read_options={"column_names": numbered, "skip_rows": 1} if numbered else None,
                 infer_schema_length=None,
                 drop_empty_rows=False,
                 drop_empty_cols=False,
@@ -68,39 +78,57 @@ class Excel(FileFormat):
             # The reader's message about a column may end in a list of its values.
             reason = first_line(error).partition(": [")[0]
             raise DataError(f"{path}: is not a readable Excel file: {reason}") from None
+        if numbered:
+            data.columns = [name or f"__UNNAMED__{number}" for number, name in enumerate(names)]
         return data.lazy(), options
 
-    def refusal(self, data: pl.DataFrame) -> str:
-        """Return why a sheet cannot hold this table."""
-        if data.height >= _ROWS:
-            return (
-                f"{data.height:,} rows do not fit in an Excel sheet, which holds {_ROWS - 1:,}; "
-                "write Parquet or CSV instead"
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return what a table in a sheet cannot have: so many rows and columns, and some names."""
+        found = []
+        if rows >= _ROWS:
+            found.append(
+                f"{rows:,} rows do not fit in an Excel sheet, which holds {_ROWS - 1:,} and a header"
             )
-        return super().refusal(data)
+        if len(columns) > _COLUMNS:
+            found.append(f"{len(columns):,} columns do not fit in an Excel sheet, which holds {_COLUMNS:,}")
+        alike = Counter(name.lower() for name in columns)
+        for name in columns:
+            if not name:
+                found.append("a column has an empty name, which a table in Excel cannot have")
+            elif len(name) > _HEADER:
+                found.append(
+                    f"a column name has more than {_HEADER} characters, which a table in Excel cannot have"
+                )
+            elif alike[name.lower()] > 1:
+                found.append(
+                    f"column '{name}' differs from another only in capital letters, which Excel takes for one"
+                )
+        return found
 
-    def altered(self, column: pl.Series) -> str:
-        """Return how the column differs when it is read back: a cell has no empty text, and texts have a limit."""
+    def lost_rows(self, data: pl.DataFrame) -> str:
+        """Return why readers would miss a row: a sheet ends with its last cell that is not empty."""
+        if all(column.null_count() for column in data):
+            empty = reduce(and_, (column.is_null() for column in data))
+            if empty.any():
+                return "some rows have no value at all, and a sheet does not keep such rows at its end"
+        return ""
+
+    def problem(self, column: pl.Series) -> str:
+        """Return why the values would not come back: a cell has no empty text, and texts have a limit."""
         import polars as pl
 
-        found = super().altered(column)
-        if found:
+        found = super().problem(column)
+        if found or len(column) >= _ROWS:
             return found
-        if column.null_count() == len(column):
-            return "a column without values comes back as text, or not at all"
-        if column.dtype.is_numeric() and _beyond_excel(column):
-            return f"numbers of more than {_DIGITS} digits, NaN and infinity become text"
-        if column.dtype.is_float():
-            if (column == column.floor()).all():
-                return "a column of whole numbers comes back as integers"
-            if not (column == column.round_sig_figs(_DIGITS)).all():
-                return f"numbers may be rounded to {_DIGITS} digits"
-        if column.dtype == pl.String:
-            lengths = column.str.len_chars()
-            if (lengths == 0).any():
-                return "empty text becomes null"
-            if (lengths > _CHARACTERS).any():
-                return f"text is cut after {_CHARACTERS:,} characters"
+        text = self.fitted_column(column)
+        if text.dtype != pl.String:
+            return ""
+        if has_empty_text(text):
+            return "has empty text, which Excel cannot tell from null"
+        if (text.str.len_chars() > _CHARACTERS).any():
+            return f"has text of more than {_CHARACTERS:,} characters, which Excel cuts"
+        if text.str.contains(_NO_LETTERS).any():
+            return "has text with the characters U+FFFE or U+FFFF, which Excel cannot hold"
         return ""
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
@@ -110,10 +138,14 @@ class Excel(FileFormat):
         from shoal.frames.sets import as_text
 
         dtype = column.dtype
-        if dtype == pl.Time or (dtype.is_numeric() and _beyond_excel(column)):
-            return column.cast(pl.String)  # a time of day would become one of the year 1899
+        if dtype == pl.Time:
+            return column.dt.to_string("%H:%M:%S%.f")  # a time of day would become one of the year 1899
+        if isinstance(dtype, pl.Date | pl.Datetime) and _beyond_calendar(column):
+            return as_text(column) if isinstance(dtype, pl.Datetime) else column.cast(pl.String)
         if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
             return column
+        if dtype.is_numeric() and _beyond_digits(column):
+            return column.cast(pl.String)
         return as_text(column, sets=True)
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
@@ -132,9 +164,30 @@ class Excel(FileFormat):
         file.write(content.getvalue())
 
 
-def _beyond_excel(numbers: pl.Series) -> bool:
-    """Excel keeps 15 digits of a number, puts zeros for the rest, and has neither NaN nor infinity."""
+def _beyond_digits(numbers: pl.Series) -> bool:
+    """Whether a sheet would change numbers: it holds 16 digits as they are written, and neither NaN nor infinity."""
+    import polars as pl
+
+    numbers = numbers.drop_nulls().unique()
     if numbers.dtype.is_float():
-        return not numbers.is_finite().all()
-    low, high = numbers.min(), numbers.max()
-    return isinstance(low, int) and isinstance(high, int) and max(-low, high) >= 10**_DIGITS
+        if not numbers.is_finite().all():
+            return True
+        whole = bool((numbers == numbers.floor()).all())  # then the column is read as integers
+        return (whole and bool((numbers.abs() >= 10**_DIGITS).any())) or any(
+            float(f"{number:.16G}") != number for number in numbers
+        )
+    scale = numbers.dtype.scale if isinstance(numbers.dtype, pl.Decimal) else 0
+    ends = [int(end * 10**scale) for end in (numbers.min(), numbers.max()) if isinstance(end, int | Decimal)]
+    return any(abs(end) >= 10**_DIGITS for end in ends)
+
+
+def _beyond_calendar(days: pl.Series) -> bool:
+    """Whether a sheet would change dates: it counts days since 1900, with a day too many, and knows milliseconds."""
+    import polars as pl
+
+    moments = days.drop_nulls()
+    zoned = isinstance(moments.dtype, pl.Datetime) and moments.dtype.time_zone is not None
+    if zoned or (isinstance(moments.dtype, pl.Datetime) and (moments.dt.truncate("1ms") != moments).any()):
+        return True
+    years = moments.dt.year()
+    return bool(((years < 1901) | (years > 9999)).any())

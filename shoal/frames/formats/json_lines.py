@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError
 from shoal.frames.column_names import refuse_duplicates, refuse_patterns
-from shoal.frames.formats.base import FileFormat
+from shoal.frames.formats.base import FileFormat, types_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,8 +25,7 @@ class JsonLines(FileFormat):
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     copies_memory: ClassVar[bool] = False
     options: ClassVar[tuple[str, ...]] = ("guess_types",)
-    keeps: ClassVar[tuple[str, ...]] = ("String", "Int64", "Float64", "Boolean", "Date", "Datetime")
-    refuses: ClassVar[tuple[str, ...]] = ("Binary", "Object")
+    refuses: ClassVar[tuple[str, ...]] = ("Binary", "Object", "UInt128")
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read the file, looking at every line for the types of the columns."""
@@ -46,22 +46,16 @@ class JsonLines(FileFormat):
             data = data.with_columns([guess_dates(column) for column in data if column.dtype == pl.String])
         return data.lazy(), options
 
-    def altered(self, column: pl.Series) -> str:
-        """Return how the column differs when it is read back: JSON has neither dates nor infinity nor NaN."""
+    def problem(self, column: pl.Series) -> str:
+        """Return why the values would not come back: JSON has neither infinity nor NaN, nor durations inside lists."""
         import polars as pl
 
-        from shoal.frames.inference import guess_dates
-
-        found = super().altered(column)
-        if found:
-            return found
-        if column.null_count() == len(column) and column.dtype != pl.String:
-            return f"without values, {column.dtype} comes back as text"
-        if column.dtype.is_float():
-            return "" if column.is_finite().all() else "NaN and infinity become null"
-        fitted = self.fitted_column(column)
-        guessed = guess_dates(fitted).dtype if fitted.dtype == pl.String else fitted.dtype
-        return f"the values read like {guessed}" if guessed != column.dtype else ""
+        found = super().problem(column)
+        if not found and any(isinstance(inner, pl.Duration) for inner in list(types_in(column.dtype))[1:]):
+            return f"holds {column.dtype}, which JSON lines cannot"
+        if not found and any(not part.is_finite().all() for part in _floats_in(column)):
+            return "has NaN or infinity, which JSON lines writes as null"
+        return found
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return categories and times as text."""
@@ -72,6 +66,19 @@ class JsonLines(FileFormat):
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write one object per row."""
         data.write_ndjson(file)
+
+
+def _floats_in(column: pl.Series) -> Iterator[pl.Series]:
+    """Yield the numbers with a fraction in a column, also those inside lists and structs."""
+    import polars as pl
+
+    if isinstance(column.dtype, pl.Struct):
+        for name in column.struct.fields:
+            yield from _floats_in(column.struct.field(name))
+    elif isinstance(column.dtype, pl.List | pl.Array):
+        yield from _floats_in(column.explode())
+    elif column.dtype.is_float():
+        yield column.drop_nulls()
 
 
 def _check_first_object(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar
 
-from shoal.frames.formats.base import FileFormat
+from shoal.frames.formats.base import FileFormat, without_wide_integers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +20,6 @@ class Parquet(FileFormat):
     title: ClassVar[str] = "Parquet"
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     copies_memory: ClassVar[bool] = False
-    keeps: ClassVar[None] = None
     on_disk: ClassVar[bool] = True
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
@@ -28,6 +27,10 @@ class Parquet(FileFormat):
         import polars as pl
 
         return pl.scan_parquet(path, glob=False), options
+
+    def fitted_column(self, column: pl.Series) -> pl.Series:
+        """Return integers of 128 bits as decimal numbers."""
+        return without_wide_integers(column)
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write the table."""

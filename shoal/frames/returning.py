@@ -1,0 +1,122 @@
+"""Whether a table came back as it was given, after it was written or converted: cell by cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import OutputError
+from shoal.frames.dataframes import from_dataframe
+from shoal.frames.frame import Frame
+from shoal.frames.sets import as_text, sets_as_text
+
+_DATE, _TIME = "%Y-%m-%d", "%H:%M:%S%.f"
+
+
+def returned(back: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return what came back, in the types that were given where the values are the same, and what differs in words.
+
+    The words are "" if every cell came back. They name columns and no value. O(cells).
+    """
+    if back.columns != given.columns:
+        return back, "the names of the columns"
+    if back.height != given.height:
+        return back, f"the number of rows ({back.height:,} instead of {given.height:,})"
+    same = {name: same_values(back.get_column(name), given.get_column(name)) for name in given.columns}
+    lost = [f"'{name}'" for name, column in same.items() if column is None]
+    if lost:
+        return back, f"the values of {', '.join(lost)}"
+    return pl.DataFrame({name: column for name, column in same.items() if column is not None}), ""
+
+
+def converted(frame: Frame, data: pl.DataFrame) -> tuple[Any, pl.DataFrame]:
+    """Return a result in the kind and the types that a table was given in, and what it holds when it is read again.
+
+    Raises `OutputError` if a cell would change.
+    """
+    shown = frame.give_back(data)
+    back, changed = returned(from_dataframe(shown)[1], data)
+    if changed:
+        raise OutputError(
+            f"a {frame.kind} frame does not give back {changed} as it was; give the table as a polars frame, or as a "
+            "file"
+        )
+    return shown, back
+
+
+def same_values(back: pl.Series, given: pl.Series) -> pl.Series | None:
+    """Return a column that came back, in the type that it was given in if there is a way; None if a cell differs.
+
+    Formats with fewer types give numbers, times and sets as text, or categories as plain text; that is no difference.
+    """
+    if len(back) != len(given) or back.null_count() != given.null_count():
+        return None
+    dtype = given.dtype
+    if back.dtype == dtype:
+        return back if back.equals(given) else None
+    if given.null_count() == len(given):
+        return back
+    if isinstance(dtype, pl.Enum | pl.Categorical):
+        return back if _as_words(back).equals(given.cast(pl.String)) else None
+    if isinstance(dtype, pl.List | pl.Array | pl.Struct):
+        return back if _same_nested(back, given) else None
+    try:
+        typed = _parsed(back, dtype) if back.dtype == pl.String else back.cast(dtype, strict=False)
+    except pl.exceptions.PolarsError:
+        return None
+    if typed is None:  # a type that no text is read as
+        return back if back.equals(as_text(given)) else None
+    return typed if typed.equals(given) else None
+
+
+def _as_words(column: pl.Series) -> pl.Series:
+    return column.cast(pl.String) if isinstance(column.dtype, pl.Enum | pl.Categorical) else column
+
+
+def _same_nested(back: pl.Series, given: pl.Series) -> bool:
+    if back.dtype == pl.String:
+        return given.dtype == pl.List and back.equals(sets_as_text(given))
+    if not back.is_null().equals(given.is_null()):
+        return False
+    if isinstance(given.dtype, pl.Struct):
+        if not isinstance(back.dtype, pl.Struct) or back.struct.fields != given.struct.fields:
+            return False
+        return all(
+            same_values(back.struct.field(name), given.struct.field(name)) is not None
+            for name in given.struct.fields
+        )
+    if not isinstance(back.dtype, pl.List | pl.Array):
+        return False
+    back, given = (_as_list(column.drop_nulls()) for column in (back, given))
+    if not back.list.len().equals(given.list.len()):
+        return False
+    full = given.list.len() > 0
+    return same_values(back.filter(full).explode(), given.filter(full).explode()) is not None
+
+
+def _as_list(column: pl.Series) -> pl.Series:
+    return column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+
+
+def _parsed(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+    """Read text as the formats write it; null where it is not so. None for types that have no such text."""
+    if isinstance(dtype, pl.Boolean):
+        known = text.is_in(["true", "false"])
+        return pl.select(pl.when(known).then(text == "true")).to_series()
+    if isinstance(dtype, pl.Date):
+        return text.str.to_date(_DATE, strict=False)
+    if isinstance(dtype, pl.Time):
+        return text.str.to_time(_TIME, strict=False)
+    if isinstance(dtype, pl.Datetime):
+        text = text.str.replace(" ", "T", literal=True)
+        if dtype.time_zone is None:
+            return text.str.to_datetime(f"{_DATE}T{_TIME}", time_unit=dtype.time_unit, strict=False)
+        whole = text.str.replace("Z$", "+00:00")
+        moments = whole.str.to_datetime(
+            f"{_DATE}T{_TIME}%:z", time_unit=dtype.time_unit, time_zone="UTC", strict=False
+        )
+        return moments.dt.convert_time_zone(dtype.time_zone)
+    if dtype.is_numeric():
+        return text.cast(dtype, strict=False)
+    return None
