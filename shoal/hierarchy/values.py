@@ -59,8 +59,10 @@ def text_of(values: pl.Series) -> pl.Series:
     """Return the published text of values; null stays null."""
     if isinstance(values.dtype, pl.Duration):
         return values.dt.to_string("iso").alias("names")
+    if isinstance(values.dtype, pl.Time):
+        return values.dt.to_string("%H:%M:%S%.f").alias("names")  # a cast would cut fractions of a second
     text = values.cast(pl.String).alias("names")
-    if isinstance(values.dtype, pl.Datetime | pl.Time):
+    if isinstance(values.dtype, pl.Datetime):
         return text.str.replace(r"\.0+($|[+-])", "$1")
     return text
 
