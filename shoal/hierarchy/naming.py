@@ -128,8 +128,9 @@ class Ends(Naming):
         """
         leaves = hierarchy.levels[0].names
         codes = pl.DataFrame({"end": leaves, "code": np.arange(len(leaves), dtype=np.int32)}).drop_nulls()
-        # Names made of texts can be ambiguous even if they are known; those made of numbers and dates are not.
-        wanted = texts.drop_nulls() if self.listed else unknown
+        # Names made of texts with the signs of names in them can be ambiguous even if they are known.
+        odd = self.listed and bool(codes["end"].str.contains(r"[.,{}]").any())
+        wanted = texts.drop_nulls() if odd else unknown
         inside = wanted.str.strip_prefix(self.opening).str.strip_suffix(self.closing)
         framed = wanted.str.starts_with(self.opening) & wanted.str.ends_with(self.closing)
         frame = pl.DataFrame({"names": wanted, "inside": inside}).filter(
@@ -144,7 +145,9 @@ class Ends(Naming):
         # Any two signs of the separator may be the place, also in "a...b".
         unsure = frame.filter(pl.col("last").str.contains(self.between[-1], literal=True))["names"]
         braced = wanted.filter(wanted.str.contains(r"(?s)^\{.*\}$")) if self.listed else unsure.clear()
-        if len(unsure) or len(braced):
+        if len(braced) and not odd:
+            found = found.vstack(_plain_lists(braced, codes))
+        elif len(unsure) or len(braced):
             code_of = dict(codes.iter_rows())
             more = [(text, *meant) for text in unsure for meant in self._splits(text, code_of)]
             more += [(text, *meant) for text in braced for meant in _lists(text, code_of)]
@@ -170,6 +173,25 @@ def _within(low: IntVector, high: IntVector, seen: BoolVector) -> tuple[IntVecto
     a, b = low.copy(), high.copy()
     a[some], b[some] = codes[first[some]], codes[last[some]]
     return a, b, some
+
+
+def _plain_lists(braced: pl.Series, codes: pl.DataFrame) -> Found:
+    """Return the ranges that lists of consecutive values mean, if no value contains a comma."""
+    inside = pl.col("names").str.strip_prefix("{").str.strip_suffix("}")
+    each = pl.DataFrame({"names": braced}).with_columns(end=inside.str.split(", ")).explode("end")
+    placed = each.join(codes, on="end", how="left", maintain_order="left")
+    code = pl.col("code")
+    return (
+        placed.group_by("names", maintain_order=True)
+        .agg(
+            low=code.first(),
+            high=code.last(),
+            listed=pl.len() > 1,
+            known=code.is_not_null().all() & (code.diff().drop_nulls() == 1).all(),
+        )
+        .filter("listed", "known")
+        .select("names", "low", "high")
+    )
 
 
 def _lists(text: str, code_of: dict[str, int]) -> Iterator[tuple[int, int]]:
