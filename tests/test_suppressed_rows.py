@@ -276,3 +276,11 @@ def test_an_adversary_who_knows_the_method_recognises_its_names():
     assert not any("107" in str(name) for name in made.table["age"])
     found = shoal.attack(made, policy, original=frame, name="algorithm-aware", seed=1)
     assert found.figures["cells_recognised"] > 0.9
+
+
+def test_times_that_differ_by_less_than_a_second_have_different_names():
+    times = pl.Series([dt.time(1, 2, 3), dt.time(1, 2, 3, 5000), dt.time(1, 2, 3, 5), dt.time(5)])
+    tree = build(times, "none")
+    assert tree.levels[0].names.to_list() == ["01:02:03", "01:02:03.000005", "01:02:03.005", "05:00:00"]
+    low, high, known = tree.read(pl.Series(["[01:02:03, 01:02:03.005]", "01:02:03.005000"]))
+    assert (low.tolist(), high.tolist(), known.all()) == ([0, 2], [2, 2], True)
