@@ -17,6 +17,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def __init__(self, kind: str, places: dict[str, str]) -> None:
         self.kind = kind
         self._places = places
+        self._imported: dict[str, type[T]] = {}
 
     @property
     def default(self) -> str:
@@ -24,10 +25,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return next(iter(self._places))
 
     def __getitem__(self, name: str) -> type[T]:
-        check_known(self.kind, name, self._places)
-        module, _, attribute = self._places[name].partition(":")
-        found: type[T] = getattr(import_module(module), attribute)
-        return found
+        if name not in self._imported:
+            check_known(self.kind, name, self._places)
+            module, _, attribute = self._places[name].partition(":")
+            self._imported[name] = getattr(import_module(module), attribute)
+        return self._imported[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

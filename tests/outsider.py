@@ -439,7 +439,9 @@ def _sliced(reading: Reading, l: float) -> bool:  # noqa: E741
     )
     if reading.rows[0].bucket is None or not exact:
         return _every_class(_probabilistic)(reading, l=l)
-    return all(max(own.values()) <= 1 / Fraction(l) + Fraction(1, 10**9) for own in beliefs(reading))
+    # Of a suppressed person who fits no bucket nothing is believed.
+    believed = (max(own.values(), default=0) for own in beliefs(reading))
+    return all(most <= 1 / Fraction(l) + Fraction(1, 10**9) for most in believed)
 
 
 def _within_budget(reading: Reading, budget: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -195,6 +196,7 @@ def _method(choice: MethodChoice) -> Any:
 # --- methods and their options ----------------------------------------------------------------------------
 
 
+@cache
 def option_types(method: type[Any]) -> dict[str, Any]:
     """Return the options of a method and their types: the fields of its dataclass."""
     hints = get_type_hints(method)

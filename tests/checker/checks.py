@@ -390,7 +390,14 @@ def _order(values: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
 # Secrets ----------------------------------------------------------------------------------------------------
 
 
-def _secrets(released: Released, owners: list[int]) -> Iterator[str]:
+def secrets(released: Released, least: int) -> Iterator[str]:
+    """Find secrets of at least so many letters in what left, if it is known who is published."""
+    owners, wrong = _owners(released)
+    if not wrong:
+        yield from _secrets(released, owners, least)
+
+
+def _secrets(released: Released, owners: list[int], least: int = 3) -> Iterator[str]:
     """Find what occurs only in suppressed rows or in identifiers, anywhere in the bytes."""
     asked, table = released.asked, released.table
     if asked.tag is None and (asked.bucket or asked.relocates):
@@ -408,7 +415,7 @@ def _secrets(released: Released, owners: list[int]) -> Iterator[str]:
         for name, value in row.items()
         if at not in there or name not in names
         for text in texts_of(value)
-        if len(text) >= 3
+        if len(text) >= least
     }
     everything = "\n".join(allowed)
     hidden = {text for text in hidden if text not in everything}

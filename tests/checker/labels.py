@@ -33,11 +33,12 @@ class Domain:
         """Whether a cell is within the limit, given all values of the column."""
         if self.limit is None or self.above is None:
             return self.limit is None or any(same(cell, value, self.loose) for value in values)
-        if isinstance(cell, list):
-            own = [value for value in values if any(_named(each, value, self.loose) for each in cell)]
-            return len({self.names(value)[self.limit] for value in own}) == 1
         shown = [name for value in values for name in self.names(value)[: self.limit + 1]]
-        return letters(cell) in shown or any(same(cell, value, self.loose) for value in values)
+        if letters(cell) in shown or any(same(cell, value, self.loose) for value in values):
+            return True
+        listed = elements(cell) if isinstance(cell, str) else cell
+        own = [value for value in values if any(_named(each, value, self.loose) for each in listed or ())]
+        return len({self.names(value)[self.limit] for value in own}) == 1
 
     def names(self, value: Any) -> list[str]:
         """Return the names of a value in a tree, level by level."""

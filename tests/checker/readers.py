@@ -98,9 +98,14 @@ def _json_lines(path: Path) -> Cells:
 
 def _excel(path: Path) -> Cells:
     import openpyxl
+    from openpyxl.utils.escape import unescape
 
     book = openpyxl.load_workbook(path, data_only=False)
-    lines = [list(line) for line in book.worksheets[0].iter_rows(values_only=True)]
+    # Signs that XML cannot hold are written as _x000D_; this reader leaves that to us.
+    lines = [
+        [unescape(cell) if isinstance(cell, str) else cell for cell in line]
+        for line in book.worksheets[0].iter_rows(values_only=True)
+    ]
     with zipfile.ZipFile(path) as archive:
         inside = [archive.read(name).decode("utf-8", errors="replace") for name in archive.namelist()]
     names = ["" if name is None else str(name) for name in lines[0]]

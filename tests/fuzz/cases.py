@@ -153,6 +153,8 @@ def case(seed: int, number: int) -> Case:
     names = list(METHODS)
     method = names[number % len(names)]
     question = question_for(random, method)
+    if random.random() < 0.2 and not question.population:
+        question = replace(question, limit=True)
     rows = random.randint(*question.rows)
     source = random.choice([*suffixes(), *FRAMES * 2])
     target = source if source in FRAMES else random.choice([*suffixes()])
@@ -198,7 +200,7 @@ def case(seed: int, number: int) -> Case:
         columns=tuple(columns),
         question=question,
         method={"name": method, **options},
-        suppression=random.choice([0, 0.1, 0.25, 0.5, 1.0]) if random.random() < 0.6 else 0,
+        suppression=random.choice([0.1, 0.25, 0.4, 0.5, 1.0]) if random.random() < 0.6 else 0,
         source=source,
         target=target,
         data=data,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import tempfile
@@ -26,6 +27,11 @@ def folder() -> str | None:
 
 def _chunk(task: tuple[int, int]) -> list[Outcome]:
     warnings.simplefilter("ignore")
+    if gc.isenabled():
+        # Little that a case makes refers to itself, and what modules hold stays: collecting after a chunk is enough.
+        gc.freeze()
+        gc.disable()
+    gc.collect()
     seed, first = task
     with tempfile.TemporaryDirectory(dir=folder()) as place:
         return [tried(case(seed, number), Path(place)) for number in range(first, first + CHUNK)]

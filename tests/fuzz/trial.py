@@ -8,8 +8,9 @@ import io
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ from shoal.methods import METHODS
 from shoal.release.two_tables import second_path
 from tests.checker import readers
 from tests.checker.cells import letters
-from tests.checker.checks import Released, problems
+from tests.checker.checks import Released, problems, secrets
 from tests.checker.readers import Cells
 from tests.fuzz.cases import FRAMES, Case
 
@@ -84,6 +85,7 @@ def tried(case: Case, folder: Path, *, thorough: bool = False) -> Outcome:
         out.suppressed = len(released.original) - len(table.rows)
         out.ascending = _ascending(released)
         out.problems += problems(released)
+        out.problems += _told(released, result)
         target: Any = folder / f"out{case.target}" if case.target not in FRAMES else result.table
         if thorough or random.random() < AUDITED:
             stage = "audit"
@@ -100,7 +102,7 @@ def tried(case: Case, folder: Path, *, thorough: bool = False) -> Outcome:
             )  # fmt: skip
     except ShoalError as error:
         if stage == "anonymize":
-            out.status, out.reason = "refused", reason_of(error)
+            out.status, out.reason = "refused", reason_of(error, [column.name for column in case.columns])
         elif stage == "audit":
             out.problems.append(f"audit: refused what anonymize published: {error}")
         elif stage == "check":
@@ -112,16 +114,18 @@ def tried(case: Case, folder: Path, *, thorough: bool = False) -> Outcome:
     return out
 
 
-def reason_of(error: ShoalError) -> str:
+def reason_of(error: ShoalError, names: list[str]) -> str:
     """Return a refusal without its numbers and names, so that equal reasons can be counted."""
-    import re
-
-    lines = str(error).splitlines()
+    message = str(error)
+    for name in sorted(names, key=len, reverse=True):
+        for around in ("`{}`", "'{}'", " of {}:", " of {} ", " for {} ", " and {} "):
+            message = message.replace(around.format(name), around.format(".."))
+    lines = message.splitlines()
     text = lines[1].strip() if len(lines) > 1 and lines[0].endswith("in the policy") else lines[0]
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "'..'", text)
     text = re.sub(r"^\S*columns\.\S+?:|columns\.[^:]*:", "columns..:", text)
     text = re.sub(r"/\S+", "<path>", text)
-    return f"{type(error).__name__}: {re.sub(r'-?[0-9][0-9.,]*', 'N', text)[:140]}"
+    return f"{type(error).__name__}: {re.sub(r'-?[0-9][0-9.,]*', 'N', text)[:90]}"
 
 
 # The table ----------------------------------------------------------------------------------------------------
@@ -181,7 +185,10 @@ def _pandas(case: Case, frame: pl.DataFrame) -> Any:
         if nullable is not None and (gaps or case.number % 2):
             columns[column.name] = pd.array(column.values, dtype=nullable)
         else:
-            columns[column.name] = frame[column.name].to_pandas()
+            dated = column.type == "date"
+            columns[column.name] = (
+                pd.Series(column.values, dtype=object) if dated else frame[column.name].to_pandas()
+            )
     out = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
     out.index = [7 * at % 1000 for at in range(len(out))]
     return out
@@ -273,6 +280,13 @@ def _bucket(case: Case, result: shoal.Result, table: Cells) -> str | None:
     """Return the column of buckets: the last one, if the method shows buckets."""
     kind = METHODS[str(case.method["name"])]
     return table.columns[-1] if kind.shows_buckets and result.buckets is not None else None
+
+
+def _told(released: Released, result: shoal.Result) -> list[str]:
+    """Look for secrets in the card, which is public; it has words and numbers of its own."""
+    card = json.dumps(result.card, ensure_ascii=False, default=str)
+    table = Cells(released.table.columns, released.table.rows, [card])
+    return [f"card: {problem}" for problem in secrets(replace(released, table=table, second=None), 6)]
 
 
 def _more(case: Case, result: shoal.Result, source: Any) -> dict[str, Any]:
