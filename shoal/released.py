@@ -22,6 +22,7 @@ from shoal.release.two_tables import joined, second_beside
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
+from shoal.wording import either
 
 
 def read_release(
@@ -89,7 +90,8 @@ def as_published(
     elif marked.any():
         notes.append(
             f"{marked.sum():,} rows show {ROOT} in every quasi-identifier; they count as rows of the release. If they "
-            f"stand for suppressed rows, say so: --suppressed-as '{ROOT}' (suppressed_as=\"{ROOT}\")"
+            f"stand for suppressed rows, say so: "
+            + either(command=f"--suppressed-as '{ROOT}'", python=f'suppressed_as="{ROOT}"')
         )
     if table is not None:
         attributes, sensitive = table.attributes, table.sensitive

@@ -1,8 +1,59 @@
-"""How Shoal writes counts, numbers and names for people."""
+"""How Shoal writes counts, numbers and names for people, and hints in the words of the command line or of Python."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
+
+_on_command_line = False
+
+
+def speak_command_line(yes: bool) -> bool:
+    """Give hints in the words of the command line from now on, or in those of Python; return how it was before."""
+    global _on_command_line  # one process serves one of them, and threads of it serve the same
+    before, _on_command_line = _on_command_line, yes
+    return before
+
+
+def speaks_command_line() -> bool:
+    """Return whether hints are in the words of the command line."""
+    return _on_command_line
+
+
+def either(*, command: str, python: str) -> str:
+    """Return the words that the reader can use: ``--force`` on the command line, ``force=True`` in Python."""
+    return command if _on_command_line else python
+
+
+def setting(path: str, value: object) -> str:
+    """Return how to set a value of a policy: ``--set utility.suppression=0.05``, or ``suppression=0.05`` in Python.
+
+    An ellipsis as the value leaves it open.
+    """
+    section, _, rest = path.partition(".")
+    keys = rest.split(".")
+    inner = ".." if value is ... else json.dumps(value)
+    bare = value if isinstance(value, str) else inner.replace(" ", "")
+    if section in ("data", "release", "population") and keys != ["other_columns"]:
+        keys = [section, *keys]
+    elif section == "method":
+        keys = ["method"] if keys == ["name"] else ["method", *keys]
+    for key in reversed(keys[1:]):
+        inner = f'{{"{key}": {inner}}}'
+    if section == "method" and len(keys) > 1:
+        inner = inner.replace("{", '{"name": .., ', 1)
+    return either(command=f"--set {shlex.quote(f'{path}={bare}')}", python=f"{keys[0]}={inner}")
+
+
+def more_suppression() -> str:
+    """Advise to allow more suppressed rows."""
+    return f"allow more suppression ({setting('utility.suppression', ...)})"
+
+
+def role_of(role: str) -> str:
+    """Return how a column gets a role: ``role = "quasi"`` in a policy file, ``quasi=[..]`` in Python."""
+    return either(command=f'role = "{role}"', python=f"a role: {role}=[..]")
 
 
 def counted(count: int, one: str, many: str = "") -> str:

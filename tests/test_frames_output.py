@@ -83,7 +83,7 @@ def test_where_nothing_can_be_written(tmp_path, writer):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(OutputError, match="is a directory"):
         save(tmp_path / "folder.csv", force=True)
-    with pytest.raises(OutputError, match=r"exists already.*--force"):
+    with pytest.raises(OutputError, match=r"exists already.*force=True"):
         save(old)
     with pytest.raises(OutputError, match="there is no directory"):
         save(tmp_path / "nowhere" / "t.csv")

@@ -19,6 +19,7 @@ from shoal.models.requirements import Requirements
 from shoal.release.published import Published
 from shoal.release.render import seen_codes
 from shoal.run import Run
+from shoal.wording import either
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,8 +102,11 @@ def true_classes(evidence: Evidence) -> IntVector:
     """Return the class of each person's row, -1 if it is not published; only the maker of the release knows it."""
     if evidence.owner is None:
         raise DataError(
-            "this attack must know the owner of each row to judge its guesses: in Python, give `shoal.attack` what "
-            "`shoal.anonymize` returned"
+            "this attack must know the owner of each row to judge its guesses: "
+            + either(
+                command="only Python can tell it, by giving `shoal.attack` what `shoal.anonymize` returned",
+                python="give `shoal.attack` what `shoal.anonymize` returned",
+            )
         )
     own = np.full(evidence.original.rows, -1, np.int32)
     own[evidence.owner] = evidence.published.class_of

@@ -16,6 +16,7 @@ from shoal.cli.messages import LACK_OF_MEMORY, print_json, report_error
 from shoal.cli.supervising import supervise
 from shoal.ending import journal
 from shoal.errors import ShoalError
+from shoal.wording import speak_command_line
 
 EXIT_CODES = """\b
 Exit codes:
@@ -50,6 +51,7 @@ class Group(click.Group):
         ):
             # Ended from outside, for example by a scheduler: stop as after Ctrl-C, without half a file.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        before = speak_command_line(True)
         try:
             return super().invoke(ctx)
         except ShoalError as error:
@@ -77,6 +79,8 @@ class Group(click.Group):
                 kind,
                 70,
             )
+        finally:
+            speak_command_line(before)
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

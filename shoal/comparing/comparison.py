@@ -13,7 +13,7 @@ from shoal.brief import html_table
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError
 from shoal.measures import MEASURES
-from shoal.wording import counted, number
+from shoal.wording import counted, either, number
 
 VERSION = 1
 """Version of the file format."""
@@ -164,7 +164,11 @@ class Comparison:
             raw = json.loads(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise DataError(
-                f"the comparison {place} does not exist: `shoal compare DATA -p POLICY -o FOLDER` makes one"
+                f"the comparison {place} does not exist: "
+                + either(
+                    command="`shoal compare DATA -p POLICY -o FOLDER` makes one",
+                    python="give what `shoal.compare` returned",
+                )
             ) from None
         except (OSError, ValueError) as error:
             raise DataError(f"{place} cannot be read as a comparison: {error}") from None

@@ -17,6 +17,7 @@ from shoal.policy import Policy
 from shoal.policy.adversaries import implied
 from shoal.policy.checks import option_types, steering_problems
 from shoal.policy.parts import MethodChoice, Utility
+from shoal.wording import setting
 
 Options = Mapping[str, Any]
 
@@ -78,7 +79,7 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
         if kind.relocates and not choices:
             refusal = (
                 f"{name} relocates cells, and the policy allows no false cells; to allow 1 %: "
-                "privacy.relocation.budget = 0.01"
+                + setting("privacy.relocation.budget", 0.01)
             )
             found.append(Planned(name, {}, refusal=refusal))
         found += [_planned(policy, name, options) for options in choices]

@@ -15,7 +15,7 @@ Status = Literal["done", "refused", "failed", "timeout"]
 allow it. ``failed``: the release violates the policy, or the method failed. ``timeout``: it took too long.
 """
 
-NOT_TOLD = "only `shoal compare` shows why, because the reason may be about few rows"
+NOT_TOLD = "only the comparison itself shows why, because the reason may be about few rows"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

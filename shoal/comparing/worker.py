@@ -13,6 +13,7 @@ import sys
 from typing import IO
 
 from shoal.ending import end_with_parent
+from shoal.wording import speak_command_line
 
 READY = b"ready"
 
@@ -40,6 +41,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed.
     end_with_parent(int(sys.argv[1]))
+    speak_command_line("--command-line" in sys.argv)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(os.fdopen(os.dup(0), "rb"), answers)

@@ -20,6 +20,7 @@ from shoal.comparing.trial import Trial
 from shoal.errors import ShoalBug
 from shoal.release import Release
 from shoal.table import CodedTable
+from shoal.wording import speaks_command_line
 
 
 class Worker:
@@ -75,6 +76,7 @@ class Worker:
             environment["POLARS_MAX_THREADS"] = str(self._threads)
             # -P: a file of the user with the name of a library must not replace it.
             command = [sys.executable, "-P", "-m", "shoal.comparing.worker", str(os.getpid())]
+            command += ["--command-line"] if speaks_command_line() else []
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

@@ -18,7 +18,7 @@ from shoal.frames.drafts import Draft, alone_in, remove_abandoned
 from shoal.frames.formats import file_format_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
-from shoal.wording import first_line
+from shoal.wording import either, first_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,7 +126,7 @@ class Outbox:
                     while appeared:
                         appeared.pop().unlink(missing_ok=True)
                 if isinstance(error, FileExistsError):
-                    message = f"{target} was created in the meantime; choose another name, or use --force"
+                    message = f"{target} was created in the meantime; choose another name, or use {forced()}"
                     raise OutputError(message) from None
                 raise _not_written(target, error, appeared) from error
             for target in appeared:
@@ -200,9 +200,7 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
         if not target.is_file():
             raise OutputError(f"{path} is not a regular file; choose another name")
         if not force:
-            raise OutputError(
-                f"{path} exists already; choose another name, or overwrite it with --force (force=True)"
-            )
+            raise OutputError(f"{path} exists already; choose another name, or overwrite it with {forced()}")
     if not target.parent.is_dir():
         raise OutputError(f"{path}: there is no directory {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
@@ -211,6 +209,11 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     if missing:
         raise OutputError(f"{path}: {missing}")
     return target
+
+
+def forced() -> str:
+    """Return how to allow that a file is replaced."""
+    return either(command="--force", python="force=True")
 
 
 def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = ()) -> OutputError:

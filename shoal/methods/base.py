@@ -12,6 +12,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import either
 
 Shuffled = tuple[tuple[tuple[int, ...], ...] | None, tuple[int, ...] | None]
 
@@ -48,7 +49,7 @@ class Method(ABC):
     @property
     def cannot_stop(self) -> Mapping[str, Problem]:
         """The adversaries that it does not stop with these options, each with what to tell a policy that names them."""
-        hint = "take auto, or see which methods do: `shoal compare`"
+        hint = f"take auto, or see which methods do: {either(command='`shoal compare`', python='`shoal.compare`')}"
         return {
             name: Problem("method.name", f"{self.name} does not stop the adversary {name}", hint)
             for name in self.helpless

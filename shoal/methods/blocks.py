@@ -9,6 +9,7 @@ from shoal.errors import InfeasibleError
 from shoal.models.feasibility import refusal
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
+from shoal.wording import more_suppression
 
 
 def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
@@ -34,7 +35,7 @@ def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVe
         )
     raise InfeasibleError(
         f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}, and "
-        f"{requirements.suppressible(rows):,} rows may be suppressed: loosen the limits, or allow more suppression"
+        f"{requirements.suppressible(rows):,} rows may be suppressed: loosen the limits, or {more_suppression()}"
     )
 
 

@@ -13,7 +13,7 @@ from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.base import Model
 from shoal.models.keys import Bounds, Key
-from shoal.wording import number
+from shoal.wording import number, setting
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
@@ -153,7 +153,7 @@ def asked_presence(models: tuple[Model, ...], method: str) -> DeltaPresence:
     """Return the delta-presence of the policy; methods made for it need it."""
     found = [model for model in models if isinstance(model, DeltaPresence)]
     if not found:
-        hint = "add presence = [0.0, 0.5] to [privacy], and a [population]"
+        hint = f"add {setting('privacy.presence', [0.0, 0.5])}, and a population"
         raise PolicyError([Problem("method.name", f"{method} needs bounds on presence", hint)])
     low = float(np.max([model.low for model in found]))
     return DeltaPresence(low=low, high=min(model.high for model in found))

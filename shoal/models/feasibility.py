@@ -12,7 +12,7 @@ from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import Groups
-from shoal.wording import counted
+from shoal.wording import counted, more_suppression, setting
 
 _BLOCKS_NAMED = 5
 
@@ -67,7 +67,7 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
         f"{len(worst):,} of them cannot satisfy {' and '.join(titles)} alone: "
         f"{_listed(_named(table, groups, worst[:_BLOCKS_NAMED]), len(worst))}. "
         f"At least {needed:,} rows would have to be suppressed, but only {suppressible:,} may be: loosen the "
-        f"limits, or allow more suppression"
+        f"limits, or {more_suppression()}"
     ]
 
 
@@ -102,7 +102,7 @@ def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
         return []
     return [
         f"nothing in the policy protects the sensitive column `{attribute.name}`: a class may show a single value; "
-        "add l to [privacy]"
+        f"add l ({setting('privacy.l', ...)})"
         for index, attribute in enumerate(table.sensitive)
         if index not in about
     ]
@@ -119,7 +119,7 @@ def refusal(table: CodedTable, requirements: Requirements) -> str:
     return (
         f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not satisfy {asked} alone: "
         f"{_listed(names[:_BLOCKS_NAMED], len(names))}. {requirements.suppressible(table.rows):,} rows may be "
-        "suppressed: loosen the limits, or allow more suppression"
+        f"suppressed: loosen the limits, or {more_suppression()}"
     )
 
 

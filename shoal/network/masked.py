@@ -193,7 +193,7 @@ def read_masked(folder: str | Path) -> MaskedNetwork:
     place = Path(folder)
     if not place.is_dir():
         raise DataError(
-            f"{place}: the folder does not exist; give the one that `shoal network anonymize` wrote"
+            f"{place}: the folder does not exist; give the one that a masked network was written to"
         )
     kinds = [kind for kind in TABLE_FORMATS if (place / f"nodes.{kind}").is_file()]
     if len(kinds) != 1:

@@ -15,7 +15,7 @@ from shoal.errors import DataError, did_you_mean
 from shoal.frames import ReadOptions
 from shoal.network.graph import Network, network_from_pairs
 from shoal.network.graphml import read_graphml
-from shoal.wording import some_values
+from shoal.wording import either, some_values
 
 USUAL_IDS = ("id", "node", "node_id", "name")
 
@@ -78,7 +78,7 @@ def _id_column(columns: Sequence[str], given: str | None, identifiers: Sequence[
         if len(found) == 1:
             return found[0]
     raise DataError(
-        "name the column that identifies the nodes with --id (id=..); the node table has: "
+        f"name the column that identifies the nodes with {either(command='--id', python='id=..')}; the node table has: "
         + ", ".join(columns[:12])
     )
 

@@ -18,7 +18,7 @@ from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
-from shoal.wording import shown
+from shoal.wording import role_of, setting, shown
 
 SECTIONS: dict[str, type[Part]] = {
     "data": Data,
@@ -96,7 +96,7 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
     if not draft.broken_columns:
         quasi = draft.names("quasi")
         if not quasi:
-            hint = 'give a column that others may know role = "quasi"'
+            hint = f"give a column that others may know {role_of('quasi')}"
             found.append(Problem("columns", "no column is a quasi-identifier", hint))
         elif all(draft.columns[name].weight == 0 for name in quasi):
             found.append(Problem("columns", "all weights are 0", "give a quasi-identifier a weight above 0"))
@@ -157,14 +157,14 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
     for name in sensitive:
         if draft.columns[name].protected and not _heeded(privacy, name, sensitive):
             message = "has no effect: no requirement is about protected nodes of this column"
-            hint = "add for example privacy.p = 2"
+            hint = f"add for example {setting('privacy.p', 2)}"
             found.append(Problem(dotted("columns", name, "protected"), message, hint))
     for key in SENSITIVE_KEYS:
         value = privacy.asked.get(key)
         if value is None:
             continue
         if not sensitive:
-            hint = 'give the column to protect role = "sensitive"'
+            hint = f"give the column to protect {role_of('sensitive')}"
             found.append(Problem(f"privacy.{key}", "there is no sensitive column", hint))
             continue
         for name in value if isinstance(value, dict) else ():

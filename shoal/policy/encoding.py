@@ -12,7 +12,7 @@ from shoal.frames import Frame
 from shoal.policy.model import Policy
 from shoal.table import CodedTable
 from shoal.table.encode import encode
-from shoal.table.population import HOW, encode_both, members_of
+from shoal.table.population import encode_both, how_to_name, members_of
 
 
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
@@ -25,7 +25,7 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
     wanted = policy.population
     if given is None and wanted is None:
         if policy.privacy.presence is not None:
-            raise PolicyError([Problem("privacy.presence", "needs to know the population", HOW)])
+            raise PolicyError([Problem("privacy.presence", "needs to know the population", how_to_name())])
         return encode(frame, plans)
     if given is None and wanted is not None and wanted.column is not None:
         member = members_of(frame, wanted.column)

@@ -30,7 +30,7 @@ from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.table import Attribute
 from shoal.table.plan import ColumnPlan, Role
-from shoal.wording import printable
+from shoal.wording import printable, setting
 
 if TYPE_CHECKING:
     from shoal.frames import ReadOptions
@@ -109,7 +109,7 @@ class Policy(BaseModel):
         except FileNotFoundError:
             folder = place.parent
             nearby = sorted(file.name for file in folder.glob("*.toml")) if folder.is_dir() else []
-            hint = did_you_mean(place.name, nearby) or "`shoal init` writes one"
+            hint = did_you_mean(place.name, nearby) or f"{toml.starter()} makes one"
             raise PolicyError([Problem(str(place), "there is no such file", hint)]) from None
         except IsADirectoryError:
             raise PolicyError([Problem(str(place), "is a folder", "name the policy file in it")]) from None
@@ -126,7 +126,10 @@ class Policy(BaseModel):
         if policy is None:
             return cls.from_keywords(**keywords)
         if keywords:
-            raise TypeError(f"give a policy or keywords, not both: {', '.join(keywords)}")
+            raise TypeError(
+                f"give a policy or keywords, not both: {', '.join(keywords)}; to change some values of a policy, use "
+                'Policy.read(..).override(["privacy.k=10"])'
+            )
         return policy if isinstance(policy, Policy) else cls.read(policy)
 
     @classmethod
@@ -303,7 +306,7 @@ class Policy(BaseModel):
         choice = "plain" if of_release else self.data.other_columns
         if other and choice == "refuse":
             listed = ", ".join(other[:12]) + (f" and {len(other) - 12} more" if len(other) > 12 else "")
-            hint = 'give each a role, or decide for all: --set data.other_columns=drop, or "plain"'
+            hint = f'give each a role, or decide for all: {setting("data.other_columns", "drop")}, or "plain"'
             problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
         if problems:
             raise PolicyError(problems)

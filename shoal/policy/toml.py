@@ -10,6 +10,7 @@ from typing import Any
 
 from shoal.errors import PolicyError, Problem
 from shoal.policy.problems import dotted
+from shoal.wording import either
 
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
 _SECTION = re.compile(r"\s*\[\s*(data|columns|privacy|method|utility|population)\b")
@@ -32,7 +33,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         # The line itself is not shown: if somebody names the data by mistake, no row should appear on the screen.
         message = f"line {line}, column {column}: {reason[:1].lower()}{reason[1:]}"
         if not any(_SECTION.match(each) for each in lines):
-            advice = "is this a policy file? `shoal init` writes one"
+            advice = f"is this a policy file? {starter()} makes one"
         else:
             advice = _advice(reason, written)
         raise PolicyError([Problem(name, message, advice)]) from None
@@ -84,6 +85,11 @@ def value(item: Any) -> str:
         inside = ", ".join(f"{key(str(name))} = {value(inner)}" for name, inner in item.items())
         return f"{{ {inside} }}" if inside else "{}"
     return "[" + ", ".join(value(inner) for inner in item) + "]"
+
+
+def starter() -> str:
+    """Return what makes a policy to start from."""
+    return either(command="`shoal init`", python="`shoal.suggest`")
 
 
 def document(sections: Mapping[str, Any]) -> str:

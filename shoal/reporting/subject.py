@@ -18,6 +18,7 @@ from shoal.release.results import Result
 from shoal.release.verdict import Verdict
 from shoal.reporting.gate import Gate
 from shoal.table import CodedTable
+from shoal.wording import either
 
 SUPPRESSION = "how many rows were suppressed because they could not be made safe"
 IDENTIFIERS = "no column of the release names people directly"
@@ -97,18 +98,23 @@ def _record(given: Any) -> Mapping[str, Any] | None:
         try:
             found = json.loads(Path(given).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise DataError(
-                f"the record {given} does not exist: `shoal anonymize --record FILE` writes one"
-            ) from None
+            raise DataError(f"the record {given} does not exist: {_source()}") from None
         except (OSError, ValueError) as error:
             raise DataError(f"{given} cannot be read as a record: {error}") from None
     wanted = ("policy", "method", "seed", "input")
     if not isinstance(found, Mapping) or any(key not in found for key in wanted):
         raise DataError(
-            "this is not a record of a run: it lacks one of policy, method, seed, input; give what "
-            "`shoal anonymize --record` wrote"
+            f"this is not a record of a run: it lacks one of policy, method, seed, input; {_source()}"
         )
     return found
+
+
+def _source() -> str:
+    """Say where records come from."""
+    return either(
+        command="`shoal anonymize --record FILE` writes one",
+        python="`record` of what `shoal.anonymize` returns is one",
+    )
 
 
 def _check_record(record: Mapping[str, Any] | None, table: CodedTable, digest: str | None) -> None:

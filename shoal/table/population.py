@@ -12,16 +12,18 @@ from shoal.arrays import BoolVector, IntMatrix, IntVector
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.table import CodedTable
 from shoal.table.plan import ColumnPlan
+from shoal.wording import either
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.frames import Frame
 
-HOW = (
-    '[population] with file = ".." or column = ".." in the policy; `shoal attack` also takes --population, and Python '
-    "population="
-)
+
+def how_to_name() -> str:
+    """Say how to tell who could be in the table."""
+    own = '[population] with file = ".." or column = ".." in the policy'
+    return own + either(command="; `shoal attack` also takes --population", python=", or population=..")
 
 
 def members_of(frame: Frame, column: str) -> BoolVector:
@@ -89,7 +91,7 @@ def population_of(table: CodedTable) -> IntMatrix:
     """Return the people of the population, or raise an error if it is missing."""
     if table.population is None:
         raise PolicyError(
-            [Problem("population", "is missing: Shoal must know who could be in the table", HOW)]
+            [Problem("population", "is missing: Shoal must know who could be in the table", how_to_name())]
         )
     return table.population
 

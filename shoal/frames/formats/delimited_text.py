@@ -26,7 +26,7 @@ from shoal.errors import DataError
 from shoal.frames.column_names import refuse_duplicates, refuse_patterns
 from shoal.frames.inference import guess_numbers_and_dates
 from shoal.frames.options import ReadOptions
-from shoal.wording import counted
+from shoal.wording import counted, setting
 
 DELIMITERS = (";", "\t", "|", ",")
 """In order of preference: commas occur in text and numbers, the others hardly ever do."""
@@ -116,7 +116,8 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
 def _not_decodable(text: _Text, encoding: str, before: bytes, byte: int) -> DataError:
     line = before.count(b"\n") + 1
     other = "latin-1" if encoding != "latin-1" else "utf-8"
-    hint = f'[{text.section}] encoding = "{other}" in the policy, or --set {text.section}.encoding={other}'
+    own = f'[{text.section}] encoding = "{other}" in the policy'
+    hint = f"{own}, or {setting(f'{text.section}.encoding', other)}"
     return DataError(
         f"{text.path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
         f"name the encoding of the file, for example {hint}"

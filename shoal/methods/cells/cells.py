@@ -22,6 +22,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import setting
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
@@ -220,7 +221,7 @@ def _asked(requirements: Requirements, method: str, gives: tuple[type[Model], ..
             continue  # there are no false cells
         elif isinstance(model, KAnonymity):
             message = f"{method} generalizes each row separately, so its releases are not k-anonymous"
-            hint = f'ask for privacy.notion = "{gives[-1].name}", or take mondrian or agglomerative'
+            hint = f"ask for {setting('privacy.notion', gives[-1].name)}, or take mondrian or agglomerative"
             problems.append(Problem("method.name", message, hint))
         else:
             message = f"{model.name} is about equivalence classes, and {method} makes none"

@@ -31,6 +31,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import setting
 
 PARTITIONS = ("lexicographic", "hilbert", "mondrian", "agglomerative", "none")
 ORDERS = ("lexicographic", "hilbert", "nearest", "fold", "best")
@@ -276,11 +277,12 @@ def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
             message = (
                 "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
             )
-            hint = 'set privacy.notion = "probabilistic-k", or take lexicographic'
+            hint = f"ask for {setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
             problems.append(Problem("method.name", message, hint))
         else:
             message = f"{model.name} is about equivalence classes, and ring makes none"
-            hint = 'with privacy.notion = "probabilistic-k", ask for l = { probabilistic = .. }; or take lexicographic'
+            asked = f"{setting('privacy.notion', 'probabilistic-k')} and {setting('privacy.l.probabilistic', ...)}"
+            hint = f"ask for {asked}, or take lexicographic"
             problems.append(Problem("method.name", message, hint))
     if problems:
         raise PolicyError(problems)

@@ -12,6 +12,7 @@ from shoal.methods.clustering.clusters import Items
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
+from shoal.wording import more_suppression
 
 PARTNERS = 8
 """How many neighbours a failing cluster tries before it joins the nearest one anyway."""
@@ -93,7 +94,7 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
         if not taken.any():
             raise InfeasibleError(
                 f"{len(failing):,} clusters do not satisfy the models, and limits forbid joining them with any other: "
-                "raise the limits of some columns, or allow suppression"
+                f"raise the limits of some columns, or {more_suppression()}"
             )
         cluster_of = np.where(numbers >= 0, into[np.maximum(numbers, 0)], -1).astype(np.int32)
 

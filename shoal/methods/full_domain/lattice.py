@@ -20,6 +20,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
+from shoal.wording import more_suppression, role_of
 
 MOST_MAPPINGS = 10_000_000
 """Searches keep 20 bytes per mapping, so this many need about 200 MB."""
@@ -48,7 +49,7 @@ class Lattice:
     def __init__(self, table: CodedTable) -> None:
         self.top: LongVector = np.array([a.hierarchy.height for a in table.attributes], np.int64)
         if not table.attributes:
-            hint = 'give at least one column role = "quasi"'
+            hint = f"give at least one column {role_of('quasi')}"
             raise PolicyError([Problem("columns", "no column is a quasi-identifier", hint)])
         dims = [int(height) + 1 for height in self.top]
         self.dims = tuple(dims)
@@ -401,5 +402,5 @@ def infeasible(lattice: Lattice, judge: Judge) -> str:
     return (
         f"none of the {lattice.size:,} mappings satisfies {models}: the best mapping found leaves {judge.fewest:,} of "
         f"{judge.rows:,} rows in groups that fail, and only {judge.most:,} may be suppressed; "
-        "allow more suppression or higher levels, or weaken the requirements"
+        f"{more_suppression()}, allow higher levels, or weaken the requirements"
     )

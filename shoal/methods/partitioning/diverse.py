@@ -18,6 +18,7 @@ from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 from shoal.table.groups import group
+from shoal.wording import more_suppression
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _diverse_blocks(
                 else ""
             )
             + f"; {dropped:,} rows would have to be suppressed, {requirements.suppressible(table.rows):,} may be: "
-            "ask for less, loosen limits, or allow more suppression"
+            f"ask for less, loosen limits, or {more_suppression()}"
         )
     keep = np.repeat(good, sizes)
     blocks = np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64)

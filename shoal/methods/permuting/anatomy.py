@@ -27,6 +27,7 @@ from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.table.groups import group
+from shoal.wording import role_of, setting
 
 OWN = "values"
 
@@ -61,7 +62,7 @@ class Anatomy(Permuting):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Make buckets, and split the columns into two tables. O(rows log rows) with the buckets of the paper."""
         if not table.sensitive:
-            hint = 'give the column to protect role = "sensitive"'
+            hint = f"give the column to protect {role_of('sensitive')}"
             raise PolicyError([Problem("method.name", "anatomy needs a sensitive column", hint)])
         self.refuse_k(table, requirements)
         if self.partitioner == OWN:
@@ -128,6 +129,8 @@ def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
 
 def _column_and_size(requirements: Requirements, k: int) -> tuple[int, int]:
     """Return the sensitive column whose values must differ in a bucket, and the number of rows of a bucket."""
+    from shoal.methods import METHODS
+
     wanted: list[tuple[int, str, int]] = []
     for rule in requirements.group_models:
         if isinstance(rule, Diversity):
@@ -137,7 +140,7 @@ def _column_and_size(requirements: Requirements, k: int) -> tuple[int, int]:
         elif isinstance(rule, PSensitive) and rule.column is not None:
             wanted.append((rule.column, rule.column_name, rule.p))
     if not wanted:
-        hint = 'add l = 3 to [privacy], or choose partitioner = "mondrian"'
+        hint = f"add {setting('privacy.l', 3)}, or choose {setting('method.partitioner', METHODS.default)}"
         raise PolicyError(
             [Problem("method.name", "anatomy assigns rows to buckets by l, and the policy has no l", hint)]
         )
@@ -146,7 +149,13 @@ def _column_and_size(requirements: Requirements, k: int) -> tuple[int, int]:
         message = (
             f"'{OWN}' considers the values of one column, but the policy has models for {' and '.join(names)}"
         )
-        raise PolicyError([Problem("method.partitioner", message, 'choose partitioner = "mondrian"')])
+        raise PolicyError(
+            [
+                Problem(
+                    "method.partitioner", message, f"choose {setting('method.partitioner', METHODS.default)}"
+                )
+            ]
+        )
     return wanted[0][0], max(k, *(needed for _, _, needed in wanted))
 
 

@@ -78,7 +78,7 @@ class Permuting(Method):
                 "cannot hold"
             )
             raise PolicyError(
-                [Problem("method.name", message, "remove k from [privacy], or choose mondrian")]
+                [Problem("method.name", message, "remove k from the requirements, or choose mondrian")]
             )
 
     def buckets(
