@@ -138,7 +138,7 @@ class _ToFiles:
             table.kept,
             sensitive=[attribute.name for attribute in table.sensitive],
             columns=table.columns,
-            rows=table.rows - int(policy.utility.suppression * table.rows),
+            rows=max(1, table.rows - int(policy.utility.suppression * table.rows)),
         )
 
     def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:

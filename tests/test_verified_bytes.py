@@ -27,6 +27,7 @@ from shoal.errors import OutputError, ViolationError
 from shoal.frames import FORMATS, dataframes
 from shoal.frames.formats.base import FileFormat
 from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.network.anonymize import anonymize_network_files
 from shoal.table.encode import encode
 
 NAN, INF = math.nan, math.inf
@@ -196,6 +197,22 @@ def test_a_blank_line_is_no_row(tmp_path):
     assert sorted(path.read_text().splitlines()) == ['{"a":"x"}'] * 2 + ['{"a":null}'] * 2
 
 
+@pytest.mark.parametrize("ending", FILES)
+def test_a_release_without_rows_keeps_its_columns_or_is_refused(tmp_path, ending):
+    table = pl.DataFrame({"a": ["x", "y"] * 3, "b": range(6), "s": ["x", "y"] * 3})
+    names = {"quasi": ["a", "b"], "sensitive": ["s"], "limits": {"a": 0, "b": 0}}
+    asked = shoal.Policy.from_keywords(**names, k=4, suppression=1.0, method="full-domain")
+    if ending in (".xlsx", ".jsonl"):
+        with pytest.raises(OutputError, match=r"there are no rows.*; write CSV \(\.csv\)"):
+            anonymized(tmp_path, table, f"out{ending}", asked)
+        assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+        return
+    result, path = anonymized(tmp_path, table, f"out{ending}", asked)
+    assert (result.suppressed, len(result.table)) == (6, 0)
+    assert result.table.columns == ["a", "b", "s"]
+    assert path.exists()
+
+
 def test_all_problems_are_told_at_once_with_the_formats_that_can(tmp_path, monkeypatch):
     table = pl.DataFrame({"q": [1] * 2, "s": ["", "b"], "t": ["x" * 40_000, "y"], "u": [b"a", b"b"]})
     why = refused(
@@ -352,6 +369,37 @@ def test_the_command_line_says_what_to_write_instead(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, words)
     assert result.exit_code == OutputError.exit_code
     assert "write CSV (.csv), TSV (.tsv), Parquet (.parquet)" in " ".join(result.stderr.split())
+
+
+# --- networks ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "arrow"])
+def test_a_masked_network_is_read_back(tmp_path, monkeypatch, kind):
+    edges = pl.DataFrame({"a": [0, 1, 2, 3, 4, 5, 6], "b": [1, 2, 3, 4, 5, 6, 7]})
+    nodes = PEOPLE.with_row_index("id")
+    nodes.write_parquet(tmp_path / "nodes.parquet")
+    edges.write_parquet(tmp_path / "edges.parquet")
+    asked = shoal.Policy.from_keywords(identifier=["id"], quasi=["age", "town"], sensitive=["ill"], k=2)
+    given = (tmp_path / "nodes.parquet", tmp_path / "edges.parquet", asked, tmp_path / "out")
+    spoiled(monkeypatch, CHANGES["a sensitive value"])
+    with pytest.raises(OutputError, match=rf"members\.{kind}: .* does not give back the values of 'ill'"):
+        anonymize_network_files(*given, kind=kind, seed=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.parquet", "nodes.parquet"]
+    monkeypatch.undo()
+    anonymize_network_files(*given, kind=kind, seed=1)
+    assert frames.read(tmp_path / "out" / f"members.{kind}").rows == 8
+
+
+def test_null_and_empty_text_in_a_member_table_are_refused(tmp_path):
+    nodes = PEOPLE.with_row_index("id").with_columns(ill=pl.Series(["", None] * 4))
+    nodes.write_parquet(tmp_path / "nodes.parquet")
+    pl.DataFrame({"a": [0, 1], "b": [1, 2]}).write_parquet(tmp_path / "edges.parquet")
+    asked = shoal.Policy.from_keywords(identifier=["id"], quasi=["age", "town"], sensitive=["ill"], k=2)
+    given = (tmp_path / "nodes.parquet", tmp_path / "edges.parquet", asked, tmp_path / "out")
+    with pytest.raises(OutputError, match="column 'ill' is sensitive and has both null and empty text"):
+        anonymize_network_files(*given, kind="csv", seed=1)
+    assert not (tmp_path / "out").exists()
 
 
 # --- frames -----------------------------------------------------------------------------------------------

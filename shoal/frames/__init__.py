@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shoal.frames.options import ReadOptions
     from shoal.frames.output import Outbox, check_apart, check_holds, check_writable, write, write_text
     from shoal.frames.reading import read
-    from shoal.frames.returning import converted
+    from shoal.frames.returning import converted, read_again
 
 # Late, so that a wrong file name is answered before polars is imported.
 __getattr__ = imported_late(
@@ -32,7 +32,7 @@ __getattr__ = imported_late(
         "options": ("ReadOptions",),
         "output": ("Outbox", "check_apart", "check_holds", "check_writable", "write", "write_text"),
         "reading": ("read",),
-        "returning": ("converted",),
+        "returning": ("converted", "read_again"),
     },
 )
 
@@ -48,6 +48,7 @@ __all__ = [
     "factorize",
     "give_back",
     "read",
+    "read_again",
     "write",
     "write_text",
 ]

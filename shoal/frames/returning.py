@@ -36,13 +36,17 @@ def converted(frame: Frame, data: pl.DataFrame) -> tuple[Any, pl.DataFrame]:
     Raises `OutputError` if a cell would change.
     """
     shown = frame.give_back(data)
+    return shown, read_again(shown, data, frame.kind)
+
+
+def read_again(shown: Any, data: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Return what a converted frame holds, or raise `OutputError` if it is not the data that was converted."""
     back, changed = returned(from_dataframe(shown)[1], data)
     if changed:
         raise OutputError(
-            f"a {frame.kind} frame does not give back {changed} as it was; give the table as a polars frame, or as a "
-            "file"
+            f"a {kind} frame does not give back {changed} as it was; give the table as a polars frame, or as a file"
         )
-    return shown, back
+    return back
 
 
 def same_values(back: pl.Series, given: pl.Series) -> pl.Series | None:

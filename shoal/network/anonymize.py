@@ -146,9 +146,9 @@ def anonymize_network(
     result = NetworkResult(
         **parts,
         masked=masked,
-        nodes=frames.give_back(masked.nodes, whole.kind),
-        members=None if masked.members is None else frames.give_back(masked.members, whole.kind),
-        edges=frames.give_back(masked.edges, whole.kind),
+        nodes=_given_back(masked.nodes, whole.kind),
+        members=None if masked.members is None else _given_back(masked.members, whole.kind),
+        edges=_given_back(masked.edges, whole.kind),
         alpha=float(alpha),
         cluster_of=place,
         network=network,
@@ -191,6 +191,8 @@ def anonymize_network_files(
             frames.check_writable(path, force=force, table=False)
     _check_folder(folder, kind, force=force)
     result = anonymize_network(nodes, edges, policy, **options)
+    if result.masked.members is not None:
+        frames.check_holds(release[1], result.masked.members, sensitive=policy.names("sensitive"))
     write_files(result, folder, kind=kind, record=record, report=report, cards=cards, force=force)
     return result
 
@@ -237,6 +239,13 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
     for name in ("nodes", "members", "edges"):
         frames.check_writable(folder / f"{name}.{kind}", force=force)
     frames.check_writable(folder / "masked.graphml", force=force, table=False)
+
+
+def _given_back(data: pl.DataFrame, kind: str) -> Any:
+    """Return a table in the kind that was given, after reading it again."""
+    shown = frames.give_back(data, kind)
+    frames.read_again(shown, data, kind)
+    return shown
 
 
 def _part(table: CodedTable, kept: BoolVector) -> CodedTable:

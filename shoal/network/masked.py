@@ -111,13 +111,17 @@ class MaskedNetwork(Brief):
         return graphml(nodes, self.edges)
 
     def put_into(self, box: frames.Outbox, folder: Path, kind: str = "csv") -> list[Path]:
-        """Prepare all files in an existing folder, and return where they will be."""
-        written = [box.write(self.nodes, folder / f"nodes.{kind}")]
-        if self.members is not None:
-            written.append(box.write(self.members, folder / f"members.{kind}"))
-        written.append(box.write(self.edges, folder / f"edges.{kind}"))
-        written.append(box.write_text(folder / "masked.graphml", self.graphml()))
-        return written
+        """Prepare all files in an existing folder, and return where they will be.
+
+        Each table is read back from the disk; `OutputError` if a cell is not what was judged.
+        """
+        tables = {"nodes": self.nodes, "members": self.members, "edges": self.edges}
+        written = []
+        for name, data in tables.items():
+            if data is not None:
+                written.append(folder / f"{name}.{kind}")
+                box.publish(data, written[-1])
+        return [*written, box.write_text(folder / "masked.graphml", self.graphml())]
 
     def problems(self) -> list[str]:
         """Return what is impossible about the numbers: no network has such a masked one."""

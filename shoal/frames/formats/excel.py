@@ -84,7 +84,7 @@ class Excel(FileFormat):
 
     def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
         """Return what a table in a sheet cannot have: so many rows and columns, and some names."""
-        found = []
+        found = [] if rows else ["there are no rows, and a sheet without rows has no names of columns either"]
         if rows >= _ROWS:
             found.append(
                 f"{rows:,} rows do not fit in an Excel sheet, which holds {_ROWS - 1:,} and a header"

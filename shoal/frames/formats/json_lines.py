@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -56,6 +56,10 @@ class JsonLines(FileFormat):
         if not found and any(not part.is_finite().all() for part in _floats_in(column)):
             return "has NaN or infinity, which JSON lines writes as null"
         return found
+
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return why a table without rows is lost: each row names the columns, and nothing else does."""
+        return [] if rows else ["there are no rows, and only rows name the columns in JSON lines"]
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return categories and times as text."""
