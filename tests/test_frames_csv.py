@@ -178,6 +178,13 @@ def test_one_column_is_one_column(tmp_path):
     assert rows_of(tmp_path, "only\nx\n\ny z\n") == [("x",), (None,), ("y z",)]
 
 
+@pytest.mark.parametrize("name", ["data.csv", "data.tsv"])
+def test_the_name_of_a_single_column_may_hold_a_delimiter(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("semi;colon\nx\ny\n")
+    assert read(path).data.to_dict(as_series=False) == {"semi;colon": ["x", "y"]}
+
+
 def test_wrong_delimiter_never_gives_one_column_silently(tmp_path):
     path = csv_of(tmp_path, "a;b\n1;2\n")
     with pytest.raises(DataError, match=r"only one column, but ';' would split it into 2"):

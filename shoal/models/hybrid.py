@@ -117,7 +117,11 @@ class AlphaHybrid(Model):
         reason = _unknown(evidence, owners=published.suppressed > 0)
         if reason is not None:
             return self.verdict(published, None, False, f"cannot be known: {reason}")
-        test = chi_squared(evidence)
+        try:
+            test = chi_squared(evidence)
+        except DataError as error:
+            # The other verdicts of an audit still say something.
+            return self.verdict(published, None, False, f"cannot be known: {error}")
         detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
         return self.verdict(published, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
 

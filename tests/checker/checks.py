@@ -390,14 +390,14 @@ def _order(values: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
 # Secrets ----------------------------------------------------------------------------------------------------
 
 
-def secrets(released: Released, least: int) -> Iterator[str]:
-    """Find secrets of at least so many letters in what left, if it is known who is published."""
+def secrets(released: Released, *, words: bool) -> Iterator[str]:
+    """Find secrets in what left, or only those with `words`, if it is known who is published."""
     owners, wrong = _owners(released)
     if not wrong:
-        yield from _secrets(released, owners, least)
+        yield from _secrets(released, owners, words)
 
 
-def _secrets(released: Released, owners: list[int], least: int = 3) -> Iterator[str]:
+def _secrets(released: Released, owners: list[int], words: bool = False) -> Iterator[str]:
     """Find what occurs only in suppressed rows or in identifiers, anywhere in the bytes."""
     asked, table = released.asked, released.table
     if asked.tag is None and (asked.bucket or asked.relocates):
@@ -415,7 +415,7 @@ def _secrets(released: Released, owners: list[int], least: int = 3) -> Iterator[
         for name, value in row.items()
         if at not in there or name not in names
         for text in texts_of(value)
-        if len(text) >= least
+        if len(text) >= 3 and (not words or re.search(r"[A-Za-z]{3}", text))
     }
     everything = "\n".join(allowed)
     hidden = {text for text in hidden if text not in everything}

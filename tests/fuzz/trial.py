@@ -286,7 +286,9 @@ def _told(released: Released, result: shoal.Result) -> list[str]:
     """Look for secrets in the card, which is public; it has words and numbers of its own."""
     card = json.dumps(result.card, ensure_ascii=False, default=str)
     table = Cells(released.table.columns, released.table.rows, [card])
-    return [f"card: {problem}" for problem in secrets(replace(released, table=table, second=None), 6)]
+    return [
+        f"card: {problem}" for problem in secrets(replace(released, table=table, second=None), words=True)
+    ]
 
 
 def _more(case: Case, result: shoal.Result, source: Any) -> dict[str, Any]:
@@ -323,7 +325,7 @@ def _disagreements(case: Case, result: shoal.Result, judged: shoal.Audit) -> Ite
     said = {verdict.model: verdict for verdict in result.verdicts}
     for verdict in judged.verdicts:
         own = said.get(verdict.model)
-        if "known only to the maker" in verdict.detail:
+        if verdict.detail.startswith("cannot be known"):
             continue
         if not verdict.holds:
             yield f"audit: {verdict.model} does not hold, reached {verdict.reached} ({verdict.detail})"

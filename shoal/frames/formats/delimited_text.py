@@ -160,6 +160,8 @@ def _settle_delimiter(text: _Text, options: ReadOptions, quote: str) -> str:
         if not counts or counts[0] < 2:
             continue
         agreeing = Counter(counts)[counts[0]] / len(counts)
+        if 2 * agreeing <= 1:
+            continue  # The name of a single column may hold one of these signs.
         score = (agreeing == 1.0, agreeing, counts[0])
         if score > best_score:
             best, best_score = delimiter, score
