@@ -29,7 +29,7 @@ from shoal.release.render import render, shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import Verdict, shortfalls
-from shoal.run import Progress, Run, silent
+from shoal.run import Progress, Run, checked_seed, silent
 from shoal.table import CodedTable
 
 SUPPRESSION_MEANING = "rows that could not be made safe without harming the rest were suppressed"
@@ -53,6 +53,7 @@ def anonymize(
     release that was made does not.
     """
     clock = Clock()
+    seed = checked_seed(seed)
     chosen = Policy.given(policy, keywords)
     shown = _ToFrames()
     made = _make(source, chosen, seed, progress, clock, shown, population)

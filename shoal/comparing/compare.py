@@ -30,7 +30,7 @@ from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
-from shoal.run import Progress, silent
+from shoal.run import Progress, checked_seed, silent
 from shoal.table import CodedTable
 
 SECONDS = 120.0
@@ -82,7 +82,7 @@ def compare(
         sets=sets or lists_values(chosen),
         jobs=jobs,
         seconds=seconds,
-        seed=seed,
+        seed=checked_seed(seed),
         folder=kept,
         progress=progress,
     )

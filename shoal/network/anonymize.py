@@ -27,7 +27,7 @@ from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
 from shoal.release.results import Clock
 from shoal.release.verdict import shortfalls
-from shoal.run import Progress, Run, silent
+from shoal.run import Progress, Run, checked_seed, silent
 from shoal.table import CodedTable
 
 
@@ -99,6 +99,7 @@ def anonymize_network(
     if not 0.0 <= alpha <= 1.0:
         message = f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}"
         raise PolicyError([Problem("alpha", message)], where=ARGUMENTS)
+    seed = checked_seed(seed)
     run = Run.start(seed, progress)
     progress("read", 0.0)
     with clock("read"):

@@ -24,6 +24,7 @@ from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.checks import built, problems_of
+from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
 from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import Privacy
@@ -75,7 +76,7 @@ class Policy(BaseModel):
         if not isinstance(raw, Mapping):
             raise PolicyError([Problem("policy", f"must be a table, not {type(raw).__name__}")])
         base = Path((info.context or {}).get("base", "."))
-        raw = _long_form(raw)
+        raw = _long_form(python_values(raw))
         problems = problems_of(raw, base)
         if problems:
             raise PolicyError(problems)
@@ -168,7 +169,7 @@ class Policy(BaseModel):
         a method by name or as a table.
         """
         roles = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
-        columns, problems = _by_role(roles)
+        columns, problems = _by_role(python_values(roles))
         keys = Privacy.model_fields
         own = inspect.signature(cls.from_keywords).parameters
         known = [*keys, *(name for name, entry in own.items() if entry.kind is entry.KEYWORD_ONLY)]
@@ -180,7 +181,7 @@ class Policy(BaseModel):
         extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
         more = (("limit", "limits", limits), ("protected", "protected", protected))
         for key, word, values in (*extras, *more):
-            for name, value in (values or {}).items():
+            for name, value in python_values(values or {}).items():
                 if name in columns:
                     columns[name][key] = value
                 else:
@@ -374,7 +375,7 @@ def _by_role(roles: Mapping[str, Iterable[str]]) -> tuple[dict[str, dict[str, An
     columns: dict[str, dict[str, Any]] = {}
     problems = []
     for role, names in roles.items():
-        for name in [names] if isinstance(names, str) else names or ():
+        for name in map(str, [names] if isinstance(names, str) else names or ()):
             former = columns.setdefault(name, {"role": role})["role"]
             if former != role:
                 message = f"has two roles, {former} and {role}"
