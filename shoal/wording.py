@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 _on_command_line = False
 
@@ -106,3 +107,15 @@ def shown(value: object) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of a library's message, shortened."""
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def type_name(dtype: Any) -> str:
+    """Return a polars type for a message, without categories: those are values of the data."""
+    name = dtype.base_type().__name__
+    if name in ("Enum", "Categorical"):
+        return str(name)
+    if name in ("List", "Array"):
+        return f"{name}({type_name(dtype.inner)})"
+    if name == "Struct":
+        return f"Struct({', '.join(f'{field.name}: {type_name(field.dtype)}' for field in dtype.fields)})"
+    return str(dtype)

@@ -197,6 +197,18 @@ def test_a_blank_line_is_no_row(tmp_path):
     assert sorted(path.read_text().splitlines()) == ['{"a":"x"}'] * 2 + ['{"a":null}'] * 2
 
 
+def test_messages_name_no_categories(tmp_path, monkeypatch):
+    """The type of an Enum lists values of the data."""
+    secret = pl.Enum(["secret", "x"])
+    table = pl.DataFrame(
+        {"q": [1] * 2, "s": pl.Series([{"a": ["x"]}] * 2, dtype=pl.Struct({"a": pl.List(secret)}))}
+    )
+    why = refused(tmp_path, table, "out.csv", monkeypatch, quasi=["q"], plain=["s"], k=2)
+    assert "column 's' holds Struct(a: List(Enum)), which CSV cannot" in why
+    with pytest.raises(shoal.errors.DataError, match=r"holds Struct\(a: List\(Enum\)\)"):
+        shoal.anonymize(table, quasi=["q", "s"], k=2)
+
+
 @pytest.mark.parametrize("ending", FILES)
 def test_a_release_without_rows_keeps_its_columns_or_is_refused(tmp_path, ending):
     table = pl.DataFrame({"a": ["x", "y"] * 3, "b": range(6), "s": ["x", "y"] * 3})

@@ -7,6 +7,7 @@ import polars as pl
 
 from shoal.arrays import IntVector
 from shoal.errors import DataError
+from shoal.wording import type_name
 
 _ALWAYS_SMALL = 1 << 16
 _OFTEN = 8
@@ -99,7 +100,7 @@ def _integers_or_text(column: pl.Series) -> pl.Series:
         return column.bin.encode("hex")
     if dtype.is_nested() or dtype == pl.Object:
         raise DataError(
-            f"column '{column.name}' holds {dtype}: only single values (text, numbers, dates, Booleans) "
+            f"column '{column.name}' holds {type_name(dtype)}: only single values (text, numbers, dates, Booleans) "
             "can be used here; split the column into several first, or drop it"
         )
     return column.to_physical()

@@ -10,7 +10,7 @@ from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, numbers_of, runs
-from shoal.wording import counted, some_values
+from shoal.wording import counted, some_values, type_name
 
 _DAY = r"^\d{4}-\d{2}-\d{2}"
 _TIME = r"[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)"
@@ -44,7 +44,7 @@ def _local(data: pl.Series) -> pl.Series:
     if isinstance(dtype, pl.Date):
         return data
     if dtype != pl.String:
-        raise HierarchyError(f"dates is for dates, but the column holds {dtype} values")
+        raise HierarchyError(f"dates is for dates, but the column holds {type_name(dtype)} values")
     text = pl.col("leaves").str.strip_chars()
     frame = data.to_frame().select(
         "leaves",

@@ -13,7 +13,7 @@ from shoal.errors import HierarchyError
 from shoal.hierarchy.naming import Naming
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 from shoal.hierarchy.values import Numbers, numbers_of, parse, text_of
-from shoal.wording import counted, some_values
+from shoal.wording import counted, some_values, type_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,9 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
     if values.dtype != pl.String:
         dated = isinstance(values.dtype, pl.Date | pl.Datetime)
         hint = "use { dates = [..] } for it" if dated else f"remove {wanted}"
-        raise HierarchyError(f"{wanted} is for numbers, but the column holds {values.dtype} values: {hint}")
+        raise HierarchyError(
+            f"{wanted} is for numbers, but the column holds {type_name(values.dtype)} values: {hint}"
+        )
     frame = pl.DataFrame({"leaves": values, "number": parse(values, pl.Int64())})
     if frame["number"].null_count() > values.null_count():
         frame = frame.with_columns(number=parse(values, pl.Float64()))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import IntVector
 from shoal.errors import HierarchyError
+from shoal.wording import type_name
 
 Numbers = NDArray[np.int64] | NDArray[np.float64]
 
@@ -23,7 +24,7 @@ def distinct_values(values: pl.Series) -> pl.Series:
         values = one_zero(values)
     elif not (dtype.is_numeric() or isinstance(dtype, (pl.String, pl.Boolean, *_TIMES))):
         raise HierarchyError(
-            f"values of type {dtype} cannot be generalized: turn them into text, numbers or dates"
+            f"values of type {type_name(dtype)} cannot be generalized: turn them into text, numbers or dates"
         )
     return values.alias("leaves").unique()
 

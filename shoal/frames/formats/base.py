@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, did_you_mean
-from shoal.wording import first_line
+from shoal.wording import first_line, type_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +86,7 @@ class FileFormat(Format):
         """
         names = [dtype.base_type().__name__ for dtype in types_in(column.dtype)]
         if any(name in self.refuses for name in names) or (not self.nests and names.count("List") > 1):
-            return f"holds {column.dtype}, which {self.title} cannot"
+            return f"holds {type_name(column.dtype)}, which {self.title} cannot"
         return ""
 
     def problems(self, data: pl.DataFrame, sensitive: Collection[str] = ()) -> list[str]:

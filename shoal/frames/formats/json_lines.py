@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 from shoal.errors import DataError
 from shoal.frames.column_names import refuse_duplicates, refuse_patterns
 from shoal.frames.formats.base import FileFormat, types_in
+from shoal.wording import type_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +53,7 @@ class JsonLines(FileFormat):
 
         found = super().problem(column)
         if not found and any(isinstance(inner, pl.Duration) for inner in list(types_in(column.dtype))[1:]):
-            return f"holds {column.dtype}, which JSON lines cannot"
+            return f"holds {type_name(column.dtype)}, which JSON lines cannot"
         if not found and any(not part.is_finite().all() for part in _floats_in(column)):
             return "has NaN or infinity, which JSON lines writes as null"
         return found
