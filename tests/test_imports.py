@@ -14,7 +14,7 @@ ROOT = Path(shoal.__file__).parent
 # From the bottom to the top. A module imports from its own layer's folder and from the layers below it;
 # two folders of one layer do not know each other.
 LAYERS = (
-    ("errors", "arrays", "ending", "wording"),
+    ("errors", "arrays", "ending", "memory", "wording"),
     ("brief",),
     ("run", "registry"),
     ("kernels",),

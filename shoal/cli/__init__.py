@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shoal.cli.starting  # noqa: F401  # isort: skip  # first, to heed Ctrl-C while the others are imported
+
 import json
 
 import click

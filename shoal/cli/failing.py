@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from shoal.cli.messages import LACK_OF_MEMORY, print_json, report_error
+from shoal.cli.messages import is_lack_of_memory, out_of_memory, print_json, report_error
 from shoal.cli.supervising import supervise
 from shoal.ending import journal
 from shoal.errors import ShoalError
@@ -58,8 +58,6 @@ class Group(click.Group):
             _fail(str(error), type(error).__name__, error.exit_code)
         except KeyboardInterrupt:
             _fail(journal.interrupted(), "Interrupted", 130)
-        except MemoryError:
-            _fail(f"there is not enough memory; {LACK_OF_MEMORY}", "OutOfMemory", 1)
         except click.ClickException as error:
             if "--json" in sys.argv:
                 print_json(error.format_message(), type(error).__name__, error.exit_code)
@@ -71,6 +69,9 @@ class Group(click.Group):
                 raise
             if _is_interrupt(error):
                 _fail(journal.interrupted(), "Interrupted", 130)
+            if is_lack_of_memory(error):
+                out_of_memory("there is not enough memory")
+                raise click.exceptions.Exit(1) from None
             # A traceback may show values of the data, so it is printed only on request.
             kind = type(error).__name__
             _fail(

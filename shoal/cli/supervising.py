@@ -17,7 +17,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from shoal.cli.messages import LACK_OF_MEMORY, report_error
+from shoal.cli.messages import out_of_memory, report_error
+from shoal.cli.starting import started
 from shoal.ending import SIGNALS, Journal, end_with_parent, journal
 
 PATIENCE = 1.0
@@ -27,6 +28,7 @@ PATIENCE = 1.0
 def supervise() -> None:
     """Return in a second process, which does the work; the first one ends here, with the exit code of the second."""
     if not hasattr(os, "fork"):
+        started()
         return
     heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     notes, note = os.pipe()
@@ -52,6 +54,7 @@ def supervise() -> None:
         signal.signal(number, before[number] if child else signal.SIG_IGN)
     for handle in (notes, answer, woken, wake, *((note, answers) if child else ())):
         os.close(handle)
+    started()
     if child == 0:
         journal.pipe, journal.answers = note, answers
         end_with_parent(parent)
@@ -110,12 +113,16 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
 
 def _ended_by_the_system(number: int) -> int:
     name = signal.Signals(number).name
-    if number in (signal.SIGKILL, signal.SIGABRT, signal.SIGBUS):
+    if number == signal.SIGBUS:
         report_error(
-            f"the system ended the work ({name}), most likely for lack of memory; {LACK_OF_MEMORY}",
-            "OutOfMemory",
-            1,
+            "a file was shortened while it was being read, or the disk failed; nothing was written. Run it again "
+            "when the file is complete",
+            "Unreadable",
+            3,
         )
+        return 3
+    if number in (signal.SIGKILL, signal.SIGABRT):
+        out_of_memory(f"the system ended the work ({name}), most likely for lack of memory")
         return 1
     report_error(
         f"the work ended unexpectedly ({name}); no file was left half written. If there was enough memory, it is a "

@@ -17,7 +17,7 @@ from typing import Any
 import shoal
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
-from shoal.errors import ShoalBug
+from shoal.errors import ShoalError
 from shoal.release import Release
 from shoal.table import CodedTable
 from shoal.wording import speaks_command_line
@@ -92,7 +92,10 @@ class Worker:
                 _receive(self._process)
             except (EOFError, OSError, pickle.UnpicklingError):
                 self._discard()
-                raise ShoalBug("a process for trials could not be started") from None
+                raise ShoalError(
+                    "a process for trials could not be started, most likely for lack of memory; "
+                    "close other programs, or run fewer trials at a time"
+                ) from None
         return self._process
 
     def _discard(self) -> None:

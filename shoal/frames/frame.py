@@ -79,15 +79,20 @@ class Frame(Brief):
         return data
 
     def _refuse_changes(self) -> None:
-        """Refuse a changed file: columns of two versions would form records of people who do not exist."""
-        if self.path is not None and self.version is not None and file_version(self.path) != self.version:
-            raise DataError(f"{self.path}: the file was changed while it was being read; read it again")
+        if self.path is not None and self.version is not None:
+            refuse_changed(self.path, self.version)
 
 
 def file_version(path: Path) -> tuple[int, ...]:
     """Return what changes when a file is replaced or edited."""
     status = path.stat()
     return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def refuse_changed(path: Path, version: tuple[int, ...]) -> None:
+    """Refuse a file that is not the version it was: two versions would form records of people who do not exist."""
+    if file_version(path) != version:
+        raise DataError(f"{path}: the file was changed while it was being read; read it again")
 
 
 def framed(

@@ -67,6 +67,8 @@ class Outbox:
         lost = chosen.lost_rows(data)
         try:
             back, changed = returned(chosen.reread(self._waiting[-1][1].path, options), data)
+        except OSError as error:  # for example, its folder is gone
+            raise _not_written(target, error) from error
         except DataError:
             # Its message may name the temporary file.
             back, changed = data, "the table"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OutputError, check_known
+from shoal.memory import check_addresses
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,6 +80,7 @@ def write_sample(
     from shoal import frames
     from shoal.samples.draw import shipped
 
+    check_addresses()
     found = _find(name)
     path = Path(out)
     if path.is_dir():

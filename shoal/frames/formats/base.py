@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
 from abc import ABC, abstractmethod
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, did_you_mean
+from shoal.memory import check_addresses
 from shoal.wording import first_line, type_name
 
 if TYPE_CHECKING:
@@ -126,13 +129,15 @@ class FileFormat(Format):
         """Return the table in a file, with the digest of its bytes."""
         path = Path(source)
         check_readable(path)  # before polars is imported, which takes longer
+        check_addresses()
         import polars as pl
 
-        from shoal.frames.frame import file_version, framed
+        from shoal.frames.frame import file_version, framed, refuse_changed
 
         missing = self.missing()
         if missing:
             raise DataError(f"{path}: {missing}")
+        version: tuple[int, ...] | None = None
         try:
             version = file_version(path)
             with path.open("rb") as file:
@@ -140,7 +145,7 @@ class FileFormat(Format):
             if not path.stat().st_size:
                 raise DataError(f"{path}: the file is empty")
             query, options = self.load(path, options)
-            return framed(
+            frame = framed(
                 self.name,
                 query,
                 options,
@@ -149,10 +154,21 @@ class FileFormat(Format):
                 version=version if self.on_disk else None,
                 nulls_done="null_values" in self.options,
             )
-        except OSError as error:
+            refuse_changed(path, version)
+            return frame
+        except (OSError, DataError, pl.exceptions.PolarsError) as error:
+            if version is not None:
+                with contextlib.suppress(OSError):
+                    refuse_changed(
+                        path, version
+                    )  # what looks like a mistake in the file may be half of an edit
+            if isinstance(error, DataError):
+                raise
+            if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+                raise MemoryError from None  # the file is good
+            if isinstance(error, pl.exceptions.PolarsError):
+                raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
             raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
 
 
 def types_in(dtype: Any) -> Iterator[Any]:

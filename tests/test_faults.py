@@ -1,0 +1,430 @@
+"""Faults by injection: whatever breaks, a file is whole or as it was, nothing is left over, and the message helps.
+
+Everything here runs through the public verbs or the command line. `--thorough` tries more, and kills 200 times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import json
+import os
+import random
+import resource
+import shutil
+import sys
+import threading
+import time
+
+import polars as pl
+import pytest
+
+from shoal import frames, samples
+from shoal.anonymizing import anonymize_file
+from shoal.errors import DataError, OutputError
+from shoal.frames.drafts import Draft
+from shoal.frames.formats import FORMATS, FileFormat
+from shoal.policy import Policy
+from tests.commands import KILL, at_work, descendants, drafts, gone, run, start, wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses limits and signals of Linux")
+
+MARK = "Zaphod"
+"""A value of the data, which no message may show."""
+ENDINGS = ("csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl", "xlsx")
+OUTPUTS = ("record.json", "card.md")
+POLICY = Policy.from_dict(
+    {
+        "columns": {
+            "age": {"role": "quasi", "hierarchy": {"widths": [5, 10]}},
+            "name": {"role": "sensitive"},
+        },
+        "privacy": {"k": 3},
+        "method": {"name": "mondrian"},
+    }
+)
+TOML = POLICY.to_toml()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    random_ = random.Random(5)
+    rows = {
+        "age": [random_.randrange(60) for _ in range(300)],
+        "name": [f"{MARK}{i % 7}" for i in range(300)],
+    }
+    pl.DataFrame(rows).write_csv(tmp_path / "data.csv")
+    (tmp_path / "policy.toml").write_text(TOML)
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def publish(folder, ending="csv", *, force=False, progress=lambda *_: None):
+    out = folder / "out"
+    return anonymize_file(
+        folder / "data.csv", POLICY, out / f"release.{ending}", record=out / OUTPUTS[0], cards=[out / OUTPUTS[1]],
+        force=force, progress=progress,
+    )  # fmt: skip
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
+
+
+def refused(folder, *arguments, says="", **options):
+    """Check that a run fails with `OutputError`, and that the folder is as it was."""
+    before = content(folder)
+    with pytest.raises(OutputError) as error:
+        publish(folder, *arguments, **options)
+    assert MARK not in str(error.value)
+    assert says in str(error.value)
+    assert content(folder) == before
+
+
+@contextlib.contextmanager
+def largest_file(size):
+    """Let the system refuse files of more bytes, as a full disk does, but for this process alone."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_disk_is_full_at_any_byte(folder, ending, force, request):
+    publish(folder, ending, force=True)
+    size = max(len(one) for one in content(folder).values())
+    if not force:
+        for path in (folder / "out").iterdir():
+            path.unlink()
+    tries = 60 if request.config.getoption("--thorough") else 4
+    for limit in sorted({0, 1, *(size * 9 * i // (10 * tries) for i in range(tries + 1))}):
+        with largest_file(limit):
+            refused(folder, ending, force=force, says="could not be written")
+    publish(folder, ending, force=force)
+
+
+class Full:
+    """A file on a disk that is full at one of its writes, or when it is flushed or synchronized."""
+
+    def __init__(self, file, left):
+        self.file, self.left = file, left
+
+    def _use(self):
+        self.left[0] -= 1
+        if self.left[0] == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write(self, *what):
+        self._use()
+        return self.file.write(*what)
+
+    def flush(self):
+        self._use()
+        return self.file.flush()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def __getattr__(self, name):
+        if name == "fileno":  # so that polars writes here, and not past this object
+            raise AttributeError(name)
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_disk_is_full_at_any_write(folder, ending, monkeypatch):
+    """Every write and flush of every file in turn, until a run gets through."""
+    publish(folder, ending)
+    real_create, real_sync = Draft.create, os.fsync
+    left = [0]
+    monkeypatch.setattr(Draft, "create", lambda draft: Full(real_create(draft), left))
+    monkeypatch.setattr(os, "fsync", lambda _handle: None)
+    monkeypatch.setattr(Full, "fileno", lambda full: full.file.fileno(), raising=False)
+    for turn in range(1, 500):
+        left[0] = turn
+        before = content(folder)
+        try:
+            publish(folder, ending, force=True)
+        except OutputError as error:
+            told = str(error)
+        else:
+            break
+        assert os.strerror(errno.ENOSPC) in told
+        assert content(folder) == before
+    assert 6 <= turn < 499  # three files, each written and flushed
+    monkeypatch.setattr(os, "fsync", real_sync)
+
+
+@pytest.mark.parametrize("stage", ["read", "anonymize", "measure", "create", "sync", "rename"])
+def test_the_folder_is_removed(folder, stage, monkeypatch):
+    def remove(*_):
+        shutil.rmtree(folder / "out", ignore_errors=True)
+
+    def first(real):
+        def then(*given, **named):
+            remove()
+            return real(*given, **named)
+
+        return then
+
+    if stage == "create":
+        monkeypatch.setattr(Draft, "create", first(Draft.create))
+    elif stage == "sync":
+        monkeypatch.setattr(os, "fsync", first(os.fsync))
+    elif stage == "rename":
+        monkeypatch.setattr(Draft, "appear", first(Draft.appear))
+    with pytest.raises(OutputError) as error:
+        publish(folder, progress=lambda now, _share: remove() if now == stage else None)
+    assert MARK not in str(error.value)
+    assert not (folder / "out").exists()
+
+
+def without_override():
+    """Let permissions hold for the administrator too: drop the right to override them."""
+    libc = ctypes.CDLL(None)
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP; fails for others, who do not have it
+
+
+ANONYMIZE = ("anonymize", "data.csv", "-p", "policy.toml", "-o", "out/release.csv", "--force")
+
+
+def test_the_target_is_made_read_only(folder):
+    publish(folder)
+    before = content(folder)
+    process = start(folder, *ANONYMIZE, preexec_fn=without_override)
+    wait_for(process, lambda: at_work(process))
+    (folder / "out").chmod(0o555)
+    try:
+        _, told = process.communicate(timeout=60)
+    finally:
+        (folder / "out").chmod(0o755)
+    assert process.returncode == 6, told
+    assert "ermission" in told
+    assert MARK not in told
+    assert content(folder) == before
+
+
+def test_a_rename_is_refused(folder, monkeypatch):
+    """For example in a folder that only its owner may change, or on a disk that turned read-only."""
+
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    publish(folder)
+    monkeypatch.setattr(os, "replace", refuse)
+    refused(folder, force=True, says=os.strerror(errno.EPERM))
+
+
+def test_some_files_have_appeared_when_a_rename_is_refused(folder, monkeypatch):
+    """Without --force all go again; with it, the message names those that were replaced."""
+    real = Draft.appear
+
+    def refuse_the_release(draft, **options):
+        if draft.target.name == "release.csv":
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        real(draft, **options)
+
+    monkeypatch.setattr(Draft, "appear", refuse_the_release)
+    refused(folder, says="nothing was changed")
+    with pytest.raises(OutputError, match=r"already replaced: .*card\.md, .*record\.json"):
+        publish(folder, force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_two_runs_to_the_same_output_at_once(tmp_path, force, request):
+    """Their files never mix: one has all of them, or with --force the last one."""
+    names = ("release.csv", "record.json", "card.md")
+    for turn in range(300 if request.config.getoption("--thorough") else 60):
+        out = tmp_path / str(turn)
+        out.mkdir()
+        together = threading.Barrier(3)
+
+        def write(who, out=out, together=together):
+            with contextlib.suppress(OutputError), frames.Outbox(force=force) as box:
+                for name in names:
+                    box.write_text(out / name, who * 1000)
+                together.wait()
+                time.sleep(random.random() / 1000)
+
+        threads = [threading.Thread(target=write, args=(who,)) for who in "abc"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        found = {(out / name).read_text() for name in names}
+        assert len(found) == 1
+        assert found < {who * 1000 for who in "abc"}
+        assert sorted(os.listdir(out)) == sorted(names)
+
+
+def test_two_commands_to_the_same_output_at_once(folder):
+    words = (*ANONYMIZE[:-1], "--record", "out/record.json")
+    for force in (False, True):
+        runs = [start(folder, *words, "--k", k, *(["--force"] if force else [])) for k in ("3", "30")]
+        told = [process.communicate(timeout=60)[1] for process in runs]
+        codes = sorted(process.returncode for process in runs)
+        assert codes == ([0, 0] if force else [0, 6]), told
+        k = json.loads((folder / "out" / "record.json").read_text())["verdicts"][0]["required"]
+        sizes = pl.read_csv(folder / "out" / "release.csv").group_by("age").len()["len"]
+        assert (sizes.min() >= 30) == (k == 30)
+        assert set(content(folder)) == {"record.json", "release.csv"}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if issubclass(FORMATS[name], FileFormat)])
+def test_the_input_changes_while_it_is_read(tmp_path, monkeypatch, name, when):
+    kind = FORMATS[name]
+    path = tmp_path / f"data{kind.suffixes[0]}"
+    longer = tmp_path / f"longer{kind.suffixes[0]}"
+    table = pl.DataFrame({"a": [1, 2, 3], "b": [MARK, "x", "y"]})
+    frames.write(table, path)
+    frames.write(pl.concat([table, table]), longer)
+    frames.read(path)
+    real = kind.load
+
+    def edit(load):
+        def then(self, given, options):
+            if when == "before":
+                path.write_bytes(longer.read_bytes())
+            found = load(self, given, options)
+            if when == "after":
+                path.write_bytes(path.read_bytes()[:-3])
+            return found
+
+        return then
+
+    monkeypatch.setattr(kind, "load", edit(real))
+    with pytest.raises(DataError, match="was changed while it was being read; read it again") as error:
+        frames.read(path)
+    assert MARK not in str(error.value)
+
+
+def test_the_input_is_shortened_or_removed_under_a_command(folder):
+    """For real: a large file loses its end, or is gone, at a random moment."""
+    data = samples.sample("census", 300_000)
+    chance = random.Random(3)
+    for what in ("shortened", "removed"):
+        data.write_csv(folder / "big.csv")
+        words = ("anonymize", "big.csv", "-o", "out/release.csv", "--quasi", "age,race,education", "--k", "3",
+                 "--force")  # fmt: skip
+        process = start(folder, *words)
+        wait_for(process, lambda process=process: at_work(process))
+        time.sleep(chance.random())
+        if what == "removed":
+            (folder / "big.csv").unlink()
+        else:
+            os.truncate(folder / "big.csv", 5_000_000)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode in (0, 3), told
+        assert "Traceback" not in told
+        assert not drafts(folder)
+        if process.returncode == 0:  # it was read before, or after
+            assert pl.read_csv(folder / "out" / "release.csv").height > 0
+            (folder / "out" / "release.csv").unlink()
+        assert not content(folder)
+
+
+def whole(folder, old):
+    """Whether the release is the old one or a new one, complete."""
+    path = folder / "out" / "release.csv"
+    if not path.exists():
+        return old is None
+    text = path.read_bytes()
+    return text == old or (text.endswith(b"\n") and text.count(b"\n") == 3001)
+
+
+def test_killed_at_random_moments(folder, request):
+    """Nothing is half written, no process is left, and the next run removes what was."""
+    rows = {"age": [i % 97 for i in range(3000)], "name": [f"{MARK}{i % 7}" for i in range(3000)]}
+    pl.DataFrame(rows).write_csv(folder / "data.csv")
+    chance = random.Random(8)
+    left, old = 0, None
+    for turn in range(200 if request.config.getoption("--thorough") else 6):
+        process = start(folder, *ANONYMIZE, "--record", "out/record.json")
+        if turn % 2:  # while it writes
+            wait_for(process, lambda: bool(drafts(folder)))
+            time.sleep(chance.random() / 50)
+        else:
+            wait_for(process, lambda process=process: at_work(process))
+            time.sleep(chance.random() * 2)
+        processes = descendants(process.pid)
+        # Of the two processes, the one that works is as likely to be killed, for example for lack of memory.
+        victim = process.pid if chance.random() < 0.5 or not processes else chance.choice(sorted(processes))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, KILL)
+        _, told = process.communicate(timeout=60)
+        assert gone(processes)
+        if process.returncode not in (0, -KILL):
+            assert process.returncode == 1, told
+            assert "most likely for lack of memory; no file was left half written" in told
+            assert not drafts(folder)
+        assert MARK not in told
+        assert whole(folder, old)
+        left += len(drafts(folder))
+        old = (
+            (folder / "out" / "release.csv").read_bytes()
+            if (folder / "out" / "release.csv").exists()
+            else None
+        )
+        frames.write_text(folder / "out" / "other.txt", "next", force=True)
+        assert not drafts(folder)
+    assert left or turn < 50  # otherwise nothing was tried
+    print(f"{turn + 1} kills left {left} drafts")
+
+
+def test_only_drafts_that_nobody_holds_are_removed(tmp_path):
+    name = f".shoal-{'0' * 16}.release.csv"
+    others = [
+        ".shoal-00.release.csv",
+        "shoal-0123456789abcdef.csv",
+        f".shoal-{'0' * 16}",
+        ".release.csv.part",
+    ]
+    for other in (name, *others):
+        (tmp_path / other).write_text("x")
+    (tmp_path / f".shoal-{'1' * 16}.folder").mkdir()
+    (tmp_path / f".shoal-{'2' * 16}.link").symlink_to(others[0])
+    draft = Draft(tmp_path / "held.csv")
+    with draft.create():
+        frames.write_text(tmp_path / "a.txt", "a")
+    frames.write_text(tmp_path / "b.txt", "b")  # its file is closed, and it waits for its name
+    assert draft.path.exists()
+    assert not (tmp_path / name).exists()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *others, "a.txt", "b.txt", draft.path.name, f".shoal-{'1' * 16}.folder", f".shoal-{'2' * 16}.link",
+    }  # fmt: skip
+    draft.close()
+    assert not drafts(tmp_path / "nowhere")
+
+
+def test_no_place_for_compiled_kernels_and_no_home(folder):
+    """Nothing can be kept, so kernels are compiled in the process; the run works."""
+    nowhere = str(folder / "data.csv" / "no")
+    environment = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "XDG_CONFIG_HOME": nowhere,
+                   "NUMBA_CACHE_DIR": nowhere, "NUMBA_OPT": "0"}  # fmt: skip
+    ended = run(folder, *ANONYMIZE, environment=environment)
+    assert ended.code == 0, ended.told
+    assert set(content(folder)) == {"release.csv"}
+
+
+@pytest.mark.parametrize("megabytes", [500, 1000])
+def test_little_memory(folder, megabytes):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 10**6,) * 2)
+
+    ended = run(folder, *ANONYMIZE, preexec_fn=limited)
+    assert ended.code == 1, ended.told
+    assert "memory; no file was left half written. Use a machine with more memory" in ended.told
+    assert f"{megabytes / 1000:.1f} GB of addresses (`ulimit -v`)" in ended.told
+    assert "Traceback" not in ended.told
+    assert MARK not in ended.told
+    assert not content(folder)

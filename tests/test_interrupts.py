@@ -1,0 +1,151 @@
+"""Ctrl-C at random moments of every command: it ends within two seconds, with all its processes and without a trace.
+
+The tables are large enough for kernels to run for seconds, which heed no signal.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal import samples
+from tests.commands import END, INTERRUPT, KILL, at_work, descendants, drafts, end, gone, start, wait_for
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+
+ROWS = 30_000
+POLICY = ("-p", "census.toml")
+ANONYMIZE = ("anonymize", "census.parquet", *POLICY, "-o", "out/release.csv", "--record", "out/record.json")
+COMMANDS = {
+    "agglomerative": (*ANONYMIZE, "--method", "agglomerative"),
+    "forest": (*ANONYMIZE, "--method", "forest"),
+    "improve": (*ANONYMIZE, "--method", "agglomerative", "--set", "method.improve=true"),
+    "full-domain by dm": (*ANONYMIZE, "--method", "full-domain", "--set", "utility.measure=dm"),
+    "k-k": (*ANONYMIZE, "--method", "k-k", "--set", "privacy.notion=k-k"),
+    "auto": (*ANONYMIZE, "--method", "auto"),
+    "compare": ("compare", "census.parquet", *POLICY, "-o", "out/trials"),
+    "compare in parallel": ("compare", "census.parquet", *POLICY, "--jobs", "2"),
+    "explain": ("explain", "census.parquet", *POLICY, "--seconds", "60"),
+    "attack": ("attack", "made.csv", "--original", "census.parquet", *POLICY),
+    "membership": ("attack", "made.csv", "--original", "census.parquet", *POLICY, "--name", "membership",
+                   "--population", "people.parquet"),
+    "audit": ("audit", "made.csv", "--original", "census.parquet", *POLICY),
+    "report": ("report", "made.csv", "--original", "census.parquet", *POLICY, "-o", "out/report.html"),
+    "network": ("network", "anonymize", "--nodes", "nodes.csv", "--edges", "edges.csv",
+                "-p", "nodes.toml", "-o", "out/masked"),
+    "init": ("init", "census.parquet", "-o", "out/policy.toml"),
+    "sample": ("sample", "census", "--rows", "3000000", "-o", "out/sample.csv"),
+    "demo": ("demo",),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interrupts")
+    samples.write_sample("census", ROWS, folder / "census.parquet")
+    data = samples.sample("census", ROWS)
+    shoal.anonymize(data, folder / "census.toml").table.write_csv(folder / "made.csv")
+    pl.concat([data, samples.sample("census", 2 * ROWS, seed=1)]).write_parquet(folder / "people.parquet")
+    data.head(3000).with_row_index("id").write_csv(folder / "nodes.csv")
+    pairs = {tuple(sorted(random.Random(i).sample(range(3000), 2))) for i in range(9000)}
+    (folder / "edges.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in sorted(pairs)))
+    text = (folder / "census.toml").read_text()
+    (folder / "nodes.toml").write_text('[columns.id]\nrole = "identifier"\n' + text)
+    return folder
+
+
+def begun(tables, name):
+    for path in (tables / "out").iterdir() if (tables / "out").is_dir() else ():
+        raise AssertionError(f"{path} was left")
+    (tables / "out").mkdir(exist_ok=True)
+    words = COMMANDS[name]
+    if name == "demo":
+        return start(tables / "out", module="shoal.cli.demo")
+    return start(tables, *words)
+
+
+def clear(folder):
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_ends_within_two_seconds_of_ctrl_c(tables, name, request):
+    thorough = request.config.getoption("--thorough")
+    chance = random.Random(name)
+    clear(tables / "out")
+    for turn in range(4 if thorough else 1):
+        process = begun(tables, name)
+        wait_for(process, lambda process=process: at_work(process))
+        time.sleep(chance.random() * (8 if thorough else 1.5))
+        processes = descendants(process.pid)
+        sent, code = [(INTERRUPT, 130), (END, 143)][turn % 2]
+        ended = end(process, sent, whole_group=bool(chance.random() < 0.5))
+        assert "Traceback" not in ended.told
+        assert ended.code in (0, code), ended.told  # 0: it was done before
+        assert ended.seconds < 2
+        assert ended.code == 0 or "interrupted; " in ended.told
+        if ended.code and COMMANDS[name][0] not in ("compare", "demo") and "already" not in ended.told:
+            assert not any((tables / "out").iterdir())
+        assert gone(processes)
+        assert not drafts(tables)
+        clear(tables / "out")
+
+
+def test_workers_end_with_a_command_that_is_killed(tables):
+    clear(tables / "out")
+    process = begun(tables, "compare in parallel")
+    wait_for(process, lambda: len(descendants(process.pid)) >= 3)
+    time.sleep(1.5)
+    processes = descendants(process.pid)
+    assert len(processes) >= 3
+    end(process, KILL, whole_group=False)
+    assert gone(processes)
+
+
+def test_ctrl_c_comes_before_or_after_all_files_of_a_release(tables):
+    """It is sent while files appear, which is made to last for half a second."""
+    script = (
+        "import os, sys, time; real = os.link\n"
+        "def slow(*paths): time.sleep(0.25); real(*paths); open('moved', 'a').close()\n"
+        "os.link = slow\n"
+        "sys.argv = ['shoal', *sys.argv[1:]]\n"
+        "from shoal.cli import main; main()"
+    )
+    clear(tables / "out")
+    (tables / "slow.py").write_text(script)
+    words = (
+        "anonymize",
+        "../census.parquet",
+        "-p",
+        "../census.toml",
+        "-o",
+        "release.csv",
+        "--record",
+        "r.json",
+    )
+    (tables / "out").mkdir(exist_ok=True)
+    process = start(
+        tables / "out", *words, module="slow", environment={"PYTHONPATH": f"{tables}:{os.getcwd()}"}
+    )
+    wait_for(process, (tables / "out" / "moved").exists)
+    ended = end(process, INTERRUPT)
+    assert ended.code == 130
+    assert "already written: " in ended.told
+    assert {path.name for path in (tables / "out").iterdir()} == {"moved", "release.csv", "r.json"}
+    clear(tables / "out")
+
+
+def test_a_second_ctrl_c_ends_at_once(tables):
+    clear(tables / "out")
+    process = begun(tables, "agglomerative")
+    wait_for(process, lambda: at_work(process))
+    process.send_signal(INTERRUPT)
+    assert end(process, INTERRUPT).seconds < 1
+    clear(tables / "out")
