@@ -15,11 +15,12 @@ from shoal.brief import Brief
 from shoal.case import Case
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
-from shoal.errors import InfeasibleError, ViolationError
+from shoal.errors import InfeasibleError, LimitError, ViolationError
 from shoal.frames import Frame
 from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
+from shoal.methods.limits import instead
 from shoal.models.feasibility import left_out, reasons_against, unprotected
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
@@ -49,8 +50,8 @@ def anonymize(
     `source` is a path or a polars, pandas or pyarrow frame; `table` of the result is of the same kind. `policy` is a
     `Policy`, the path of one, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
     `population`, a path or a frame too, is everybody who could be in the table, for guarantees about who is in it.
-    Raises InfeasibleError, before the work starts, if no release can satisfy the policy, and ViolationError if the
-    release that was made does not.
+    Raises InfeasibleError, before the work starts, if no release can satisfy the policy, LimitError if this method
+    finds none although another may, and ViolationError if the release that was made does not.
     """
     clock = Clock()
     seed = checked_seed(seed)
@@ -199,8 +200,9 @@ def _make(
 
 
 def propose(policy: Policy, method: Method, table: CodedTable, run: Run) -> Case:
-    """Let a method make a release, and read its rows as a case, in memory. Raises InfeasibleError if no release can
-    satisfy the policy. Takes as long as the method.
+    """Let a method make a release, and read its rows as a case, in memory. Takes as long as the method.
+
+    Raises InfeasibleError if no release can satisfy the policy, and LimitError if this method finds none.
     """
     release = _proposed(policy, method, table, run, Clock())
     run.progress("verify", 0.8)
@@ -215,7 +217,11 @@ def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock
         raise InfeasibleError("\n".join(reasons))
     run.progress("anonymize", 0.2)
     with clock("anonymize"):
-        return method.anonymize(table, requirements, run)
+        try:
+            return method.anonymize(table, requirements, run)
+        except LimitError as error:
+            advice = error.instead or instead(method, table, requirements)
+            raise LimitError(error.message, advice) from None
 
 
 def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:

@@ -79,10 +79,14 @@ class InfeasibleError(ShoalError):
 
 
 class LimitError(ShoalError):
-    """This method finds no release that satisfies the requirements, though another method may; the message says which
-    ones to try."""
+    """This method finds no release that satisfies the requirements, though another method may; `instead` says what to
+    try."""
 
     exit_code = 7
+
+    def __init__(self, message: str, instead: str = "") -> None:
+        self.message, self.instead = message, instead
+        super().__init__(f"{message}. {instead}" if instead else message)
 
 
 class ViolationError(ShoalError):

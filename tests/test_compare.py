@@ -23,7 +23,7 @@ from shoal.comparing.plot import frontier_svg
 from shoal.comparing.portfolio import planned_attacks
 from shoal.comparing.running import Task, run_trial
 from shoal.comparing.workers import Worker
-from shoal.errors import DataError, InfeasibleError, OutputError, PolicyError
+from shoal.errors import DataError, LimitError, OutputError, PolicyError
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
@@ -416,7 +416,7 @@ def test_auto_keeps_the_release_that_was_drawn():
 
 
 def test_auto_says_why_nothing_will_do():
-    with pytest.raises(InfeasibleError) as caught:
+    with pytest.raises(LimitError) as caught:
         shoal.anonymize(people(), **ROLES, k=3, method={"name": "auto", "methods": ["k-k", "bucketization"]})
     assert "k-k: k-k generalizes each row separately" in str(caught.value)
     assert "k = 3 cannot hold" in str(caught.value)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from shoal.attacks import ATTACKS
 from shoal.attacks.statistical import accusations
-from shoal.errors import InfeasibleError, PolicyError, ViolationError
+from shoal.errors import LimitError, PolicyError, ViolationError
 from shoal.kernels import hybrid as kernels
 from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure
@@ -310,7 +310,7 @@ def test_the_search_finds_what_the_walk_from_the_top_finds(table, k, budget, mea
         measure=measure,
     )
     if expected is None:
-        with pytest.raises(InfeasibleError, match="rows"):
+        with pytest.raises(LimitError, match="rows"):
             method.anonymize(table, plain(k), Run.start(1))
         return
     release = method.anonymize(table, plain(k), Run.start(1))
@@ -330,8 +330,8 @@ def test_without_a_budget_it_is_the_optimum_of_full_domain(table, k, suppression
     requirements = plain(k, suppression, measure)
     try:
         expected = FullDomain().anonymize(table, requirements, Run.start(1))
-    except InfeasibleError:
-        with pytest.raises(InfeasibleError):
+    except LimitError:
+        with pytest.raises(LimitError):
             Hybrid(variant=variant, budget=0.0).anonymize(table, requirements, Run.start(1))
         return
     release = Hybrid(variant=variant, budget=0.0).anonymize(table, requirements, Run.start(1))
@@ -354,7 +354,7 @@ def test_every_variant_keeps_k_the_budget_and_its_own_account(table, k, budget, 
     requirements = plain(k, suppression)
     try:
         release = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
-    except InfeasibleError:
+    except LimitError:
         return
     sizes = np.bincount(release.region_of[release.region_of >= 0], minlength=len(release.low))
     assert (sizes >= k).all()
@@ -387,7 +387,7 @@ def test_without_pruning_nothing_gets_worse(table, k, budget, variant, seed):
     options = {"variant": variant, "budget": budget}
     try:
         pruned = Hybrid(**options).anonymize(table, plain(k), Run.start(seed)).facts
-    except InfeasibleError:
+    except LimitError:
         return
     release = Hybrid(**options, prune=False).anonymize(table, plain(k), Run.start(seed))
     assert release.facts["loss_with_relocation"] <= pruned["loss_with_relocation"]
@@ -491,7 +491,7 @@ def test_models_confirm_what_the_method_says(table, k, budget, variant, suppress
     requirements = plain(k, suppression)
     try:
         release = Hybrid(variant=variant, budget=budget).anonymize(table, requirements, Run.start(seed))
-    except InfeasibleError:
+    except LimitError:
         return
     evidence = evidence_by(table, release)
     assert HybridK(k=k, budget=budget).verify(evidence).holds
@@ -602,11 +602,11 @@ def test_any_group_model_holds_after_relocation(data, table, k, budget, suppress
     method = Hybrid(variant=variant, budget=budget)
     try:
         expected_ = FullDomain().anonymize(table, requirements, Run.start(1))
-    except InfeasibleError:
+    except LimitError:
         expected_ = None
     try:
         release = method.anonymize(table, requirements, Run.start(1))
-    except InfeasibleError:
+    except LimitError:
         assert expected_ is None
         return
     if budget == 0:
@@ -777,11 +777,11 @@ def test_bounds_on_presence_hold_after_relocation(people, data, k, bounds, budge
     method = METHODS["hybrid"](budget=budget, variant=variant)
     try:
         release = method.anonymize(table, wish, Run.start(1))
-    except InfeasibleError:
+    except LimitError:
         release = None
     try:
         exact = METHODS["spalm"]().anonymize(table, wish, Run.start(1))
-    except InfeasibleError:
+    except LimitError:
         exact = None
     if release is None:
         assert (

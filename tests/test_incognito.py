@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError
 from shoal.methods import METHODS
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
@@ -22,7 +22,7 @@ def test_minimal_mappings_are_those_of_trying_all(case):
     table, requirements = case
     expected = satisfying(table, requirements)
     if not expected:
-        with pytest.raises(InfeasibleError, match="rows"):
+        with pytest.raises(LimitError, match="rows"):
             Incognito().anonymize(table, requirements, Run.start(1))
         return
     lowest = minimal(expected)

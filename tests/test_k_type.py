@@ -313,7 +313,7 @@ def test_expansion_and_nearest_take_cheapest_steps(table, measure, k):
 
 def started(table, measure, k, notion=KK):
     requirements = Requirements(models=(notion(k=k),), measure=measure)
-    return Cells.start(table, requirements, "k-k", (notion,))
+    return Cells.start(table, requirements, k)
 
 
 @given(table=tables(rows=st.integers(2, 14)), measure=measures, k=st.integers(2, 5))

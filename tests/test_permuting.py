@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks.membership import Membership
-from shoal.errors import InfeasibleError, PolicyError
+from shoal.errors import LimitError, PolicyError
 from shoal.linking.evidence import Evidence
 from shoal.membership.presence import presence
 from shoal.methods import METHODS
@@ -176,7 +176,7 @@ def test_permute_generalize_takes_mappings_that_presence_allows(table, bounds, p
     model = DeltaPresence(low=bounds[0], high=bounds[1])
     try:
         release = permuted("permute-generalize", table, models=(model,), partitioner=partitioner)
-    except InfeasibleError:
+    except LimitError:
         return
     shown = published(table, release)
     assert model.verify(Evidence(shown, table)).holds
@@ -193,7 +193,7 @@ def test_permute_generalize_takes_the_first_mapping_in_every_box(table, high):
     model = DeltaPresence(low=0.0, high=high)
     try:
         release = permuted("permute-generalize", table, models=(model,))
-    except InfeasibleError:
+    except LimitError:
         return
     trees = [attribute.hierarchy for attribute in table.attributes]
     low, high_ = closures(table, release.bucket_of, int(release.bucket_of.max()) + 1)
@@ -244,7 +244,7 @@ def test_no_box_of_mpalm_can_be_shown_more_precisely_by_shuffling(table, low, hi
     model = DeltaPresence(low=low, high=high)
     try:
         release = METHODS["mpalm"]().anonymize(table, Requirements(models=(model,)), Run.start(1))
-    except InfeasibleError:
+    except LimitError:
         return
     for box in range(len(release.low)):
         own = release.low[box], release.high[box]

@@ -81,8 +81,8 @@ def test_a_policy_is_refused_if_its_measure_cannot_steer(method, measure):
 def test_options_decide_whether_a_measure_steers():
     assert policy("ring", "entropy", partition="hilbert").utility.measure == "entropy"
     assert policy("anatomy", "entropy", partitioner="mondrian").utility.measure == "entropy"
-    with pytest.raises(PolicyError, match="cannot steer relocate"):
-        policy("relocate", "entropy", base="lexicographic")
+    with pytest.raises(PolicyError, match="cannot steer anatomy"):
+        policy("anatomy", "entropy", partitioner="lexicographic")
     with pytest.raises(PolicyError, match=r"method\.measure: 'dm' cannot steer this method"):
         policy("hybrid-mondrian", "lm", measure="dm")
     with pytest.raises(PolicyError, match="there is no measure 'lmm'"):

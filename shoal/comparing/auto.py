@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.comparing.compare import compare_coded
 from shoal.comparing.comparison import Comparison
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods.auto import Auto, check_methods
@@ -17,14 +17,19 @@ from shoal.policy import Policy
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import either
 
 if TYPE_CHECKING:
     from shoal.comparing.trial import Trial
 
 
 def method_of(policy: Policy) -> Method:
-    """Return the method of a policy with its options, ready to run; `auto` chooses under this policy."""
+    """Return the method of a policy with its options, ready to run; `auto` chooses under this policy.
+
+    Raises PolicyError if the method cannot satisfy the policy, whatever the data.
+    """
     method = policy.build_method()
+    method.check_suited(policy.requirements(), policy.names("sensitive"))
     if isinstance(method, Auto):
         object.__setattr__(method, "chooser", partial(_choose, policy))
     return method
@@ -47,7 +52,11 @@ def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
         progress=run.progress,
     )
     if best.trial is None or best.release is None:
-        raise InfeasibleError(_none(compared))
+        explain = either(command="`shoal explain`", python="`shoal.explain`")
+        advice = (
+            f"Ask for less: {explain} with the method that comes closest says what each requirement costs"
+        )
+        raise LimitError(_none(compared), advice)
     return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial)})
 
 

@@ -11,7 +11,7 @@ from shoal.attacks.base import Setting
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.methods.partitioning.windows import SETS
-from shoal.methods.relocating.relocation import DRAWN, TESTED, VARIANTS
+from shoal.methods.relocating.relocation import TESTED, VARIANTS
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.policy import Policy
 from shoal.policy.adversaries import implied
@@ -87,13 +87,12 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
 
 
 def _relocating(policy: Policy) -> Iterator[Options]:
-    """Yield the variants of relocation that the policy allows, without those that its adversaries could undo."""
+    """Yield the variants of relocation that the policy allows."""
     models = policy.models()
     budgets = [model.budget for model in models if isinstance(model, HybridK)]
     tests = [model.alpha for model in models if isinstance(model, AlphaHybrid)]
-    drawn = "knows-algorithm" in implied(policy.privacy)
     for variant in VARIANTS if budgets else ():
-        if (variant in TESTED) == bool(tests) and (variant in DRAWN or not drawn):
+        if (variant in TESTED) == bool(tests):
             yield {"variant": variant, "budget": min(budgets)} | ({"alpha": max(tests)} if tests else {})
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from shoal.errors import Problem
+from shoal.errors import PolicyError, Problem
 from shoal.models import Model
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -33,6 +33,8 @@ class Method(ABC):
 
     shows_buckets: ClassVar[bool] = False
     """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
+    drops_classes: ClassVar[bool] = False
+    """It may suppress single classes that fail the requirements, not only whole blocks."""
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """Options that are worth a trial of their own when methods are compared."""
     makes_buckets: ClassVar[bool] = False
@@ -41,10 +43,25 @@ class Method(ABC):
     """It works only with bounds on presence."""
     gives: ClassVar[tuple[type[Model], ...]] = ()
     """The notions of k that its releases satisfy without equivalence classes; none where it makes classes."""
+    whole_classes: ClassVar[bool] = False
+    """By default it shows one node or range per column for all rows of a class, and its cells are true: other methods
+    can build on it."""
     relocates: ClassVar[bool] = False
     """It changes cells, so that some do not hold their owner's value."""
     helpless: ClassVar[tuple[str, ...]] = ()
     """Adversaries that it does not stop, whatever its options."""
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
+        names the sensitive columns. Known before anything is read.
+        """
+        return []
+
+    def check_suited(self, requirements: Requirements, sensitive: Sequence[str]) -> None:
+        """Raise PolicyError with everything that `unsuited` returns."""
+        problems = tuple(dict.fromkeys(self.unsuited(requirements, sensitive)))
+        if problems:
+            raise PolicyError(problems)
 
     @property
     def cannot_stop(self) -> Mapping[str, Problem]:
@@ -85,7 +102,8 @@ class Method(ABC):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Propose a release. The pipeline verifies it afterwards; a method is never trusted.
 
-        Raises InfeasibleError with a reason if no release of its kind satisfies the requirements.
+        Raises LimitError with a reason if it finds no release that satisfies the requirements; InfeasibleError only
+        with a proof that there is none, whatever the method.
         """
 
     def shuffled_together(self, table: CodedTable) -> Shuffled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import InfeasibleError, LimitError
 from shoal.models.feasibility import refusal
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
@@ -15,16 +15,28 @@ from shoal.wording import more_suppression
 def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
     """Return which blocks satisfy the requirements as one class; the rows of the others are suppressed.
 
-    Raises InfeasibleError if more rows would have to be suppressed than the policy allows.
+    Raises InfeasibleError or LimitError if more rows would have to be suppressed than the policy allows.
     """
     good = requirements.satisfied(table.blocks)
     if _too_many(table, good, requirements):
-        raise InfeasibleError(refusal(table, requirements))
+        # Without some of its rows, or split, or without classes, a block might still satisfy them.
+        certain = requirements.suppressible(table.rows) == 0 and requirements.monotone
+        kind = InfeasibleError if certain and not requirements.without_classes else LimitError
+        raise kind(refusal(table, requirements))
     return good
 
 
+def fitting(table: CodedTable, requirements: Requirements) -> bool:
+    """Return whether blocks as one class each satisfy the requirements, except for rows that may be suppressed. Then
+    every method that begins with whole blocks finds a release. O(rows)."""
+    return not _too_many(table, requirements.satisfied(table.blocks), requirements)
+
+
 def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVector:
-    """Return which blocks have at least `least` rows; the rows of the others are suppressed. Raises likewise."""
+    """Return which blocks have at least `least` rows; the rows of the others are suppressed.
+
+    Raises InfeasibleError if more rows would have to be suppressed than the policy allows.
+    """
     good = np.asarray(table.blocks.size >= least)
     if not _too_many(table, good, requirements):
         return good

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -149,11 +150,19 @@ def _untrue(evidence: Evidence) -> int:
     return int(((true < low) | (true > high)).any(axis=1).sum())
 
 
-def asked_presence(models: tuple[Model, ...], method: str) -> DeltaPresence:
-    """Return the delta-presence of the policy; methods made for it need it."""
+def without_presence(models: Sequence[Model], method: str) -> list[Problem]:
+    """Return the problem if a policy has no bounds on presence; methods made for them need them."""
+    if any(isinstance(model, DeltaPresence) for model in models):
+        return []
+    hint = f"add {setting('privacy.presence', [0.0, 0.5])}, and a population"
+    return [Problem("method.name", f"{method} needs bounds on presence", hint)]
+
+
+def asked_presence(models: Sequence[Model], method: str) -> DeltaPresence:
+    """Return the delta-presence of the policy, or refuse a policy without it."""
+    problems = without_presence(models, method)
+    if problems:
+        raise PolicyError(problems)
     found = [model for model in models if isinstance(model, DeltaPresence)]
-    if not found:
-        hint = f"add {setting('privacy.presence', [0.0, 0.5])}, and a population"
-        raise PolicyError([Problem("method.name", f"{method} needs bounds on presence", hint)])
     low = float(np.max([model.low for model in found]))
     return DeltaPresence(low=low, high=min(model.high for model in found))

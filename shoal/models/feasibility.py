@@ -113,12 +113,10 @@ def refusal(table: CodedTable, requirements: Requirements) -> str:
     _, names, dropped = unserved(table, requirements)
     asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
     if not any(_parts(attribute) for attribute in table.attributes):
-        return (
-            f"even one class of all {table.rows:,} rows does not satisfy {asked}: ask for less, or add rows"
-        )
+        return f"even one class of all {_rows(table.rows)} does not satisfy {asked}"
     return (
         f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not satisfy {asked} alone: "
-        f"{_listed(names[:_BLOCKS_NAMED], len(names))}. {requirements.suppressible(table.rows):,} rows may be "
+        f"{_listed(names[:_BLOCKS_NAMED], len(names))}. Only {requirements.suppressible(table.rows):,} rows may be "
         f"suppressed: loosen the limits, or {more_suppression()}"
     )
 

@@ -63,10 +63,8 @@ class ProbabilisticK(KType):
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person or row with the fewest effective matches, and whether k assignments can be disjoint."""
         published = evidence.published
-        smallest = int(published.sizes.min(initial=0)) if published.rows else None
-        if evidence.table is None or smallest is None or smallest >= self.k:
-            # Classes of k rows are enough, and without the original nothing else can be checked.
-            return super().verify(type(evidence)(published))
+        if evidence.table is None or not published.rows:
+            return super().verify(evidence)
         graph = evidence.consistency
         counts = self.reached(graph)
         least = int(counts.min(initial=published.rows))
@@ -218,6 +216,8 @@ class CandidateDiversity(Model):
     """Its name."""
     l: float  # noqa: E741
     """How many values."""
+    shares: bool = False
+    """The policy asks for probabilistic l: in classes, no value may have more than 1/l of the rows."""
 
     @classmethod
     def instead_of(
@@ -227,7 +227,8 @@ class CandidateDiversity(Model):
         about_candidates = any(isinstance(notion, ProbabilisticK) for notion in notions)
         if not about_candidates or not isinstance(model, DistinctDiversity | ProbabilisticDiversity):
             return None
-        return cls(l=model.l, column=model.column, column_name=model.column_name)
+        shares = isinstance(model, ProbabilisticDiversity)
+        return cls(l=model.l, column=model.column, column_name=model.column_name, shares=shares)
 
     @property
     def title(self) -> str:
@@ -241,8 +242,13 @@ class CandidateDiversity(Model):
 
     @property
     def by_classes(self) -> GroupModel:
-        """Classes in which no value has more than 1/l are enough."""
-        return ProbabilisticDiversity(l=self.l, column=self.column, column_name=self.column_name)
+        """Classes that satisfy what the policy asks for are enough: l values, or no value with more than 1/l."""
+        place: dict[str, Any] = {"column": self.column, "column_name": self.column_name}
+        return (
+            ProbabilisticDiversity(l=self.l, **place)
+            if self.shares
+            else DistinctDiversity(l=int(self.l), **place)
+        )
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """What no class can reach, no row can reach."""

@@ -63,7 +63,7 @@ ADVERSARIES: dict[str, Adversary] = {
             "They can repeat whatever follows from the quasi-identifiers, so only equivalence classes or random "
             "assignments are enough: probabilistic k. In a class of k rows each row belongs to a person with a "
             "probability of at most 1/k, and `ring` assigns its cells at random, each to one of k people with "
-            "probability 1/k. `k-k`, `global-1-k` and relocation by a fixed rule can be repeated and are ruled out. "
+            "probability 1/k. `k-k` and `global-1-k` can be repeated and are ruled out. "
             "This does not cover what the choice of classes reveals about sensitive values where a method reads them.",
         ),
         Adversary(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +10,14 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.errors import PolicyError, Problem, ShoalBug
+from shoal.errors import Problem, ShoalBug
 from shoal.linking.consistency import Consistency, People
+from shoal.methods.base import Method
 from shoal.methods.blocks import of_size
 from shoal.methods.losses import losses_of
-from shoal.models import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
-from shoal.models.probabilistic_k import ProbabilisticK
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -33,6 +33,41 @@ TURNS = 4
 """People join in this many turns; components are computed again after each, so that no cell grows in vain."""
 LOOK = 1000
 """How many people of a cell to try at most as partners of its owner."""
+
+
+class OwnCells(Method):
+    """A method that generalizes each row separately, and so satisfies the notions of k that it `gives`."""
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return the requirements that are about classes, or about another notion."""
+        from shoal.methods import METHODS
+
+        classes = METHODS.default
+        problems = []
+        for model in requirements.models:
+            if isinstance(model, KType):
+                if isinstance(model, self.gives):
+                    continue
+                given = " and ".join(kind.name for kind in self.gives)
+                message = f"{self.name} gives {given}, but the policy asks for {model.name}"
+                others = [name for name, kind in METHODS.items() if isinstance(model, kind.gives)]
+                hint = f"take {', '.join(others)} or {classes}"
+            elif isinstance(model, HybridK | AlphaHybrid):
+                continue  # there are no false cells
+            elif isinstance(model, KAnonymity):
+                message = f"{self.name} generalizes each row separately, so its releases are not k-anonymous"
+                hint = f"ask for {setting('privacy.notion', self.gives[-1].name)}, or take {classes}"
+            else:
+                message = f"{model.name} is about equivalence classes, and {self.name} makes none"
+                hint = f"take {classes}"
+            problems.append(Problem("method.name", message, hint))
+        return problems
+
+    def start_cells(self, table: CodedTable, requirements: Requirements) -> Cells:
+        """Begin with every row's own values. Rows in blocks of fewer than k are suppressed."""
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
+        notions = [model.k for model in requirements.models if isinstance(model, KType)]
+        return Cells.start(table, requirements, max(notions, default=1))
 
 
 @dataclass(eq=False, repr=False)
@@ -52,14 +87,8 @@ class Cells(Brief):
     high: IntMatrix
 
     @classmethod
-    def start(
-        cls, table: CodedTable, requirements: Requirements, method: str, gives: tuple[type[Model], ...]
-    ) -> Cells:
-        """Begin with every row's own values. Rows in blocks of fewer than k are suppressed.
-
-        `gives` names the models that the method satisfies; Shoal refuses others.
-        """
-        k = _asked(requirements, method, gives)
+    def start(cls, table: CodedTable, requirements: Requirements, k: int) -> Cells:
+        """Begin with every row's own values. Rows in blocks of fewer than k are suppressed."""
         kept = of_size(table, k, requirements)[table.block_of]
         people = People.of(table.attributes, table.codes if kept.all() else table.codes[kept])
         slots = np.concatenate(([0], np.cumsum(people.weight)))
@@ -205,27 +234,3 @@ class Cells(Brief):
         for begin in range(0, rows, piece):
             run.progress(stage, begin / rows)
             yield begin
-
-
-def _asked(requirements: Requirements, method: str, gives: tuple[type[Model], ...]) -> int:
-    """Return k, or refuse requirements that a method cannot satisfy."""
-    problems = []
-    for model in requirements.models:
-        if isinstance(model, KType):
-            if not isinstance(model, gives):
-                given = " and ".join(kind.name for kind in gives)
-                message = f"{method} gives {given}, but the policy asks for {model.name}"
-                hint = "take ring" if isinstance(model, ProbabilisticK) else "take k-k or global-1-k"
-                problems.append(Problem("method.name", message, hint))
-        elif isinstance(model, HybridK | AlphaHybrid):
-            continue  # there are no false cells
-        elif isinstance(model, KAnonymity):
-            message = f"{method} generalizes each row separately, so its releases are not k-anonymous"
-            hint = f"ask for {setting('privacy.notion', gives[-1].name)}, or take mondrian or agglomerative"
-            problems.append(Problem("method.name", message, hint))
-        else:
-            message = f"{model.name} is about equivalence classes, and {method} makes none"
-            problems.append(Problem("method.name", message, "take mondrian or agglomerative for it"))
-    if problems:
-        raise PolicyError(problems)
-    return max((model.k for model in requirements.models if isinstance(model, KType)), default=1)

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.errors import PolicyError, Problem, check_known
-from shoal.methods.base import Method
-from shoal.methods.cells.cells import Cells
+from shoal.methods.cells.cells import Cells, OwnCells
 from shoal.methods.cells.k_k import KK, STARTS
 from shoal.methods.cells.k_one import PAPER, widened
 from shoal.models import Model, k_type
@@ -20,7 +19,7 @@ from shoal.table import CodedTable
 
 
 @dataclass(frozen=True, kw_only=True)
-class GlobalOneK(Method):
+class GlobalOneK(OwnCells):
     """A (k,k)-anonymization whose cells grow until every person has k matches (algorithm 6, with more ways to grow).
 
     A match is a row that belongs to the person in some complete assignment. One pass over strongly connected
@@ -43,11 +42,12 @@ class GlobalOneK(Method):
     def __post_init__(self) -> None:
         from shoal.methods import METHODS
 
-        check_known("method.start", self.start, [name for name in METHODS if name != self.name])
+        others = [name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence]
+        check_known("method.start", self.start, [KK.name, *STARTS, *others])
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Each round is O(links) for the components, and O(links of the people who lack matches)."""
-        cells = Cells.start(table, requirements, self.name, self.gives)
+        cells = self.start_cells(table, requirements)
         own = self.start == KK.name or self.start in STARTS
         if own:
             widened(cells, STARTS[0] if self.start == KK.name else self.start, run, self.improve)
@@ -68,8 +68,8 @@ def _started(cells: Cells, table: CodedTable, method: str, requirements: Require
     rows = np.flatnonzero(cells.kept)
     rows = rows[np.argsort(cells.people.row_of, kind="stable")]
     regions = made.region_of[rows]
-    if np.any(regions < 0) or made.sets is not None or made.shown_from is not None:
-        message = f"{method} suppresses, permutes or publishes value sets, so global-1-k cannot start from it"
-        raise PolicyError([Problem("method.start", message, "take k-k, or allow no suppression")])
+    if np.any(regions < 0):
+        message = f"{method} suppresses rows of this table, so global-1-k cannot start from it"
+        raise PolicyError([Problem("method.start", message, f"take {KK.name}, or allow no suppression")])
     cells.low, cells.high = made.low[regions], made.high[regions]
     cells.changed[:] = cells.people.weight

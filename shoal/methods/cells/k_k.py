@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import check_known
-from shoal.methods.base import Method
-from shoal.methods.cells.cells import Cells
+from shoal.methods.cells.cells import OwnCells
 from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
 from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
@@ -19,7 +18,7 @@ STARTS = (Expansion.name, Nearest.name)
 
 
 @dataclass(frozen=True, kw_only=True)
-class KK(Method):
+class KK(OwnCells):
     """A (k,1)-anonymization whose cells grow until k of them cover every person (algorithms 3 to 5).
 
     An improvement of our own looks for cheaper cells, before and after.
@@ -44,7 +43,7 @@ class KK(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(k x rows squared), usually far less."""
-        cells = Cells.start(table, requirements, self.name, self.gives)
+        cells = self.start_cells(table, requirements)
         widened(cells, self.start, run, self.improve)
         grown = cells.cover(run)
         if self.improve:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.methods.base import Method
-from shoal.methods.cells.cells import Cells
+from shoal.methods.cells.cells import Cells, OwnCells
 from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -24,7 +23,7 @@ def widened(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nearest(Method):
+class Nearest(OwnCells):
     """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
 
     name: ClassVar[str] = "nearest"
@@ -38,13 +37,13 @@ class Nearest(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(distinct rows squared), usually far less: a tree of boxes rules most rows out."""
-        cells = Cells.start(table, requirements, self.name, self.gives)
+        cells = self.start_cells(table, requirements)
         widened(cells, self.name, run)
         return cells.release({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expansion(Method):
+class Expansion(OwnCells):
     """Each row grows into a closure of k rows, always adding the row that costs least (algorithm 4)."""
 
     name: ClassVar[str] = "expansion"
@@ -60,6 +59,6 @@ class Expansion(Method):
         """Worst case O(k x distinct rows squared), usually far less: a closure is computed once for all rows that
         reach it, and a tree of boxes rules most rows out.
         """
-        cells = Cells.start(table, requirements, self.name, self.gives)
+        cells = self.start_cells(table, requirements)
         widened(cells, self.name, run)
         return cells.release({})

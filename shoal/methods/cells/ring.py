@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method
+from shoal.methods.blocks import fitting
 from shoal.methods.losses import cell_measure
-from shoal.methods.partitioning.diverse import Spreading, all_different, spread_out
+from shoal.methods.partitioning.diverse import (
+    Spreading,
+    all_different,
+    even,
+    merged_until_satisfied,
+    spread_out,
+)
 from shoal.methods.partitioning.partition import (
     Partition,
     blocks_first,
@@ -22,10 +29,11 @@ from shoal.methods.partitioning.partition import (
     lexicographic_partition,
 )
 from shoal.methods.partitioning.windows import check_shown, group_losses, windows
+from shoal.models import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
-from shoal.models.l_diversity import ProbabilisticDiversity
+from shoal.models.l_diversity import DistinctDiversity, ProbabilisticDiversity
 from shoal.models.probabilistic_k import CandidateDiversity
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -33,7 +41,9 @@ from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.wording import setting
 
-PARTITIONS = ("lexicographic", "hilbert", "mondrian", "agglomerative", "none")
+FOREIGN = ("mondrian", "agglomerative")
+"""Methods whose classes can become the groups."""
+PARTITIONS = ("lexicographic", "hilbert", *FOREIGN, "none")
 ORDERS = ("lexicographic", "hilbert", "nearest", "fold", "best")
 LOOK = 256
 """Rows among which the nearest order looks for the next; groups that mix values are smaller for most k."""
@@ -66,6 +76,7 @@ class Ring(Method):
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
     )
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    gives: ClassVar[tuple[type[Model], ...]] = (KType,)
 
     partition: str = "lexicographic"
     """What splits the table into groups: ``lexicographic`` as in the paper, another method (``hilbert``,
@@ -96,8 +107,28 @@ class Ring(Method):
         sorts = self.partition in ("lexicographic", "none") and self.order not in ("nearest", "best")
         return () if sorts else self.optimizes
 
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return the requirements that are about classes: the cells of a ring form none."""
+        problems = []
+        for model in requirements.models:
+            if isinstance(model, KType | CandidateDiversity | HybridK | AlphaHybrid):
+                continue  # there are no false cells
+            if isinstance(model, KAnonymity):
+                message = "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
+                hint = f"ask for {setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
+            elif isinstance(model, DistinctDiversity | ProbabilisticDiversity):
+                message = f"{model.name} is about equivalence classes, and ring makes none"
+                asked = f"k and {setting('privacy.notion', 'probabilistic-k')}"
+                hint = f"with {asked} it is about candidates; or take lexicographic"
+            else:
+                message = f"{model.name} is about equivalence classes, and ring makes none"
+                hint = "remove it, or take lexicographic"
+            problems.append(Problem("method.name", message, hint))
+        return problems
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Partition, order, generalize, draw. O(rows x (columns + k)) plus the partition."""
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         k, spread = _asked(requirements)
         partition, widths = self.rings(table, k, spread, requirements, run)
         run.progress("generalize", 0.3)
@@ -121,26 +152,51 @@ class Ring(Method):
         quasi-identifiers alone, unless sensitive values have to be spread.
         """
         run.progress("partition", 0.0)
-        if spread is not None:
-            partition = self._spread_partition(table, k, spread, requirements, run)
-            cut = self.partition == "lexicographic"
-            different = all_different(table, partition, spread, k, requirements, cut=cut)
-            if different is None or k > spread.l:
-                # Groups with one cell each, which covers k rows: the only way if there are too few values for rings
-                # of k different ones, and often the better one otherwise.
-                partition = spread_out(table, partition, spread, k, requirements, cut=cut)
-                if different is None:
-                    return partition, partition.sizes
-                rings = np.full(len(different.sizes), k, np.int64)
-                together = group_losses(table, partition, partition.sizes, requirements.measure)
-                apart = group_losses(table, different, rings, requirements.measure)
-                if together.sum() <= apart.sum():
-                    return partition, partition.sizes
-            partition, k = different, max(k, spread.l)
-        else:
+        about_values = any(isinstance(model, CandidateDiversity) for model in requirements.models)
+        if spread is None and not about_values:
             partition = self._partitioned(table, k, requirements, run)
-        widths = np.full(len(partition.sizes), k, np.int64)
-        return self._ordered(table, partition, widths, requirements.measure), widths
+            widths = np.full(len(partition.sizes), k, np.int64)
+            return self._ordered(table, partition, widths, requirements.measure), widths
+        whole = None if spread is None else self._spread_partition(table, k, spread, requirements, run)
+        if whole is None or spread is None:
+            partition = self._merged(table, k, requirements, run)
+            return partition, partition.sizes
+        good = even(table, whole, spread)
+        if good.all():
+            return self._spread(table, whole, k, spread, requirements.measure)
+        partition = self._merged(table, k, requirements, run).chosen(~good)
+        if not good.any():
+            return partition, partition.sizes
+        first, widths = self._spread(table, whole.chosen(good), k, spread, requirements.measure)
+        return first.joined(partition), np.concatenate([widths, partition.sizes])
+
+    def _spread(
+        self, table: CodedTable, whole: Partition, k: int, spread: Spreading, measure: str
+    ) -> tuple[Partition, LongVector]:
+        """Return rings of different sensitive values, or groups with one cell each, whichever lose less."""
+        cut = self.partition == "lexicographic"
+        different = all_different(table, whole, spread, k, cut=cut)
+        if different is None or k > spread.l:
+            # Groups with one cell each, which covers k rows: the only way if there are too few values for rings
+            # of k different ones, and often the better one otherwise.
+            partition = spread_out(table, whole, spread, k, cut=cut)
+            if different is None:
+                return partition, partition.sizes
+            rings = np.full(len(different.sizes), k, np.int64)
+            together = group_losses(table, partition, partition.sizes, measure)
+            apart = group_losses(table, different, rings, measure)
+            if together.sum() <= apart.sum():
+                return partition, partition.sizes
+        widths = np.full(len(different.sizes), max(k, spread.l), np.int64)
+        return self._ordered(table, different, widths, measure), widths
+
+    def _merged(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
+        """Return groups that satisfy the models with one cell each, where sensitive values cannot be spread."""
+        if self.partition in FOREIGN:
+            by_classes = replace(requirements, models=requirements.group_models)
+            return _partition_of(self.partition, table, by_classes, run)
+        own = replace(self, partition="lexicographic") if self.partition == "none" else self
+        return merged_until_satisfied(table, own._partitioned(table, k, requirements, run), requirements)
 
     def _partitioned(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
         if self.partition == "lexicographic":
@@ -153,14 +209,18 @@ class Ring(Method):
 
     def _spread_partition(
         self, table: CodedTable, k: int, spread: Spreading, requirements: Requirements, run: Run
-    ) -> Partition:
-        """Return groups in which no sensitive value is too frequent, the smallest that are known."""
-        if self.partition in ("mondrian", "agglomerative"):
+    ) -> Partition | None:
+        """Return groups in which no sensitive value is too frequent, the smallest that are known; None if another
+        method cannot make such groups.
+        """
+        if self.partition in FOREIGN:
             own: dict[str, Any] = {"column": spread.column, "column_name": spread.column_name}
-            models = (KAnonymity(k=max(k, 2)), ProbabilisticDiversity(l=max(k, spread.l), **own))
-            if models[1].infeasible(table, requirements.suppressible(table.rows)):
-                models = (models[0], ProbabilisticDiversity(l=spread.l, **own))
-            return _partition_of(self.partition, table, replace(requirements, models=models), run)
+            for least in (max(k, spread.l), spread.l):
+                models = (KAnonymity(k=max(k, 2)), ProbabilisticDiversity(l=least, **own))
+                asked = replace(requirements, models=models)
+                if fitting(table, asked):
+                    return _partition_of(self.partition, table, asked, run)
+            return None
         order = hilbert_order(table) if self.partition == "hilbert" else lexicographic_order(table)
         return blocks_first(table, order, k, requirements)
 
@@ -263,32 +323,14 @@ def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
 
 
 def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
-    """Return k and the sensitive column to spread, or refuse requirements that rings cannot satisfy."""
-    k, spreads, problems = 1, [], []
-    for model in requirements.models:
-        if isinstance(model, KType):
-            # Every cell covers k rows, and every person has k cells: all of these notions follow.
-            k = max(k, model.k)
-        elif isinstance(model, CandidateDiversity):
-            spreads.append(Spreading(int(np.ceil(model.l - 1e-9)), model.column, model.column_name))
-        elif isinstance(model, HybridK | AlphaHybrid):
-            continue  # there are no false cells
-        elif isinstance(model, KAnonymity):
-            message = (
-                "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
-            )
-            hint = f"ask for {setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
-            problems.append(Problem("method.name", message, hint))
-        else:
-            message = f"{model.name} is about equivalence classes, and ring makes none"
-            asked = f"{setting('privacy.notion', 'probabilistic-k')} and {setting('privacy.l.probabilistic', ...)}"
-            hint = f"ask for {asked}, or take lexicographic"
-            problems.append(Problem("method.name", message, hint))
-    if problems:
-        raise PolicyError(problems)
+    """Return k, and the sensitive column to spread if there is one."""
+    # Every cell covers k rows, and every person has k cells: all notions of k follow.
+    k = max((model.k for model in requirements.models if isinstance(model, KType)), default=1)
+    spreads = [
+        Spreading(int(np.ceil(model.l - 1e-9)), model.column, model.column_name)
+        for model in requirements.models
+        if isinstance(model, CandidateDiversity)
+    ]
     if len({spread.column for spread in spreads}) > 1:
-        names = " and ".join(spread.column_name for spread in spreads)
-        raise InfeasibleError(
-            f"ring spreads the values of one sensitive column, but the policy asks for l in {names}"
-        )
+        return k, None
     return k, max(spreads, key=lambda spread: spread.l, default=None)

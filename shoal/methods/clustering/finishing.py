@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError
 from shoal.methods.blocks import satisfying
 from shoal.methods.clustering.clusters import Items
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
-from shoal.wording import more_suppression
 
 PARTNERS = 8
 """How many neighbours a failing cluster tries before it joins the nearest one anyway."""
@@ -92,9 +91,8 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
             taken[cluster] = taken[partner] = True
             into[cluster] = partner
         if not taken.any():
-            raise InfeasibleError(
-                f"{len(failing):,} clusters do not satisfy the models, and limits forbid joining them with any other: "
-                f"raise the limits of some columns, or {more_suppression()}"
+            raise LimitError(
+                f"{len(failing):,} clusters do not satisfy the models, and limits forbid joining them with any other"
             )
         cluster_of = np.where(numbers >= 0, into[np.maximum(numbers, 0)], -1).astype(np.int32)
 

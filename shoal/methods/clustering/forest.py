@@ -27,6 +27,7 @@ class Forest(Method):
 
     name: ClassVar[str] = "forest"
     makes_buckets: ClassVar[bool] = True
+    whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "joins rows by cheapest edges; has a proven bound, but loses more than agglomerative"
     )

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
 from shoal.methods.base import Method
 from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, infeasible, pruning, rank
@@ -29,6 +29,8 @@ class FullDomain(Method):
 
     name: ClassVar[str] = "full-domain"
     makes_buckets: ClassVar[bool] = True
+    whole_classes: ClassVar[bool] = True
+    drops_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one level per column for all rows, with the least possible loss; every column shows one level"
     )
@@ -82,7 +84,7 @@ class Search:
             self._settle(index, levels)
             self._progress(1 - (len(order) - at) / self.lattice.size)
         if self.rank is None:
-            raise InfeasibleError(infeasible(self.lattice, self.judge))
+            raise LimitError(infeasible(self.lattice, self.judge))
         facts = {"checked": self.judge.checked, "mappings": self.lattice.size, **pruning(self.judge)}
         return self.judge.release(self.table, self.levels, facts)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError
 from shoal.methods.base import Method
 from shoal.methods.full_domain.lattice import Check, Judge, Lattice, infeasible, pruning, rank
 from shoal.models.requirements import Requirements
@@ -24,6 +24,8 @@ class Incognito(Method):
 
     name: ClassVar[str] = "incognito"
     makes_buckets: ClassVar[bool] = True
+    whole_classes: ClassVar[bool] = True
+    drops_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "all minimal choices of one level per column, and the best of them"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
@@ -39,7 +41,7 @@ class Incognito(Method):
         judge = Judge(table, requirements)
         found = border(lattice, judge, run)
         if not found:
-            raise InfeasibleError(infeasible(lattice, judge))
+            raise LimitError(infeasible(lattice, judge))
         minimal = _minimal([levels for levels, _ in found])
         best = min(
             (rank(check.value, check.dropped, levels), index)

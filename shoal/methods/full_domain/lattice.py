@@ -20,7 +20,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
-from shoal.wording import more_suppression, role_of
+from shoal.wording import role_of
 
 MOST_MAPPINGS = 10_000_000
 """Searches keep 20 bytes per mapping, so this many need about 200 MB."""
@@ -401,6 +401,5 @@ def infeasible(lattice: Lattice, judge: Judge) -> str:
     models = " and ".join(model.title for model in judge.requirements.group_models)
     return (
         f"none of the {lattice.size:,} mappings satisfies {models}: the best mapping found leaves {judge.fewest:,} of "
-        f"{judge.rows:,} rows in groups that fail, and only {judge.most:,} may be suppressed; "
-        f"{more_suppression()}, allow higher levels, or weaken the requirements"
+        f"{judge.rows:,} rows in groups that fail, and only {judge.most:,} may be suppressed"
     )

@@ -7,8 +7,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from shoal.arrays import IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.methods.partitioning.partition import Partition, by_domain, sorted_codes
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import GroupModel, SensitiveModel
@@ -18,7 +17,6 @@ from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 from shoal.table.groups import group
-from shoal.wording import more_suppression
 
 
 @dataclass(frozen=True)
@@ -64,18 +62,16 @@ def spread_out(
     partition: Partition,
     spread: Spreading,
     k: int,
-    requirements: Requirements,
     *,
     cut: bool,
 ) -> Partition:
     """Split groups so that each has k rows, and no value has more than 1/l of them. O(rows) for most orders.
 
-    With `cut`, the groups are blocks in lexicographic order, which are split by columns as long as they stay diverse.
-    Then pieces of l or a few more rows with different values are made in the order of the rows, and neighbouring
-    pieces are joined until they have k rows.
+    All blocks must be `even`. With `cut`, the groups are blocks in lexicographic order, which are split by columns as
+    long as they stay diverse. Then pieces of l or a few more rows with different values are made in the order of the
+    rows, and neighbouring pieces are joined until they have k rows.
     """
-    partition, values = _diverse_blocks(table, partition, spread, requirements)
-    partition = _pieces(table, partition, values, spread.l, cut)
+    partition = _pieces(table, partition, _values(table, partition, spread), spread.l, cut)
     together = -(-k // spread.l)
     if together == 1:
         return partition
@@ -91,7 +87,6 @@ def all_different(
     partition: Partition,
     spread: Spreading,
     k: int,
-    requirements: Requirements,
     *,
     cut: bool,
 ) -> Partition | None:
@@ -99,7 +94,7 @@ def all_different(
 
     None if some value is too frequent for groups of k, though not for groups of l.
     """
-    partition, values = _diverse_blocks(table, partition, spread, requirements)
+    values = _values(table, partition, spread)
     least = max(k, spread.l)
     if (_most(partition.blocks, values) * least > np.diff(partition.blocks)).any():
         return None
@@ -121,35 +116,16 @@ def _pieces(table: CodedTable, partition: Partition, values: IntVector, least: i
     return replace(partition, order=partition.order[at], starts=starts)
 
 
-def _diverse_blocks(
-    table: CodedTable, partition: Partition, spread: Spreading, requirements: Requirements
-) -> tuple[Partition, IntVector]:
-    """Leave out blocks that cannot be diverse, as far as suppression is allowed; return the sensitive values too."""
-    values = np.take(table.sensitive_codes[:, spread.column], partition.order)
-    most, sizes = _most(partition.blocks, values), np.diff(partition.blocks)
-    good = most * spread.l <= sizes
-    if good.all():
-        return partition, values
-    dropped = partition.dropped + int(sizes[~good].sum())
-    if dropped > requirements.suppressible(table.rows) or not good.any():
-        worst = int(np.argmax(most / sizes))
-        raise InfeasibleError(
-            f"no value of `{spread.column_name}` may have more than 1/{spread.l} of the rows, but one has "
-            f"{most[worst] / sizes[worst]:.1%}"
-            + (
-                f" in a block of {sizes[worst]:,} rows that generalization limits make"
-                if len(sizes) > 1
-                else ""
-            )
-            + f"; {dropped:,} rows would have to be suppressed, {requirements.suppressible(table.rows):,} may be: "
-            f"ask for less, loosen limits, or {more_suppression()}"
-        )
-    keep = np.repeat(good, sizes)
-    blocks = np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64)
-    block_of_group = np.searchsorted(partition.blocks, partition.starts[:-1], side="right") - 1
-    kept_sizes = partition.sizes[good[block_of_group]]
-    starts = np.concatenate([[0], np.cumsum(kept_sizes)]).astype(np.int64)
-    return Partition(partition.order[keep], starts, blocks, dropped), values[keep]
+def _values(table: CodedTable, partition: Partition, spread: Spreading) -> IntVector:
+    """Return the sensitive values in the order of a partition."""
+    values: IntVector = np.take(table.sensitive_codes[:, spread.column], partition.order)
+    return values
+
+
+def even(table: CodedTable, partition: Partition, spread: Spreading) -> BoolVector:
+    """Return the blocks in which no value has more than 1/l of the rows, so that values can be spread. O(rows)."""
+    most = _most(partition.blocks, _values(table, partition, spread))
+    return np.asarray(most * spread.l <= np.diff(partition.blocks))
 
 
 def _most(starts: LongVector, values: IntVector) -> LongVector:
@@ -164,7 +140,10 @@ def _most(starts: LongVector, values: IntVector) -> LongVector:
 
 
 def merged_until_satisfied(table: CodedTable, partition: Partition, requirements: Requirements) -> Partition:
-    """Merge groups with their neighbours until all satisfy the group models. O(rows) per round, few rounds."""
+    """Merge groups with their neighbours until all satisfy the group models. O(rows) per round, few rounds.
+
+    Every block as one group satisfies them (see `blocks_first`), so this ends.
+    """
     starts = partition.starts
     while not requirements.plain_k:
         count = len(starts) - 1
@@ -180,10 +159,5 @@ def merged_until_satisfied(table: CodedTable, partition: Partition, requirements
         keep = np.ones(len(starts), np.bool_)
         keep[gone] = False
         keep |= np.isin(starts, partition.blocks)
-        if keep.all():
-            titles = " and ".join(model.title for model in requirements.group_models)
-            raise InfeasibleError(
-                f"even one class of all rows that may share a class does not reach {titles}"
-            )
         starts = starts[keep]
     return partition

@@ -45,6 +45,7 @@ class Mondrian(Method):
 
     name: ClassVar[str] = "mondrian"
     makes_buckets: ClassVar[bool] = True
+    whole_classes: ClassVar[bool] = True
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})
     summary: ClassVar[str] = (
         "splits the table into small boxes; fast at any size, and loses far less than full-domain"

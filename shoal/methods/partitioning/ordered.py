@@ -6,9 +6,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.arrays import IntVector
+from shoal.arrays import BoolVector, IntVector
 from shoal.methods.base import Method
-from shoal.methods.partitioning.diverse import merged_until_satisfied, spread_asked, spread_out
+from shoal.methods.partitioning.diverse import even, merged_until_satisfied, spread_asked, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
     blocks_first,
@@ -44,13 +44,28 @@ class AlongAnOrder(Method):
         sensitive values, for which groups are greedy.
         """
         run.progress("partition", 0.0)
-        spread = spread_asked(requirements)
-        if spread is not None:
-            partition = blocks_first(table, self._order(table), requirements.k, requirements)
-            partition = spread_out(table, partition, spread, requirements.k, requirements, cut=self.cuts)
+        spread, k = spread_asked(requirements), requirements.k
+        if spread is None:
+            return homogeneous(table, self._merged(table, requirements), self.show)
+        whole = blocks_first(table, self._order(table), k, requirements)
+        good = even(table, whole, spread)
+        if good.all():
+            partition = spread_out(table, whole, spread, k, cut=self.cuts)
         else:
-            partition = merged_until_satisfied(table, self._partition(table, requirements), requirements)
+            # Too frequent a value can still be in groups that satisfy the models: larger ones, or uneven ones.
+            partition = self._merged(table, requirements, ~good)
+            if good.any():
+                partition = spread_out(table, whole.chosen(good), spread, k, cut=self.cuts).joined(partition)
         return homogeneous(table, partition, self.show)
+
+    def _merged(
+        self, table: CodedTable, requirements: Requirements, blocks: BoolVector | None = None
+    ) -> Partition:
+        """Return groups of k rows, in some blocks or all, merged until they satisfy the other models."""
+        partition = self._partition(table, requirements)
+        return merged_until_satisfied(
+            table, partition if blocks is None else partition.chosen(blocks), requirements
+        )
 
     @abstractmethod
     def _order(self, table: CodedTable) -> IntVector:

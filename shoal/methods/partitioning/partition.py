@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.methods.blocks import of_size
+from shoal.methods.blocks import of_size, satisfying
 from shoal.methods.losses import cell_measure, losses_of
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
@@ -34,17 +34,48 @@ class Partition(Brief):
         """Rows of each group."""
         return np.diff(self.starts)
 
+    def chosen(self, blocks: BoolVector) -> Partition:
+        """Return the part that lies in some of the blocks."""
+        if blocks.all():
+            return self
+        sizes = np.diff(self.blocks)
+        block_of_group = np.searchsorted(self.blocks, self.starts[:-1], side="right") - 1
+        return replace(
+            self,
+            order=self.order[np.repeat(blocks, sizes)],
+            starts=_ends(self.sizes[blocks[block_of_group]]),
+            blocks=_ends(sizes[blocks]),
+        )
+
+    def joined(self, other: Partition) -> Partition:
+        """Return this part and another one of the same table."""
+        return replace(
+            self,
+            order=np.concatenate([self.order, other.order]),
+            starts=np.concatenate([self.starts, self.starts[-1] + other.starts[1:]]),
+            blocks=np.concatenate([self.blocks, self.blocks[-1] + other.blocks[1:]]),
+        )
+
+
+def _ends(sizes: LongVector) -> LongVector:
+    """Return where runs of these sizes start, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
 
 def blocks_first(table: CodedTable, order: IntVector, least: int, requirements: Requirements) -> Partition:
-    """Put the rows of each block together, in the given order, and leave out blocks of fewer than `least` rows."""
+    """Put the rows of each block together, in the given order, and leave out blocks of fewer than `least` rows, and
+    those that do not satisfy the requirements even as one class.
+    """
     from shoal.kernels.ring import sort_by
 
     good = of_size(table, least, requirements)
+    if not requirements.plain_k:
+        good &= satisfying(table, requirements)
     if len(good) > 1:
         order = sort_by(table.block_of, len(good), order)
     if not good.all():
         order = order[good[table.block_of[order]]]
-    blocks = np.concatenate([[0], np.cumsum(table.blocks.size[good])]).astype(np.int64)
+    blocks = _ends(table.blocks.size[good])
     return Partition(order, blocks, blocks, table.rows - len(order))
 
 

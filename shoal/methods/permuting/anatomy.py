@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
-from shoal.errors import InfeasibleError, PolicyError, Problem
+from shoal.errors import LimitError, Problem
+from shoal.methods import METHODS
 from shoal.methods.base import Shuffled
+from shoal.methods.blocks import fitting
 from shoal.methods.permuting.permuting import (
     SHUFFLED,
     Permuting,
@@ -59,11 +62,32 @@ class Anatomy(Permuting):
         """Whether a partitioner makes the buckets. Those of the paper take any rows, because nothing is generalized."""
         return self.partitioner != OWN
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Quasi-identifiers stay in their rows unless they are shuffled too."""
+        return not self.permute
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return what is missing: a sensitive column, and with the buckets of the paper, one column to spread."""
+        if not sensitive:
+            hint = f"give the column to protect {role_of('sensitive')}, and add {setting('privacy.l', 3)}"
+            return [Problem("method.name", "anatomy needs a sensitive column", hint)]
+        problems = super().unsuited(requirements, sensitive)
+        if self.partitioner != OWN:
+            return problems
+        names = sorted({name for _, name, _ in _wanted(requirements)})
+        instead = f"choose {setting('method.partitioner', METHODS.default)}"
+        if not names:
+            message = "anatomy assigns rows to buckets by l, and the policy has no l"
+            problems.append(Problem("method.name", message, f"add {setting('privacy.l', 3)}, or {instead}"))
+        elif len(names) > 1:
+            message = f"'{OWN}' considers the values of one column, but the policy has models for {' and '.join(names)}"
+            problems.append(Problem("method.partitioner", message, instead))
+        return problems
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Make buckets, and split the columns into two tables. O(rows log rows) with the buckets of the paper."""
-        if not table.sensitive:
-            hint = f"give the column to protect {role_of('sensitive')}"
-            raise PolicyError([Problem("method.name", "anatomy needs a sensitive column", hint)])
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         self.refuse_k(table, requirements)
         if self.partitioner == OWN:
             bucket_of = self._assigned(table, requirements, run)
@@ -95,11 +119,12 @@ class Anatomy(Permuting):
         With at most rows / l rows of each value and rows // l buckets, two rows of one value never reach the same
         bucket. Which row of a value goes to which bucket is random.
         """
-        column, l = _column_and_size(requirements, self.k)  # noqa: E741
+        wanted = _wanted(requirements)
+        column, l = wanted[0][0], max(self.k, *(needed for _, _, needed in wanted))  # noqa: E741
         codes = table.sensitive_codes[:, column]
         counts = table.sensitive_counts[column]
         if int(counts.max(initial=0)) * l > table.rows:
-            raise InfeasibleError(_uneven(table, column, l))
+            raise LimitError(_uneven(table, column, l), self._by_partitioner(table, requirements))
         order = np.lexsort((run.random.random(table.rows), codes))
         buckets = table.rows // l
         bucket_of = np.empty(table.rows, np.int32)
@@ -115,10 +140,15 @@ class Anatomy(Permuting):
         for model in requirements.group_models:
             # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
             if not isinstance(model, KAnonymity) and not model.satisfied(groups).all():
-                raise InfeasibleError(
-                    f'buckets of different values do not satisfy {model.title}: choose partitioner = "mondrian", '
-                    "which checks every model, or weaken the requirement"
-                )
+                message = f"buckets of different values do not satisfy {model.title}"
+                raise LimitError(message, self._by_partitioner(table, requirements))
+
+    def _by_partitioner(self, table: CodedTable, requirements: Requirements) -> str:
+        """Name the partitioner that finds buckets, if it is certain to."""
+        rules = (KAnonymity(k=self.k), *requirements.group_models)
+        if not fitting(table, replace(requirements, models=rules)):
+            return ""
+        return f"Buckets by another method need not be even: choose {setting('method.partitioner', METHODS.default)}"
 
 
 def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
@@ -127,10 +157,8 @@ def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
     return shown_from
 
 
-def _column_and_size(requirements: Requirements, k: int) -> tuple[int, int]:
-    """Return the sensitive column whose values must differ in a bucket, and the number of rows of a bucket."""
-    from shoal.methods import METHODS
-
+def _wanted(requirements: Requirements) -> list[tuple[int, str, int]]:
+    """Return the sensitive columns whose values must differ in a bucket, with their names and how many values."""
     wanted: list[tuple[int, str, int]] = []
     for rule in requirements.group_models:
         if isinstance(rule, Diversity):
@@ -139,24 +167,7 @@ def _column_and_size(requirements: Requirements, k: int) -> tuple[int, int]:
             wanted.append((rule.column, rule.column_name, int(np.ceil(1 / rule.alpha - 1e-9))))
         elif isinstance(rule, PSensitive) and rule.column is not None:
             wanted.append((rule.column, rule.column_name, rule.p))
-    if not wanted:
-        hint = f"add {setting('privacy.l', 3)}, or choose {setting('method.partitioner', METHODS.default)}"
-        raise PolicyError(
-            [Problem("method.name", "anatomy assigns rows to buckets by l, and the policy has no l", hint)]
-        )
-    names = sorted({name for _, name, _ in wanted})
-    if len(names) > 1:
-        message = (
-            f"'{OWN}' considers the values of one column, but the policy has models for {' and '.join(names)}"
-        )
-        raise PolicyError(
-            [
-                Problem(
-                    "method.partitioner", message, f"choose {setting('method.partitioner', METHODS.default)}"
-                )
-            ]
-        )
-    return wanted[0][0], max(k, *(needed for _, _, needed in wanted))
+    return wanted
 
 
 def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741
@@ -164,10 +175,9 @@ def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741
     counts = table.sensitive_counts[column]
     name, values = table.sensitive[column].name, int((counts > 0).sum())
     if values < l:
-        return f"buckets of {l:,} different values need {l:,} values, but `{name}` has {values:,}: choose a smaller l"
+        return f"buckets of {l:,} different values need {l:,} values, but `{name}` has {values:,}"
     return (
         f"buckets of {l:,} different values are possible only if no value has more than 1/{l:,} of the rows, but the "
         f"most common value of `{name}` has {int(counts.max()):,} of {table.rows:,} rows. Suppression does not help: "
-        "all suppressed rows would have that value, so everybody would know it of the people left out. Choose a "
-        'smaller l, or partitioner = "mondrian" if l asks only for distinct values'
+        "all suppressed rows would have that value, so everybody would know it of the people left out"
     )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError, Problem
 from shoal.methods.permuting.permuting import Permuting, each_column, facts_of, own_cells
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.methods.presence.mpalm import MPALM
-from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence
+from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release import Release, closures
@@ -20,6 +21,7 @@ from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.table.population import population_of
+from shoal.wording import setting
 
 BOXES, PEOPLE = "boxes", "people"
 MOST_STATES = 50_000
@@ -48,6 +50,10 @@ class PermuteGeneralize(Permuting):
     person are joined."""
     limit: int = MOST_STATES
     """How many states counting may use per mapping; a mapping that needs more is skipped."""
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """It needs bounds on presence."""
+        return [*super().unsuited(requirements, sensitive), *without_presence(requirements.models, self.name)]
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Choose mappings bucket by bucket; then check people who match several buckets, join these, and repeat."""
@@ -140,9 +146,10 @@ class _Buckets:
             self.tried += mappings.tried
             self.counted += mappings.counted
             if found is None:
-                raise InfeasibleError(
+                raise LimitError(
                     f"a bucket of {len(rows):,} rows among {len(people):,} people cannot satisfy {self.model.title} "
-                    "even if it is fully generalized: choose a larger k, looser bounds, or the method mpalm"
+                    "even if it is fully generalized",
+                    f"Choose a larger {setting('method.k', ...)}, looser bounds, or the method mpalm",
                 )
             for j, level in enumerate(found):
                 self.low[rows, j], self.high[rows, j] = mappings.cells(self.table.codes[rows, j], j, level)
@@ -156,9 +163,10 @@ class _Buckets:
         fitting = self._fitting(run)
         if self.model.low > 0 and len(fitting) < len(self.tuples):
             lost = int(self.many.sum() - self.many[list(fitting)].sum())
-            raise InfeasibleError(
+            raise LimitError(
                 f"{lost:,} people of the population match no bucket, so they are certainly not in the table, which "
-                f'{self.model.title} forbids: choose partitioner = "{BOXES}"'
+                f"{self.model.title} forbids",
+                f"Choose {setting('method.partitioner', BOXES)}",
             )
         several = [t for t, buckets in fitting.items() if len(buckets) > 1]
         if not several:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.methods import METHODS
 from shoal.methods.base import Method, Shuffled
+from shoal.methods.blocks import fitting
 from shoal.models.base import Model
 from shoal.models.delta_presence import DeltaPresence
+from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_type import KType
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import setting
 
 SHUFFLED = "as it is, shuffled within buckets"
 
@@ -37,6 +42,27 @@ class Permuting(Method):
 
     own_partitioners: ClassVar[tuple[str, ...]] = ()
     """Ways to make buckets that only this method has."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """The quasi-identifiers of a row stay together, so that a row can be compared with a person."""
+        return False
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return what cannot be verified if quasi-identifiers are shuffled: who can be linked, and which cells are
+        false."""
+        problems = []
+        for model in requirements.models if not self.keeps_rows else ():
+            if isinstance(model, KType):
+                message = (
+                    f"{self.name} shuffles quasi-identifiers, so rows match nobody, as {model.name} asks"
+                )
+                hint = f"remove k and what needs it, or take {METHODS.default}"
+                problems.append(Problem("method.name", message, hint))
+            elif isinstance(model, HybridK | AlphaHybrid):
+                message = f"{self.name} shuffles quasi-identifiers, so many cells are not their owner's"
+                problems.append(Problem("privacy.relocation", message, "remove it, or take another method"))
+        return problems
 
     def __post_init__(self) -> None:
         problems = []
@@ -68,7 +94,7 @@ class Permuting(Method):
         """Refuse k before the work if exact quasi-identifiers do not satisfy it. O(rows)."""
         from shoal.kernels.grouping import distinct
 
-        asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity)]
+        asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity | KType)]
         if not asked:
             return
         number, first = distinct(table.codes)
@@ -93,8 +119,19 @@ class Permuting(Method):
             measure=requirements.measure,
         )
         options = {"strict": self.strict} if _has_strict(kind) else {}
-        made: Release = kind(**options).anonymize(table, wanted, run)
+        try:
+            made: Release = kind(**options).anonymize(table, wanted, run)
+        except (InfeasibleError, LimitError) as error:
+            # The policy does not ask for buckets of k rows, so nothing is proven about other releases.
+            raise LimitError(str(error), self._smaller(table, wanted)) from None
         return made
+
+    def _smaller(self, table: CodedTable, wanted: Requirements) -> str:
+        """Name the largest smaller k with which there are buckets, if there is one. O(k x rows)."""
+        for k in range(self.k - 1, 1, -1):
+            if fitting(table, replace(wanted, models=(KAnonymity(k=k), *wanted.models[1:]))):
+                return f"Buckets have at least {self.k:,} rows: choose {setting('method.k', k)}"
+        return ""
 
 
 def _has_strict(kind: Any) -> bool:
@@ -152,8 +189,14 @@ class Bucketization(Permuting):
     )
     paper: ClassVar[str] = "Xiao, Tao: Anatomy, VLDB 2006; Martin et al., ICDE 2007"
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Only sensitive values are shuffled."""
+        return True
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Shuffle all sensitive columns as a unit, so that their combinations stay true. O(rows log rows)."""
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         self.refuse_k(table, requirements)
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
@@ -183,6 +226,7 @@ class SliceColumns(Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Shuffle each column independently. O(columns x rows log rows)."""
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         self.refuse_k(table, requirements)
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
 from shoal.brief import Brief
-from shoal.errors import InfeasibleError, PolicyError, Problem, did_you_mean
+from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
 from shoal.hierarchy import Hierarchy, Level
 from shoal.methods.base import Shuffled
 from shoal.methods.permuting.column_groups import clustered, correlations
@@ -20,6 +20,7 @@ from shoal.release import Release
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import Groups, Histograms
+from shoal.wording import setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,7 @@ class Slicing(Permuting):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Group columns, make buckets, shuffle. O(rows x columns^2), plus the cost of the partitioner."""
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         self.refuse_k(table, requirements)
         groups = self._groups(table)
         together, sensitive_in = _shuffled_as(groups, len(table.attributes))
@@ -121,9 +123,10 @@ class Slicing(Permuting):
         for rule in rules:
             if not rule.satisfied(whole).all() and requirements.suppressible(table.rows) == 0:
                 names = " and ".join(table.attributes[j].name for j in linked)
-                raise InfeasibleError(
+                raise LimitError(
                     f"even one bucket of all rows does not satisfy {rule.title} for each value of {names}, which "
-                    "shares a group with sensitive columns: take it out of their group, or weaken the requirement"
+                    "shares a group with sensitive columns",
+                    f"Take it out of their group ({setting('method.groups', ...)}), or ask for less",
                 )
         return self.buckets(extended, requirements, run, rules).region_of
 

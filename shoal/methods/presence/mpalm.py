@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError, Problem
 from shoal.methods.base import Method
 from shoal.methods.losses import losses_of
-from shoal.models.delta_presence import DeltaPresence, asked_presence
+from shoal.models.delta_presence import DeltaPresence, asked_presence, without_presence
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -34,12 +35,17 @@ class MPALM(Method):
 
     name: ClassVar[str] = "mpalm"
     makes_buckets: ClassVar[bool] = True
+    whole_classes: ClassVar[bool] = True
     needs_presence: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "splits the population into small boxes as long as nobody's presence becomes too certain"
     )
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """It needs bounds on presence."""
+        return without_presence(requirements.models, self.name)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left. O(tuples x columns) for each level of boxes."""
@@ -108,9 +114,8 @@ class _Cutting:
             rows, people = int(self.rows[failing].sum()), int(self.people[failing].sum())
             whole = "the table has" if len(blocks) == 1 else "generalization limits leave a block of"
             asked = ", ".join(model.title for model in (self.model, *self.requirements.group_models))
-            raise InfeasibleError(
-                f"{whole} {rows:,} of {people:,} people, which as one class does not satisfy {asked}: weaken the "
-                "requirement, or loosen generalization limits"
+            raise LimitError(
+                f"{whole} {rows:,} of {people:,} people, which as one class does not satisfy {asked}"
             )
         return blocks
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError, Problem
 from shoal.methods.base import Method
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.losses import cell_measure
-from shoal.models.delta_presence import DeltaPresence, asked_presence
+from shoal.models.delta_presence import DeltaPresence, asked_presence, without_presence
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -32,12 +33,17 @@ class SPALM(Method):
 
     name: ClassVar[str] = "spalm"
     makes_buckets: ClassVar[bool] = True
+    whole_classes: ClassVar[bool] = True
     needs_presence: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one level per column, with the least loss for which nobody's presence is too certain"
     )
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """It needs bounds on presence."""
+        return without_presence(requirements.models, self.name)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the mapping that loses least; ties are broken by `shoal.methods.full_domain.lattice.rank`.
@@ -81,7 +87,7 @@ class _Search:
         order = np.argsort(total, kind="stable")
         top = self._holds(lattice.top)
         if not top and self.prune:
-            raise InfeasibleError(
+            raise LimitError(
                 f"even one class of everybody does not satisfy {self.model.title} with the other requirements: the "
                 f"table has {self.table.rows:,} of {int(self.people.sum()):,} people"
             )
@@ -110,9 +116,7 @@ class _Search:
                     if found is None or own[0] < found[0]:
                         found, limit = own, value
         if found is None:
-            raise InfeasibleError(
-                f"no mapping satisfies {self.model.title} together with the other requirements"
-            )
+            raise LimitError(f"no mapping satisfies {self.model.title} together with the other requirements")
         return self._release(found[1])
 
     def _keys(self, levels: LongVector) -> LongVector:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
-from shoal.errors import InfeasibleError
+from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, RollUp, infeasible, rank
 from shoal.methods.presence.mapping_presence import PresenceRule
@@ -148,7 +148,7 @@ class Search:
             at += 1
             self._progress(at)
         if self.rank is None:
-            raise InfeasibleError(infeasible(self.lattice, self.judge))
+            raise LimitError(infeasible(self.lattice, self.judge))
         return self._release()
 
     def _settle(self, index: int, levels: LongVector) -> None:
@@ -345,7 +345,7 @@ class Search:
             return None
         try:
             release = FullDomain().anonymize(self.table, self.judge.requirements, self.run)
-        except InfeasibleError:
+        except LimitError:
             return None
         check = self.judge.check(np.array(release.levels, np.int64))
         return round(check.value, 12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -83,33 +83,32 @@ class Relocate(Relocating):
 
     def __post_init__(self) -> None:
         check_options(self.variant, self.budget, self.alpha)
-        if self.base not in METHODS or self.base == self.name:
-            known = [name for name in METHODS if name != self.name]
-            hint = did_you_mean(self.base, known)
-            raise PolicyError([Problem("method.base", f"there is no method '{self.base}' to improve", hint)])
+        known = [name for name, kind in METHODS.items() if kind.whole_classes]
+        if self.base in known:
+            return
+        hint = f"choose one of {', '.join(known)}"
+        if self.base in METHODS:
+            message = f"'{self.base}' does not publish true ranges of whole classes, so relocation cannot narrow them"
+        else:
+            message, hint = f"there is no method '{self.base}' to improve", did_you_mean(self.base, known)
+        raise PolicyError([Problem("method.base", message, hint)])
 
     @property
     def steered_by(self) -> tuple[str, ...]:
         """Relocation is steered by measures of cells, and the other method must be, too."""
         return tuple(kind for kind in self.optimizes if kind in METHODS[self.base]().steered_by)
 
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return what neither relocation nor the other method can satisfy."""
+        return [
+            *super().unsuited(requirements, sensitive),
+            *METHODS[self.base]().unsuited(group_rules(requirements), sensitive),
+        ]
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Run the other method, then relocate within its classes; see `relocate_within`."""
         rules = group_rules(requirements)
         base = METHODS[self.base]().anonymize(table, rules, run)
-        sizes = np.bincount(base.region_of[base.region_of >= 0], minlength=len(base.low))
-        # Rows that are generalized separately would shrink to their exact values.
-        alone = sizes.min(initial=rules.k) < max(rules.k, 2)
-        if base.sets is not None or base.bucket_of is not None or base.shown_from is not None or alone:
-            raise PolicyError(
-                [
-                    Problem(
-                        "method.base",
-                        f"'{self.base}' does not publish ranges of whole classes, so relocation cannot narrow them",
-                        "choose mondrian or another method that generalizes classes",
-                    )
-                ]
-            )
         allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
         return relocate_within(table, base, allowance, requirements.measure, run)
 

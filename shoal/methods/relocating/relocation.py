@@ -5,7 +5,7 @@ A relocated row shows a region that does not cover all of its own values. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from shoal.methods.base import Method
 from shoal.models.base import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_type import KType
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
@@ -70,21 +71,32 @@ class Relocating(Method):
     """Significance level of the chi-squared test in the statistical variants."""
 
     @property
-    def cannot_stop(self) -> Mapping[str, Problem]:
-        """Relocated rows match people who do not own them, and an adversary can repeat a fixed rule."""
-        message = f"{self.name} relocates rows, which then match people who do not own them, so Shoal cannot verify "
-        message += "who can be linked"
-        hint = "ask for k and relocation without naming {0}, or take another method"
-        found = {
-            name: Problem("method.name", message, hint.format(name))
-            for name in ("knows-some", "knows-members")
-        }
-        if self.variant not in DRAWN:
-            fixed = (
-                f"{self.name} moves rows by a fixed rule, which an adversary who knows the method can repeat"
+    def _unverifiable(self) -> str:
+        return (
+            f"{self.name} relocates rows, which then match people who do not own them, so Shoal cannot verify who can "
+            "be linked"
+        )
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return the notions of k: they count matching people."""
+        return [
+            Problem(
+                "privacy.notion",
+                f"{self._unverifiable}, and {model.name} asks for it",
+                "ask for k without a notion or an adversary, or take another method",
             )
-            found["knows-algorithm"] = Problem("method.variant", fixed, f"take {' or '.join(DRAWN)}")
-        return found
+            for model in requirements.models
+            if isinstance(model, KType)
+        ]
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """Relocated rows match people who do not own them; with a fixed rule, an adversary can repeat it besides."""
+        hint = "ask for k and relocation without naming {0}, or take another method"
+        return {
+            name: Problem("method.name", self._unverifiable, hint.format(name))
+            for name in ("knows-some", "knows-members", "knows-algorithm")
+        }
 
 
 @dataclass(frozen=True)
