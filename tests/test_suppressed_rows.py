@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import ShoalError
+from shoal.errors import InfeasibleError
 from shoal.hierarchy import build
 from shoal.methods import METHODS
 from tests.test_contract_methods import ANSWERS, QUESTIONS
@@ -59,6 +59,8 @@ def cases(draw):
         frame = frame.with_columns(pl.when(pl.int_range(rows) % 7 > 0).then("number").alias("number"))
     names = draw(st.lists(st.sampled_from(list(KINDS)), min_size=1, max_size=3, unique=True))
     columns = {name: {"role": "quasi", "hierarchy": draw(st.sampled_from(KINDS[name]))} for name in names}
+    if draw(st.booleans()) and columns[names[0]]["hierarchy"] != "none":
+        columns[names[0]]["limit"] = 1
     columns["block"] = {"role": "quasi", "limit": 0}
     columns["secret"] = {"role": "sensitive"}
     method = draw(st.sampled_from(sorted(set(METHODS) - ASKED.keys())))
@@ -80,7 +82,7 @@ def test_no_name_shows_a_value_that_only_suppressed_rows_have(case):
     policy = shoal.Policy.from_dict(raw)
     try:
         made = shoal.anonymize(frame, policy, seed=1)
-    except ShoalError:
+    except InfeasibleError:
         return
     published = frame.filter(pl.Series(made.release.region_of >= 0))
     for name, column in raw["columns"].items():
@@ -284,3 +286,20 @@ def test_times_that_differ_by_less_than_a_second_have_different_names():
     assert tree.levels[0].names.to_list() == ["01:02:03", "01:02:03.000005", "01:02:03.005", "05:00:00"]
     low, high, known = tree.read(pl.Series(["[01:02:03, 01:02:03.005]", "01:02:03.005000"]))
     assert (low.tolist(), high.tolist(), known.all()) == ([0, 2], [2, 2], True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "real", "whole"),
+    [
+        ({"widths": [5]}, ["[20.0, 25.0)", "[30.0, 35.0)"], ["20-24", "30-34"]),
+        ({"cuts": [[25, 32]]}, ["<25.0", "[25.0, 32.0)"], ["<25", "25-31"]),
+    ],
+)
+def test_intervals_of_texts_are_those_of_the_published_numbers(spec, real, whole):
+    texts = ["20", "024", "31", "30.5"]
+    assert named(texts, spec, texts, 1) == real
+    assert named(texts, spec, texts[:-1], 1) == whole
+
+
+def test_an_interval_that_is_called_like_a_value_means_all_its_values():
+    assert named(["20", "020", "20.5", "7"], {"widths": [1]}, ["20", "020", "7"], 1) == ["7", "20"]

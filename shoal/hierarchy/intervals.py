@@ -10,7 +10,8 @@ import polars as pl
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import HierarchyError
-from shoal.hierarchy.domains import number_domain
+from shoal.hierarchy.domains import Domain, number_domain
+from shoal.hierarchy.naming import Whole
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Numbers, distinct_values, runs
 
@@ -40,13 +41,17 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
         )
     below, end = int((numbers == -np.inf).sum()), int((numbers < np.inf).sum())
     step, bins = 1, _bins(inside, widths[0], origin, whole)
-    levels = []
+    levels: list[Level] = []
+    words: dict[str, str] = {}
+    mixed = _mixed_texts(domain, [*widths, origin])
     for width in widths:
         ratio = round(width / widths[0])
         # No bin is as far from 0 as the largest divisor, so a larger divisor would give the same result.
         bins, step = np.floor_divide(bins, min(ratio // step, int(_LARGEST))), ratio
         first = runs(bins)
         starts, names = [first + below], _names(bins[first], width, origin, whole)
+        if mixed:
+            words.update(zip(names, _names(bins[first], width, origin, True), strict=True))
         if below:
             starts, names = [np.zeros(1, np.int32), *starts], ["-inf", *names]
         if end < len(numbers):
@@ -54,7 +59,7 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
         levels.append(
             Level(np.concatenate(starts).astype(np.int32), pl.Series("names", names, dtype=pl.String))
         )
-    return domain.hierarchy(*levels)
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None)
 
 
 def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
@@ -67,21 +72,38 @@ def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
     numbers = domain.numbers
     assert numbers is not None
     whole = _all_whole(numbers, [cut for level in cuts for cut in level])
-    levels = []
+    levels: list[Level] = []
+    words: dict[str, str] = {}
+    mixed = _mixed_texts(domain, [cut for level in cuts for cut in level])
     for level in cuts:
         edges = np.array(level, np.int64 if whole else np.float64)
         bins = np.searchsorted(edges, numbers, side="right")
         starts = runs(bins)
         ends = [int(edge) if whole else float(edge) for edge in edges]
         names = [_cut_name(int(index), ends, whole) for index in bins[starts]]
+        if mixed:
+            ends = [int(edge) for edge in edges]
+            words.update(
+                zip(names, (_cut_name(int(index), ends, True) for index in bins[starts]), strict=True)
+            )
         levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
-    return domain.hierarchy(*levels)
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None)
 
 
 def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
     """Return whether 64-bit integers can represent the intervals; larger settings become floats."""
     return numbers.dtype.kind == "i" and all(
         float(number).is_integer() and abs(number) <= _LARGEST for number in settings
+    )
+
+
+def _mixed_texts(domain: Domain, settings: Sequence[Number]) -> bool:
+    """Return whether some texts are no whole numbers, so that names depend on which texts are published."""
+    assert domain.numbers is not None
+    return (
+        domain.leaves.dtype == pl.String
+        and domain.numbers.dtype.kind == "f"
+        and all(float(number).is_integer() and abs(number) <= _LARGEST for number in settings)
     )
 
 

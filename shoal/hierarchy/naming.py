@@ -8,7 +8,7 @@ suppressed row has such a value, the name must not show it. So a hierarchy whose
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntVector
+from shoal.hierarchy.values import parse
 
 if TYPE_CHECKING:
     from shoal.hierarchy.tree import Hierarchy
@@ -241,6 +242,29 @@ class Unmissed(Naming):
     def read(self, hierarchy: Hierarchy, texts: pl.Series, unknown: pl.Series) -> Found:
         """Return nothing: all names are names of nodes."""
         return pl.DataFrame(schema=FOUND)
+
+
+@dataclass(frozen=True, eq=False)
+class Whole(Naming):
+    """Intervals over texts are written for whole numbers if all texts that are seen are whole numbers."""
+
+    words: Mapping[str, str]
+    """The names of intervals of any numbers -> of whole numbers: ``[20.0, 25.0)`` -> ``20-24``."""
+
+    def renamed(
+        self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
+    ) -> pl.Series:
+        """Return the names for whole numbers, unless a text that is seen is another number."""
+        texts = hierarchy.leaves.filter(pl.Series(seen)).drop_nulls()
+        return names if parse(texts, pl.Int64()).null_count() else names.replace(dict(self.words))
+
+    def read(self, hierarchy: Hierarchy, texts: pl.Series, unknown: pl.Series) -> Found:
+        """Return the intervals of whole numbers."""
+        real = {whole: name for name, whole in self.words.items()}
+        # Also known texts: an interval of width 1 has the name of a value.
+        wanted = pl.DataFrame({"whole": texts, "names": texts.replace_strict(real, default=None)})
+        found = wanted.drop_nulls().join(hierarchy.named, on="names", how="inner").drop("names")
+        return found.select(pl.col("whole").alias("names"), "low", "high")
 
 
 @dataclass(frozen=True)
