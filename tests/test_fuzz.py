@@ -24,10 +24,12 @@ from shoal.models import MODELS
 from tests.checker import readers
 from tests.checker.checks import Asked, Released, problems
 from tests.checker.labels import RULES, Domain
+from tests.conftest import QUICK
 from tests.fuzz.cases import case
 from tests.fuzz.columns import MAKERS
 from tests.fuzz.questions import QUESTIONS
-from tests.fuzz.trial import WRITERS
+from tests.fuzz.tallies import Tallies
+from tests.fuzz.trial import WRITERS, tried
 
 HERE = Path(__file__).parent
 
@@ -54,6 +56,21 @@ def test_the_lists_are_the_registries():
 
 def test_a_case_is_the_same_again():
     assert case(7, 123) == case(7, 123) != case(8, 123)
+
+
+CHUNKS, CHUNK = 6, 75
+"""`make fuzz` runs many more; these are those of every run of the tests."""
+
+
+@pytest.mark.parametrize("part", range(CHUNKS))
+def test_random_releases_keep_their_promises(part, tmp_path, repeated):
+    """A failure is repeated, made small and shown by `make fuzz SEED=15 CASE=..`."""
+    often = round(CHUNK * repeated / QUICK)
+    tallies = Tallies(15)
+    for number in range(part * often, (part + 1) * often):
+        tallies.add(tried(case(15, number), tmp_path))
+    assert not tallies.failures, [(one.number, one.problems) for one in tallies.failures]
+    assert tallies.checked > often / 2
 
 
 # Changed releases -------------------------------------------------------------------------------------------

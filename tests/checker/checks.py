@@ -418,7 +418,7 @@ def _secrets(released: Released, owners: list[int], words: bool = False) -> Iter
         if len(text) >= 3 and (not words or re.search(r"[A-Za-z]{3}", text))
     }
     everything = "\n".join(allowed)
-    hidden = {text for text in hidden if text not in everything}
+    hidden = {text for text in hidden if text not in everything and text.lower() not in ("true", "false")}
     if not hidden:
         return
     cells = {str(letters(cell)) for row in table.rows for cell in row}

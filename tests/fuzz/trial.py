@@ -33,6 +33,8 @@ from tests.fuzz.cases import FRAMES, Case
 AUDITED = 0.25
 """The share of releases that are also audited: an audit takes as long as a release."""
 ATTACKED = 0.05
+INTACT = ("bucketization", "anatomy")
+"""Methods that shuffle sensitive values only."""
 
 
 @dataclass
@@ -300,7 +302,16 @@ def _more(case: Case, result: shoal.Result, source: Any) -> dict[str, Any]:
     ):
         own = read_frame(source if case.source in FRAMES else case.frame).types
         types = {name: own[name] for name in kept}
-    return {"types": types, "together": result.card.get("shuffled_together")}
+    return {"types": types, "together": result.card.get("shuffled_together") or _together(case)}
+
+
+def _together(case: Case) -> list[list[str]] | None:
+    """Return which columns a method shuffles as a unit within buckets, where its card does not say so."""
+    if not METHODS[str(case.method["name"])].shows_buckets:
+        return None
+    quasi = [column.name for column in case.of_role("quasi")]
+    alone = [[column.name] for column in case.of_role("sensitive")]
+    return [quasi, *alone] if case.method["name"] in INTACT else [*([name] for name in quasi), *alone]
 
 
 def _ascending(released: Released) -> tuple[int, int]:
