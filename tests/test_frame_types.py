@@ -339,3 +339,87 @@ def test_nothing_but_what_is_published_is_a_category(kind):
             assert set(table["town"].combine_chunks().dictionary.to_pylist()) == {"Aix", "Ulm"}
         else:
             assert "Secret" not in str(table.lazy().collect().to_arrow())
+
+
+NOT_SINGLE = ("bytes", "period", "list", "struct", "binary")
+"""Types that only columns with the role plain may have."""
+
+
+def judged(frame, role):
+    """The released table, after an audit of it with its original."""
+    own = {"quasi": ["x"], "plain": ["y"]} if role == "quasi" else {"quasi": ["y"], role: ["x"]}
+    found = shoal.anonymize(frame, **own, k=2).table
+    assert shoal.audit(found, **own, k=2, original=frame).holds
+    return found
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "plain"])
+@pytest.mark.parametrize("name", PANDAS)
+def test_single_values_keep_their_pandas_type_through_a_release(name, role):
+    column = PANDAS[name]
+    twice = column.take([*range(len(column))] * 2).reset_index(drop=True)
+    frame = pd.DataFrame({"x": twice, "y": 1})
+    if role != "plain" and any(word in name for word in NOT_SINGLE):
+        with pytest.raises(shoal.ShoalError, match="column 'x'"):
+            judged(frame, role)
+        return
+    assert judged(frame, role)["x"].dtype == column.dtype
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "plain"])
+@pytest.mark.parametrize("column", ARROW, ids=lambda column: str(column.type))
+def test_single_values_keep_their_pyarrow_type_through_a_release(column, role):
+    twice = pa.chunked_array([column, column])
+    frame = pa.table({"x": twice, "y": pa.array([1] * len(twice))})
+    if role != "plain" and any(word in str(column.type) for word in NOT_SINGLE):
+        with pytest.raises(shoal.ShoalError, match="column 'x'"):
+            judged(frame, role)
+        return
+    assert judged(frame, role).schema == frame.schema
+
+
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "plain"])
+@pytest.mark.parametrize("dtype", [pl.Categorical(), pl.Enum(["b", "c", "a"]), pl.Int8(), pl.Decimal(9, 2), pl.Time(),
+                                   pl.Datetime("ns", "Europe/Berlin"), pl.Float32()], ids=str)  # fmt: skip
+def test_single_values_keep_their_polars_type_through_a_release(dtype, role):
+    text = isinstance(dtype, pl.Categorical | pl.Enum)
+    cells = ["b", "a", None] if text else pl.Series([3, 5, None]).cast(dtype).to_list()
+    frame = pl.DataFrame({"x": pl.Series(cells * 2, dtype=dtype), "y": [1] * 6})
+    found = judged(frame, role)
+    # Only the categories that occur.
+    assert found.schema["x"] == (pl.Enum(["b", "a"]) if isinstance(dtype, pl.Enum) else dtype)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "dtype", [pl.Int64(), pl.Int8(), pl.Float64(), pl.String(), pl.Date(), pl.Boolean()], ids=str
+)
+def test_value_sets_hold_the_values_themselves_and_can_be_audited(kind, dtype):
+    numbers = pl.Series([2, None, 3, 3, None, 2])
+    cells = numbers == 2 if dtype == pl.Boolean() else numbers.cast(dtype)
+    frame = give_back(pl.DataFrame({"x": cells, "s": list("ababab")}), kind)
+    policy = {"quasi": ["x"], "sensitive": ["s"], "k": 3, "method": {"name": "mondrian", "show": "sets"}}
+    found = shoal.anonymize(frame, **policy)
+    assert shoal.audit(found.table, **policy, original=frame).holds
+    if kind == "pandas":
+        known = set(cells.to_list())
+        for cell in found.table["x"]:
+            assert isinstance(cell, list)
+            assert set(cell) <= known
+            assert all(one is None or type(one) is type(cells.drop_nulls()[0]) for one in cell)
+
+
+def test_a_tree_that_lists_other_texts_too_does_not_turn_numbers_into_text():
+    tree = {"tree": {"low": [1, 2], "other": ["unknown", 3]}}
+    frame = pd.DataFrame({"x": pd.array([1, 2, 3] * 2, dtype="Int16"), "y": 1})
+    found = shoal.anonymize(frame, quasi=["x"], plain=["y"], k=2, hierarchies={"x": tree}).table
+    assert found["x"].dtype == "Int16"
+    assert sorted(found["x"]) == [1, 1, 2, 2, 3, 3]
+
+
+def test_integers_that_floats_cannot_tell_apart_stay_apart():
+    big = [2**53 + 1, 2**53 + 3, None]
+    frame = pd.DataFrame({"x": pd.array(big * 2, dtype="Int64"), "y": 1})
+    found = judged(frame, "quasi")
+    assert found["x"].dtype == "Int64"
+    assert found.groupby("x", dropna=False).size().tolist() == [2, 2, 2]
