@@ -129,7 +129,6 @@ class FileFormat(Format):
         """Return the table in a file, with the digest of its bytes."""
         path = Path(source)
         check_readable(path)  # before polars is imported, which takes longer
-        check_addresses()
         import polars as pl
 
         from shoal.frames.frame import file_version, framed, refuse_changed
@@ -203,7 +202,11 @@ def has_empty_text(column: pl.Series) -> bool:
 
 
 def check_readable(path: Path) -> None:
-    """Raise `DataError` if there is no such file; it names a file with a similar name."""
+    """Raise `DataError` if there is no such file; it names a file with a similar name.
+
+    Raises MemoryError if this process may not reserve enough memory to read any file.
+    """
+    check_addresses()
     if path.is_dir():
         raise DataError(f"{path} is a directory; name a file in it")
     if not path.exists():
