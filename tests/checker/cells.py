@@ -69,7 +69,7 @@ def same(cell: Any, value: Any, loose: bool = False) -> bool:
     if isinstance(value, int | float | Decimal):
         return _same_number(cell, value)
     if isinstance(value, str):
-        return cell == value if isinstance(cell, str) else loose and _same_loosely(cell, value)
+        return cell == value or (loose and _same_loosely(cell, value))
     if isinstance(value, dt.datetime):
         return _same_moment(cell, value)
     if isinstance(value, dt.date):
@@ -111,7 +111,12 @@ def _same_loosely(cell: Any, value: str) -> bool:
             if not isinstance(cell, bool)
             else value == letters(cell)
         )
-    return isinstance(cell, int | float) and _read(float, value) == cell
+    found, wanted = (
+        _read(float, each) if isinstance(each, str | int | float) else None for each in (cell, value)
+    )
+    return found is not None and (
+        found == wanted or (found != found and wanted != wanted and wanted is not None)
+    )
 
 
 def _same_moment(cell: Any, value: dt.datetime) -> bool:

@@ -12,6 +12,7 @@ import polars as pl
 from shoal.frames.formats import suffixes
 from shoal.methods import METHODS
 from shoal.models import MODELS
+from shoal.policy.checks import option_types
 from tests.checker.checks import Asked
 from tests.fuzz.columns import NESTED, TYPES, Column, drawn, with_hierarchy
 from tests.fuzz.questions import Question, question_for
@@ -262,7 +263,27 @@ def _data(random: Random, source: str, columns: list[Column]) -> dict[str, Any]:
     return found
 
 
+CHOICES: dict[str, list[Any]] = {
+    "show": ["sets", "ranges"],
+    "choose": ["gain", "width"],
+    "seeds": ["farthest", "random"],
+    "distance": ["growth", "difference", "logarithm", "ratio", "nergiz-clifton"],
+    "partitioner": ["mondrian", "agglomerative", "forest"],
+    "order": ["best"],
+    "k": [2, 3],
+}
+"""Option of a method -> values that it takes; those that are true or false take both."""
+
+
 def _options(random: Random, method: str) -> dict[str, Any]:
-    """Return one of the sets of options that are worth a trial, most often none."""
-    trials = METHODS[method].trials
-    return dict(random.choice(trials)) if random.random() < 0.3 else {}
+    """Return none, one of the sets of options that are worth a trial, or some options at random."""
+    kind = METHODS[method]
+    chance = random.random()
+    if chance < 0.5:
+        return {}
+    if chance < 0.65:
+        return dict(random.choice(kind.trials))
+    choices = {
+        name: [True, False] if own is bool else CHOICES.get(name) for name, own in option_types(kind).items()
+    }
+    return {name: random.choice(own) for name, own in choices.items() if own and random.random() < 0.4}

@@ -155,7 +155,17 @@ def _limits(random: Random) -> Question:
     return Question("generalization-limit", {"k": 2}, [("k-anonymity", {"k": 2})], limit=True, rows=(6, 30))
 
 
+def _adversary(random: Random) -> Question:
+    name, model = random.choice(ADVERSARIES)
+    return Question("adversary", {"k": 2, "adversary": name}, [(model, {"k": 2})], rows=(4, 10))
+
+
+ADVERSARIES = [("knows-some", "k-k"), ("knows-members", "global-1-k"), ("knows-algorithm", "probabilistic-k")]
+"""What a policy may name instead of a notion, and the notion that stops them."""
+
+
 OTHERS = {
+    "adversary": _adversary,
     "generalization-limit": _limits,
     "extended-p-sensitive": _extended,
     "candidate-l": _candidates,
@@ -198,10 +208,11 @@ def fitting(method: str) -> list[str]:
         "slicing-l",
         "relocation",
         "generalization-limit",
+        "adversary",
     ]
 
 
-ONLY = {"ring": (*NOTIONS, "candidate-l"), "permute-generalize": ("delta-presence",)}
+ONLY = {"ring": (*NOTIONS, "candidate-l", "adversary"), "permute-generalize": ("delta-presence",)}
 """Method -> its questions, where its class does not say so."""
 
 

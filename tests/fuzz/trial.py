@@ -311,7 +311,8 @@ def _together(case: Case) -> list[list[str]] | None:
         return None
     quasi = [column.name for column in case.of_role("quasi")]
     alone = [[column.name] for column in case.of_role("sensitive")]
-    return [quasi, *alone] if case.method["name"] in INTACT else [*([name] for name in quasi), *alone]
+    intact = case.method["name"] in INTACT and not case.method.get("permute")
+    return [quasi, *alone] if intact else [*([name] for name in quasi), *alone]
 
 
 def _ascending(released: Released) -> tuple[int, int]:
