@@ -356,7 +356,7 @@ def _tokens(
         text = (type(cell).__name__ in ("list", "tuple"), letters(cell))
         if text in named:
             continue
-        exact = [own for own, value in values.items() if same(cell, value, domain.loose)]
+        exact = _shown(cell, values, domain.loose)
         named[text] = exact[0] if len(exact) == 1 and exact[0] not in named.values() else f"label:{text}"
         for own, value in values.items():
             if domain.covers(cell, value):
@@ -364,8 +364,14 @@ def _tokens(
     return [named[type(cell).__name__ in ("list", "tuple"), letters(cell)] for cell in cells], covering
 
 
+def _shown(cell: Any, values: Mapping[str, Any], loose: bool) -> list[str]:
+    """Return the values that a cell shows: letter by letter if there is one, else loosely."""
+    strict = [own for own, value in values.items() if same(cell, value)]
+    return strict or [own for own, value in values.items() if loose and same(cell, value, loose)]
+
+
 def _value(cell: Any, values: Mapping[str, Any], asked: Asked, name: str) -> str:
-    found = [own for own, value in values.items() if same(cell, value, asked.loose)]
+    found = _shown(cell, values, asked.loose)
     if not found:
         raise LookupError(f"kept: {name!r} shows {cell!r}, which nobody has")
     return found[0]
@@ -418,7 +424,9 @@ def _secrets(released: Released, owners: list[int], words: bool = False) -> Iter
         if len(text) >= 3 and (not words or re.search(r"[A-Za-z]{3}", text))
     }
     everything = "\n".join(allowed)
-    hidden = {text for text in hidden if text not in everything and text.lower() not in ("true", "false")}
+    hidden = {
+        text for text in hidden if text not in everything and text.lower() not in ("true", "false", "null")
+    }
     if not hidden:
         return
     cells = {str(letters(cell)) for row in table.rows for cell in row}

@@ -90,7 +90,8 @@ def place(value: Any) -> float | None:
         return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
     if isinstance(value, dt.timedelta):
         return value.total_seconds()
-    return number(value) if not isinstance(value, bool) else None
+    # As floats, neighbours beyond 2^53 would be one.
+    return value if type(value) is int else number(value) if not isinstance(value, bool) else None
 
 
 def _end(text: str, value: Any) -> float | None:
@@ -108,6 +109,8 @@ def _end(text: str, value: Any) -> float | None:
             return place(duration(text))
     except ValueError:
         return None
+    if type(value) is int:
+        return int(text) if re.fullmatch(r"-?\d+", text) else number(text)
     return number(text)
 
 

@@ -31,8 +31,13 @@ def main() -> int:
         return _one(asked.seed, asked.case)
     tallies = Tallies(asked.seed)
     start = time.perf_counter()
-    for outcome in outcomes(asked.seed, asked.releases, asked.jobs, asked.first):
-        tallies.add(outcome)
+    try:
+        for outcome in outcomes(asked.seed, asked.releases, asked.jobs, asked.first):
+            tallies.add(outcome)
+            if outcome.problems:
+                print(tallies.failure(outcome), flush=True)
+    except KeyboardInterrupt:
+        print("stopped")
     print(tallies.text(time.perf_counter() - start))
     return int(tallies.failed > 0 or bool(tallies.unshuffled))
 

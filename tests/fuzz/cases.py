@@ -181,7 +181,7 @@ def case(seed: int, number: int) -> Case:
     random.shuffle(columns)
     if others:
         columns.append(Column("member", "member", "bool", [True] * rows + [False] * others))
-    data = _data(random, source, columns)
+    data = _data(random, source, question)
     if data.get("header") is False:
         columns = [replace(column, name=f"column_{at}") for at, column in enumerate(columns, 1)]
         tag = next(
@@ -243,7 +243,7 @@ def _sensitive(random: Random, name: str, rows: int, texts: tuple[str, ...], que
     return column
 
 
-def _data(random: Random, source: str, columns: list[Column]) -> dict[str, Any]:
+def _data(random: Random, source: str, question: Question) -> dict[str, Any]:
     """Return reading options that a file of text needs."""
     if not source.startswith((".csv", ".txt", ".tsv", ".tab")) or random.random() < 0.5:
         return {}
@@ -258,7 +258,7 @@ def _data(random: Random, source: str, columns: list[Column]) -> dict[str, Any]:
         found["quote"] = "'"
     if random.random() < 0.25:
         found["null_values"] = random.choice([["?"], ["NA", "null"], ["-"]])
-    if random.random() < 0.15:
+    if random.random() < 0.15 and not question.numbers:
         found["guess_types"] = False
     return found
 

@@ -7,8 +7,6 @@ from collections import Counter, defaultdict
 
 from tests.fuzz.trial import Outcome
 
-SHOWN = 40
-"""Failures that are printed in full."""
 ASKED_OFTEN = 25
 """A pair of method and question that was asked this often, and never gave a release, is named."""
 
@@ -50,6 +48,13 @@ class Tallies:
         if outcome.problems:
             self.failures.append(outcome)
 
+    def failure(self, outcome: Outcome) -> str:
+        """Say what is wrong with a release, and how to repeat it."""
+        return (
+            f"make fuzz SEED={self.seed} CASE={outcome.number}  [{outcome.method}, {outcome.question}, "
+            f"{outcome.target}]  {outcome.problems[0][:300]}"
+        )
+
     @property
     def failed(self) -> int:
         """Releases with problems."""
@@ -72,11 +77,7 @@ class Tallies:
 
     def text(self, seconds: float) -> str:
         """Return all of it."""
-        lines = [f"failure in case {one.number}: make fuzz SEED={self.seed} CASE={one.number}  "
-                 f"[{one.method}, {one.question}, {one.target}] {one.problems[0][:300]}"
-                 for one in self.failures[:SHOWN]]  # fmt: skip
-        if self.failed > SHOWN:
-            lines.append(f".. and {self.failed - SHOWN} more")
+        lines = []
         kinds = Counter(one.problems[0].partition(":")[0] for one in self.failures)
         lines += [f"  {count:6,} x {kind}" for kind, count in kinds.most_common()]
         for title, table in (
