@@ -46,7 +46,7 @@ def audit(
     )
     progress("verify", 0.5)
     with clock("verify"):
-        verdicts = (*case.verdicts, *case.identifiers_removed)
+        verdicts = (*case.verdicts, *case.truthful, *case.identifiers_removed)
     progress("measure", 0.7)
     with clock("measure"):
         found = case.measured(measures)
@@ -65,5 +65,5 @@ def audit(
         measures=found,
         losses=case.losses,
         seconds=clock.seconds,
-        notes=(*case.notes, *unknown),
+        notes=(*case.notes, *case.truth_notes, *unknown),
     )

@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 import polars as pl
 
 from shoal import frames
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
+from shoal.linking.truth import Truth, truth_of
 from shoal.measures import MEASURES
 from shoal.measures.evaluate import measure_all, per_column
+from shoal.methods import METHODS
+from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.release.reading import read_back
-from shoal.release.render import Rendered, render
+from shoal.release.render import Rendered, bucket_name, render
 from shoal.release.results import Clock, Result
 from shoal.release.verdict import Verdict
 from shoal.released import as_published, read_release, typed
@@ -35,7 +39,7 @@ class Case(Evidence):
     requirements: Requirements
     """Of the policy, resolved against the sensitive columns of the release."""
     rows: pl.DataFrame
-    """The published rows. In a file, rows that count as suppressed are among them."""
+    """The published rows."""
     second: pl.DataFrame | None = None
     """The sensitive values by bucket, if a method publishes them as a separate table."""
     release: Release | None = None
@@ -133,7 +137,7 @@ class Case(Evidence):
     ) -> Self:
         """Read rows as a release; see `as_published`."""
         rows = typed(rows, policy, table)
-        published, notes = as_published(
+        published, rows, notes = as_published(
             rows, policy, table, in_buckets=in_buckets, suppressed_as=suppressed_as
         )
         requirements = policy.requirements(published.sensitive)
@@ -173,6 +177,56 @@ class Case(Evidence):
         left = [name for name in identifiers if name in self.rows.columns]
         verdict = Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)
         return (verdict,) if identifiers else ()
+
+    @cached_property
+    def truth(self) -> Truth | None:
+        """How many published rows cover no original row of their own; None without the original."""
+        return None if self.table is None else truth_of(self.published, self.table, self.rows, self.owner)
+
+    @property
+    def false_rows_allowed(self) -> int:
+        """How many rows may be false: each has a false cell at least, and the policy may allow a share of cells."""
+        if self.table is None:
+            return 0
+        budgets = [model.budget for model in self.requirements.models if isinstance(model, HybridK)]
+        if not budgets and self.policy.method.name in METHODS and METHODS[self.policy.method.name].relocates:
+            budgets = [getattr(self.policy.build_method(), "budget", 0.0)]
+        share = min(budgets, default=0.0)
+        return int(np.floor(share * self.table.rows * len(self.table.attributes) + 1e-9))
+
+    @cached_property
+    def truthful(self) -> tuple[Verdict, ...]:
+        """Whether the release is true of the original, if that is known and the number of false rows can be decided."""
+        truth, allowed = self.truth, self.false_rows_allowed
+        if truth is None or (truth.least <= allowed < truth.most and not truth.invented):
+            return ()
+        holds = truth.most <= allowed and not truth.invented
+        return (Verdict("truthful", allowed, truth.least, holds, truth.words, higher_is_safer=False),)
+
+    @property
+    def truth_notes(self) -> list[str]:
+        """What a reader should know about the comparison with the original."""
+        truth = self.truth
+        if truth is None:
+            return []
+        notes = []
+        if truth.missing:
+            notes.append(f"the release lacks columns of the original: {', '.join(truth.missing)}")
+        known = (*self.original.columns, *self.policy.names("identifier"), bucket_name(self.original.columns))
+        added = [name for name in self.rows.columns if name not in known]
+        if added:
+            notes.append(
+                f"the original lacks columns of the release, so they were not compared: {', '.join(added)}"
+            )
+        if not self.truthful:
+            why = "classes overlap so much that the exact number takes too long"
+            if truth.foreign:
+                why = f"cells of {', '.join(truth.foreign)} are not in the hierarchies, so they may cover any value"
+            notes.append(
+                f"not judged: whether the release is truthful. Between {truth.least:,} and {truth.most:,} of its rows "
+                f"cover no original row of their own: {why}"
+            )
+        return notes
 
     @property
     def classes_tell(self) -> bool:

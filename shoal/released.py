@@ -69,12 +69,12 @@ def as_published(
     *,
     in_buckets: bool = False,
     suppressed_as: str | None = None,
-) -> tuple[Published, list[str]]:
+) -> tuple[Published, pl.DataFrame, list[str]]:
     """Read `typed` rows as a release: with the hierarchies of the original, or those that the policy alone defines.
 
     `in_buckets` says that its column of that name numbers buckets; with the original this is known anyway. Rows that
     are there are rows; only if `suppressed_as` is given, those that show this text in every quasi-identifier count as
-    suppressed.
+    suppressed. Also returns the rows that are left, and what a reader should know.
     """
     plans = policy.plans(rows.columns, of_release=True)
     whole = table.rows if table is not None else len(rows)
@@ -130,7 +130,7 @@ def as_published(
             f"cells of {', '.join(unknown)} are not in the policy's hierarchies, or above their limits, so losses "
             "cannot be computed; classes are rows with identical quasi-identifiers"
         )
-    return published, notes
+    return published, rows, notes
 
 
 def _bucket(rows: pl.DataFrame, policy: Policy, table: CodedTable | None, in_two: bool) -> str | None:

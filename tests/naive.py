@@ -2215,3 +2215,16 @@ def sum_waves(
             unit[c] = 1.0
             slope[start + c] = whole([*tensors[:f], unit.reshape(shape), *tensors[f + 1 :]]).real
     return whole(tensors).real, slope
+
+
+def equal_pairs(start, links, own, own_values, their, their_values, most):
+    """Each entry of a range with the entries of the rows inside it that have its value."""
+    found = []
+    for g in range(len(start) - 1):
+        for entry in range(own[g], own[g + 1]):
+            inside = [e for row in links[start[g] : start[g + 1]] for e in range(their[row], their[row + 1])]
+            found.append([e for e in inside if their_values[e] == own_values[entry]])
+    pairs = [entry for one in found for entry in one]
+    if len(pairs) > most:
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    return np.cumsum([0, *map(len, found)]), np.array(pairs, np.int32)

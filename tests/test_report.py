@@ -501,10 +501,13 @@ def test_a_release_of_another_tool_is_reported_without_a_record() -> None:
             "disease": people()["disease"],
         }
     )
-    found = shoal.report(release, original=people(), **ROLES, k=5)
+    # Two people live elsewhere, and the release would be false of them.
+    original = people().with_columns(city=release["city"])
+    found = shoal.report(release, original=original, **ROLES, k=5)
     page = Page(found.html)
     assert page.problems == []
     assert found.holds
+    assert not shoal.report(release, original=people(), **ROLES, k=5).holds
     assert "not known: no record of the run was given" in page.text
     assert "no loss can be computed" in page.text
 

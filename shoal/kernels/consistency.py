@@ -254,3 +254,52 @@ def assign_units(start, links, supply, demand, order):
                     flow[path[step]] += -units if step % 2 else units
                 left[origin] -= units
                 room[links[path[depth - 1]]] -= units
+
+
+@njit(cache=True, nogil=True)
+def _place_of(values, begin, end, value):
+    """Return where an ascending run of values has this one, or -1."""
+    last = end
+    while begin < end:
+        middle = (begin + end) // 2
+        if values[middle] < value:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin if begin < last and values[begin] == value else -1
+
+
+@njit(cache=True, nogil=True)
+def equal_pairs(start, links, own, own_values, their, their_values, most):
+    """Pair the entries of each range with those of the rows inside it that have the same value.
+
+    Range g has the values ``own_values[own[g]:own[g + 1]]``, row r ``their_values[their[r]:their[r + 1]]``, ascending
+    and each once; the rows ``links[start[g]:start[g + 1]]`` are inside range g. Returns the start of the pairs of each
+    entry of a range, and the entries of rows; nothing if there are more than `most`. O(log entries) per entry of a row
+    and range that it is inside.
+    """
+    begin = np.zeros(len(own_values) + 1, np.int64)
+    total = 0
+    for g in range(len(start) - 1):
+        for link in range(start[g], start[g + 1]):
+            row = links[link]
+            for entry in range(their[row], their[row + 1]):
+                at = _place_of(own_values, own[g], own[g + 1], their_values[entry])
+                if at >= 0:
+                    begin[at + 1] += 1
+                    total += 1
+        if total > most:
+            return np.zeros(0, np.int64), np.zeros(0, np.int32)
+    for at in range(len(own_values)):
+        begin[at + 1] += begin[at]
+    fill = begin[:-1].copy()
+    pairs = np.empty(total, np.int32)
+    for g in range(len(start) - 1):
+        for link in range(start[g], start[g + 1]):
+            row = links[link]
+            for entry in range(their[row], their[row + 1]):
+                at = _place_of(own_values, own[g], own[g + 1], their_values[entry])
+                if at >= 0:
+                    pairs[fill[at]] = entry
+                    fill[at] += 1
+    return begin, pairs

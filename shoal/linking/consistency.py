@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.release import ValueSets
@@ -42,22 +43,35 @@ class People(Brief):
     @classmethod
     def of(cls, attributes: tuple[Attribute, ...], codes: IntMatrix) -> People:
         """Collapse equal rows and build the tree. Expected O(rows x columns), plus O(log rows) per distinct row."""
+        return cls.over(codes, cls.scales(attributes), cls.cuts(attributes))
+
+    @staticmethod
+    def scales(attributes: Sequence[Attribute]) -> FloatVector:
+        """Return the loss of a step in each column: the search prunes best if large ones are split first."""
+        return np.array([max(a.weight, 1e-3) / max(a.hierarchy.size - 1, 1) for a in attributes], np.float64)
+
+    @staticmethod
+    def cuts(attributes: Sequence[Attribute]) -> list[IntVector]:
+        """Return, per column, the highest level at which a node begins at each code, and a last entry for the end."""
+        return [_cut_levels(attribute) for attribute in attributes]
+
+    @classmethod
+    def over(
+        cls, codes: IntMatrix, scale: FloatVector, cuts: Sequence[IntVector], weight: LongVector | None = None
+    ) -> People:
+        """Collapse equal rows, which count once each or by their weight, and build the tree."""
         from shoal.kernels.consistency import plant_boxes
         from shoal.kernels.grouping import distinct
 
         number, first = distinct(codes)
         shown = np.ascontiguousarray(codes[first])
-        # The search prunes best if the columns with the largest loss per step are split first.
-        scale = np.array([max(a.weight, 1e-3) / max(a.hierarchy.size - 1, 1) for a in attributes], np.float64)
-        cuts = [_cut_levels(attribute) for attribute in attributes]
         starts = np.cumsum([0, *map(len, cuts)])[:-1]
         order, *nodes = plant_boxes(shown, scale, np.concatenate(cuts), starts)
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         row_of = rank[number]
-        return cls(
-            row_of, shown[order], np.bincount(row_of, minlength=len(order)).astype(np.int64), BoxTree(*nodes)
-        )
+        count = np.bincount(row_of, weight, len(order)).astype(np.int64)
+        return cls(row_of, shown[order], count, BoxTree(*nodes))
 
     def inside(self, low: IntMatrix, high: IntMatrix) -> tuple[LongVector, IntVector]:
         """List the distinct rows inside each range: the start of each list, and all lists concatenated."""
@@ -177,7 +191,7 @@ def consistency(published: Published, original: CodedTable, owner: IntVector | N
     people = People.of(original.attributes, original.codes)
     start, links = people.inside(*published.covered)
     if published.sets is not None:
-        start, links = _within_sets(people, published.sets, start, links)
+        start, links = within_sets(people, published.sets, start, links, len(original.attributes))
     pairs = None if owner is None else _pairs(published, owner, people, original.rows)
     if (
         pairs is not None
@@ -222,14 +236,25 @@ def _linked(pairs: tuple[IntVector, IntVector], start: LongVector, links: IntVec
     return bool(np.isin(what[shown].astype(np.int64) * people + who[shown], fitting).all())
 
 
-def _within_sets(
-    people: People, sets: ValueSets, start: LongVector, links: IntVector
+def within_sets(
+    people: People,
+    sets: ValueSets,
+    start: LongVector,
+    links: IntVector,
+    columns: int,
+    classes_of: IntVector | LongVector | None = None,
 ) -> tuple[LongVector, IntVector]:
-    """Keep the links whose values are all in the published sets, not only between their ends. O(links x columns)."""
+    """Keep the links whose values are all in the published sets, not only between their ends. O(links x columns).
+
+    Sets are about the first `columns` of the rows. `classes_of` is the class of each range, if there is not one range
+    per class in their order.
+    """
     from shoal.release.value_sets import column_sets
 
-    columns, classes = people.codes.shape[1], len(start) - 1
-    class_of = np.repeat(np.arange(classes, dtype=np.int64), np.diff(start))
+    ranges = len(start) - 1
+    classes = (len(sets.start) - 1) // columns
+    range_of = np.repeat(np.arange(ranges, dtype=np.int64), np.diff(start))
+    class_of = range_of if classes_of is None else classes_of[range_of].astype(np.int64)
     keep = np.ones(len(links), np.bool_)
     for j in range(columns):
         begins, codes = column_sets(sets, columns, j)
@@ -242,5 +267,5 @@ def _within_sets(
             keep &= inside[wanted]
         else:
             keep &= np.isin(wanted, shown)
-    kept = np.bincount(class_of[keep], minlength=classes)
+    kept = np.bincount(range_of[keep], minlength=ranges)
     return np.concatenate(([0], np.cumsum(kept))).astype(np.int64), links[keep]

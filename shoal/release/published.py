@@ -7,12 +7,25 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.release import ValueSets
 from shoal.table import Attribute
 from shoal.table.groups import Groups, group
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """What the cells of each class cover, as far as they can be read."""
+
+    low: IntMatrix
+    high: IntMatrix
+    sets: ValueSets | None
+    unread: BoolVector
+    """Classes with a cell that is not in its hierarchy, although others of its column are: it covers no value."""
+    foreign: tuple[str, ...] = ()
+    """Columns in which nothing is in the hierarchy: another tool named the cells, and each may cover any value."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +59,16 @@ class Published(Brief):
     beyond_limits: tuple[tuple[int, int], ...] = ()
     """Per quasi-identifier, how many cells are above its generalization limit, and how many are not in its hierarchy,
     so that nobody can tell; empty if the cells were not read from text."""
+
+    in_part: Boxes | None = None
+    """What the classes cover whose cells can all be read, if there are others."""
+
+    @property
+    def boxes(self) -> Boxes | None:
+        """What the cells of each class cover; None if nothing is known about the domains of columns."""
+        if self.low is None or self.high is None:
+            return self.in_part
+        return Boxes(self.low, self.high, self.sets, np.zeros(self.classes, np.bool_))
 
     @property
     def covered(self) -> tuple[IntMatrix, IntMatrix]:

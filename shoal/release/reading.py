@@ -10,9 +10,10 @@ import polars as pl
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import DataError
 from shoal.frames import factorize
+from shoal.hierarchy import Hierarchy
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.release.render import Rendered
 from shoal.release.retyping import without_fraction
 from shoal.release.two_tables import joined
@@ -85,12 +86,19 @@ def read_published(
         texts[:, -1] = factorize(rows[bucket])[0]
     class_of, first = distinct(texts)
     unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
-    low = high = sets = None
-    if not unknown:
-        low = _place(texts, first, [shown.low for shown in cells])
-        high = _place(texts, first, [shown.high for shown in cells])
-        if any(shown.sets is not None for shown in cells):
-            sets = class_sets(cells, texts[first])
+    unread, foreign = np.zeros(len(first), np.bool_), []
+    for j, (attribute, shown) in enumerate(zip(attributes, cells, strict=True)):
+        if _foreign(shown, attribute.hierarchy):
+            foreign.append(attribute.name)
+            cells[j] = _anything(shown, attribute.hierarchy.size)
+        elif not shown.known.all():
+            unread |= (~shown.known & ~shown.above)[texts[first, j]]
+    low: IntMatrix | None = _place(texts, first, [shown.low for shown in cells])
+    high: IntMatrix | None = _place(texts, first, [shown.high for shown in cells])
+    sets = class_sets(cells, texts[first]) if any(shown.sets is not None for shown in cells) else None
+    in_part = None
+    if unknown and low is not None and high is not None:
+        in_part, low, high, sets = Boxes(low, high, sets, unread, tuple(foreign)), None, None, None
     published = Published(
         attributes,
         sensitive,
@@ -101,9 +109,26 @@ def read_published(
         suppressed,
         sets=sets,
         bucket_of=texts[:, -1] if bucket is not None else None,
+        in_part=in_part,
         beyond_limits=tuple(_beyond_limit(shown, texts[:, j]) for j, shown in enumerate(cells)),
     )
     return published, unknown
+
+
+def _foreign(shown: PlacedCells, hierarchy: Hierarchy) -> bool:
+    """Return whether nothing in a column is in its hierarchy but null and the whole domain: another tool named it."""
+    if shown.known.all():
+        return False
+    narrow = (shown.low > 0) | (shown.high < hierarchy.size - 1) | (hierarchy.size == 1)
+    null = hierarchy.size - 1 if hierarchy.leaves.null_count() else hierarchy.size
+    return not np.any((shown.known & narrow & (shown.low < null)) | shown.above)
+
+
+def _anything(shown: PlacedCells, size: int) -> PlacedCells:
+    """Return cells that may cover any value, except those that are known."""
+    low = np.where(shown.known, shown.low, 0).astype(np.int32)
+    high = np.where(shown.known, shown.high, size - 1).astype(np.int32)
+    return replace(shown, low=low, high=high, sets=None)
 
 
 def _beyond_limit(shown: PlacedCells, number: IntVector) -> tuple[int, int]:

@@ -52,7 +52,7 @@ class PlacedCells(Brief):
     known: BoolVector
     above: BoolVector
     """Which cells are above the column's generalization limit: by their name, or because no allowed node covers the
-    set. A cell that is above by its name is not `known`."""
+    set. A cell with the name of a removed node is not `known`, but `low` and `high` enclose what it covers."""
     sets: tuple[LongVector, IntVector] | None = None
     """The start of the set of each cell, and all codes, if the column shows sets."""
 
@@ -63,6 +63,8 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
         return _read_lists(column, hierarchy)
     number, names = factorize(column)
     low, high, known = hierarchy.read(names)
+    if hierarchy.unlimited is not None:
+        low, high = low.copy(), high.copy()
     above = _above_limit(names, hierarchy, low, high, known)
     if known.all() or not isinstance(names.dtype, pl.String | pl.Categorical | pl.Enum):
         return number, PlacedCells(low, high, known, above)
@@ -87,7 +89,8 @@ def _above_limit(
 ) -> BoolVector:
     """Return which names are above the generalization limit: those of removed nodes, and ranges over several blocks.
 
-    A name that an allowed node has is allowed, even if nodes of several blocks share it.
+    A name that an allowed node has is allowed, even if nodes of several blocks share it. `low` and `high` of a removed
+    node become the smallest range that covers its values.
     """
     if hierarchy.unlimited is None:
         return np.zeros(len(known), np.bool_)
@@ -95,7 +98,12 @@ def _above_limit(
     if above.any():
         above &= ~text_of(names).is_in(hierarchy.named["names"].implode()).fill_null(True).to_numpy()
     if not known.all():
-        above = above | (hierarchy.unlimited.read(names)[2] & ~known)
+        first, last, there = hierarchy.unlimited.read(names)
+        # A limit may have put codes into a new order.
+        moved = hierarchy.locate(hierarchy.unlimited.leaves)
+        for at in np.flatnonzero(there & ~known):
+            codes = moved[first[at] : last[at] + 1]
+            low[at], high[at], above[at] = codes.min(), codes.max(), True
     return np.asarray(above)
 
 

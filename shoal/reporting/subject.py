@@ -21,6 +21,7 @@ from shoal.table import CodedTable
 from shoal.wording import either
 
 SUPPRESSION = "how many rows were suppressed because they could not be made safe"
+TRUTH = "how many rows are false: they cover nobody, or only people whom other rows need"
 IDENTIFIERS = "no column of the release names people directly"
 
 
@@ -48,8 +49,9 @@ class Subject(Case):
         """Each verdict with what it means in plain words."""
         meanings = [model.summary for model in self.requirements.judged]
         meanings += [SUPPRESSION] * (len(self.verdicts) - len(meanings))
-        meanings += [IDENTIFIERS] * len(self.identifiers_removed)
-        return tuple(zip((*self.verdicts, *self.identifiers_removed), meanings, strict=True))
+        meanings += [TRUTH] * len(self.truthful) + [IDENTIFIERS] * len(self.identifiers_removed)
+        verdicts = (*self.verdicts, *self.truthful, *self.identifiers_removed)
+        return tuple(zip(verdicts, meanings, strict=True))
 
     @cached_property
     def plain(self) -> Mapping[str, pl.Series]:
