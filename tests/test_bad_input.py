@@ -241,6 +241,49 @@ def test_policies_that_cannot_be_read(folder, text, says):
     refused(folder, 2, "anonymize", "data.csv", "-p", "bad.toml", "-o", "out.csv", says=says)
 
 
+def test_text_without_an_order_has_no_ordered_distance(folder):
+    words = (*ANONYMIZE, "--set", "privacy.t={ordered=0.5}")
+    says = ("privacy.t.ordered", "`disease` holds text, which has no order", "{ tree = { all = ")
+    refused(folder, 2, *words, says=says)
+    refused(
+        folder, 2, "explain", "data.csv", "-p", "policy.toml", "--set", "privacy.t={ordered=0.5}", says=says
+    )
+    refused(
+        folder, 2, "audit", "data.csv", "-p", "policy.toml", "--set", "privacy.t={ordered=0.5}", says=says
+    )
+    tree = 'columns.disease.hierarchy={tree={all=["cold", "flu", "gout", "mumps"]}}'
+    assert run(folder, *words, "--set", tree)[0].exit_code == 0
+    words = ("audit", "out.csv", "-p", "policy.toml", "--set", "privacy.t={ordered=0.5}", "--set", tree)
+    assert run(folder, *words)[0].exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2, 3] * 4,
+        [1.5, 2.5, None] * 4,
+        [dt.date(2020, 1, day) for day in (1, 2, 3)] * 4,
+        [True, False] * 6,
+        ["yes", "no"] * 6,
+    ],
+)
+def test_values_with_an_order_have_an_ordered_distance(values):
+    table = pl.DataFrame({"a": range(12), "s": values})
+    assert shoal.anonymize(table, quasi=["a"], sensitive=["s"], k=3, t={"ordered": 0.5}).holds
+
+
+def test_types_with_categories_give_no_order_that_the_policy_does_not_give():
+    """Shoal sorts categories by their text, so their order in the type does not count."""
+    table = pl.DataFrame(
+        {"a": range(12), "s": pl.Series(["low", "mid", "high"] * 4, dtype=pl.Enum(["low", "mid", "high"]))}
+    )
+    with pytest.raises(PolicyError, match="no order"):
+        shoal.anonymize(table, quasi=["a"], sensitive=["s"], k=3, t={"ordered": 0.5})
+    tree = {"s": {"tree": {"all": ["low", "mid", "high"]}}}
+    made = shoal.anonymize(table, quasi=["a"], sensitive=["s"], k=3, t={"ordered": 0.5}, hierarchies=tree)
+    assert made.holds
+
+
 def test_settings_may_mend_a_policy_that_is_wrong_without_them(folder):
     """Only what the settings make of a policy is checked, and once."""
     (folder / "draft.toml").write_text(POLICY.replace("k = 4", "k = 1"))

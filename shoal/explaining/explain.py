@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import frames
+from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
@@ -50,9 +51,11 @@ def explain(
     # One seed for all runs, so that they differ only by what is relaxed.
     seed = checked_seed(seed)
     dice = secrets.randbits(128) if seed is None else seed
+    method_of(chosen)  # a method that cannot satisfy the policy on any data is a mistake, not a cost
     progress("read", 0.0)
     frame = frames.read(source, chosen.read_options())
     table = encode_with_population(frame, chosen, population)
+    chosen.requirements(table.sensitive)  # so is a model that these columns cannot have
     measure = explained_measure(chosen)
     weights = {attribute.name: attribute.weight for attribute in table.attributes}
     own = until(float("inf"), progress, 0.02, FIRST)

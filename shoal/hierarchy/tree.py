@@ -70,6 +70,12 @@ class Hierarchy(Brief):
         return not self.category and self.positions is not None and self.ordered > 0
 
     @property
+    def in_order(self) -> bool:
+        """The order of the codes means something: numbers, dates, the order of a tree that somebody wrote, or at most
+        two values. The alphabet is no order of what texts mean."""
+        return self.ordered > 0 or self.category or self.size <= 2
+
+    @property
     def size(self) -> int:
         """Number of leaves, including those that the data does not have."""
         return len(self.leaves)

@@ -58,6 +58,8 @@ class Model(ABC):
     ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
     higher_is_safer: ClassVar[bool] = True
     needs_original: ClassVar[bool] = False
+    needs_order: ClassVar[bool] = False
+    """The values of the sensitive column must stand in an order: see `Hierarchy.in_order`."""
 
     def __post_init__(self) -> None:
         """Check every bounded field."""

@@ -95,12 +95,14 @@ class EqualCloseness(Closeness):
 class OrderedCloseness(Closeness):
     """Values stand in order, neighbours that occur in the table equally far apart, first and last 1 apart.
 
-    A null comes last, after the largest value.
+    Numbers and dates have an order, and so have the values of a tree in the policy; other texts have none. A null comes
+    last, after the largest value.
     """
 
     name: ClassVar[str] = "t-ordered"
     summary: ClassVar[str] = "as t-equal; values are as far apart as they are in their order"
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"ordered": {}}
+    needs_order: ClassVar[bool] = True
     kind: ClassVar[str] = "ordered"
 
     def reached(self, groups: Groups) -> FloatVector:

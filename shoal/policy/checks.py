@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
+from shoal.table import Attribute
 from shoal.wording import role_of, setting, shown
 
 SECTIONS: dict[str, type[Part]] = {
@@ -178,6 +179,21 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
                 message = f"is missing, and {'.'.join(asked.path[1:])} needs it"
                 hint = "give the column a hierarchy, or choose another rule"
                 found.append(Problem(dotted("columns", name, "hierarchy"), message, hint))
+    return found
+
+
+def without_order(privacy: Privacy, sensitive: Sequence[Attribute]) -> list[Problem]:
+    """Return the requirements that need an order, for columns of a table whose values have none."""
+    found = []
+    for asked in privacy.requirements if sensitive else ():
+        for attribute in sensitive if asked.kind.needs_order else ():
+            if asked.column in (None, attribute.name) and not attribute.hierarchy.in_order:
+                message = f"`{attribute.name}` holds text, which has no order; the alphabet is none"
+                hint = (
+                    "give the column a tree that lists its values in order, such as { tree = { all = "
+                    '["low", "middle", "high"] } }, or measure by equal or hierarchical instead of ordered'
+                )
+                found.append(Problem(dotted(*asked.path), message, hint))
     return found
 
 

@@ -23,7 +23,7 @@ from shoal.errors import POLICY, PolicyError, Problem, did_you_mean
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
-from shoal.policy.checks import built, problems_of
+from shoal.policy.checks import built, problems_of, without_order
 from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
 from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
@@ -340,10 +340,16 @@ class Policy(BaseModel):
         return tuple(kind.asked(value, column_name=name) for kind, name, value in asked if value is not None)
 
     def requirements(self, sensitive: Sequence[Attribute] | None = None) -> Requirements:
-        """Return what a release must satisfy and optimize; `sensitive` are the sensitive columns of the table."""
+        """Return what a release must satisfy and optimize; `sensitive` are the sensitive columns of the table.
+
+        Raises PolicyError if a model needs an order of values that have none.
+        """
         from shoal.models.requirements import Requirements
 
         names = None if sensitive is None else [attribute.name for attribute in sensitive]
+        problems = without_order(self.privacy, sensitive or ())
+        if problems:
+            raise PolicyError(problems)
         return Requirements(
             models=self.models(names),
             suppression=self.utility.suppression,
