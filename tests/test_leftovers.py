@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -173,6 +174,29 @@ def test_no_frame_holds_anything_of_a_suppressed_row(kind, method):
     assert clean(str(getattr(frame, "schema", "")).encode())
     assert clean(repr(made).encode())
     assert clean(json.dumps(made.card).encode())
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas"])
+def test_notes_in_the_types_of_a_frame_stay_behind(kind):
+    noted = pa.field("x", pa.string(), metadata={"MARK": "MARK"})
+    types = [
+        pa.struct([noted]),
+        pa.list_(noted),
+        pa.large_list(noted),
+        pa.list_(noted, 1),
+        pa.map_(pa.string(), noted),
+    ]
+    cells = [{"x": "a"}, ["a"], ["a"], ["a"], [("a", "a")]]
+    columns = {
+        f"c{at}": pa.array([cell] * 4, dtype)
+        for at, (cell, dtype) in enumerate(zip(cells, types, strict=True))
+    }
+    given = pa.table({"age": [1, 1, 2, 2], **columns})
+    if kind == "pandas":
+        given = given.to_pandas(types_mapper=pd.ArrowDtype)
+    made = shoal.anonymize(given, quasi=["age"], plain=list(columns), k=2)
+    assert not clean(pickle.dumps(given))
+    assert clean(pickle.dumps(made.table))
 
 
 def test_what_the_public_gets_shows_no_marker(tmp_path):

@@ -70,9 +70,26 @@ def typed_arrow(column: pl.Series, wanted: Any = None, order: pl.Series | None =
     if wanted is None or plain.type == wanted:
         return plain
     try:
-        return plain.cast(wanted, safe=True)
+        return plain.cast(_bare(wanted), safe=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return plain
+
+
+def _bare(dtype: Any) -> Any:
+    """Return a type without the metadata of the fields inside it: they are notes about the original."""
+    import pyarrow as pa
+
+    inner = [dtype.field(place) for place in range(dtype.num_fields)]
+    fields = [pa.field(field.name, _bare(field.type), field.nullable) for field in inner]
+    if pa.types.is_struct(dtype):
+        return pa.struct(fields)
+    if pa.types.is_map(dtype):
+        return pa.map_(_bare(dtype.key_type), _bare(dtype.item_type), dtype.keys_sorted)
+    if pa.types.is_fixed_size_list(dtype):
+        return pa.list_(fields[0], dtype.list_size)
+    if pa.types.is_list(dtype):
+        return pa.list_(fields[0])
+    return pa.large_list(fields[0]) if pa.types.is_large_list(dtype) else dtype
 
 
 def _dictionary(column: pl.Series, wanted: Any, order: pl.Series | None) -> Any:
