@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.frames import factorize
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import is_ordered, parse, text_of
@@ -71,8 +72,8 @@ class Truth:
         return "; ".join(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Kept:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Kept(Brief):
     """A kept column as codes, in both tables; -1 for a value that the original lacks."""
 
     name: str

@@ -15,8 +15,8 @@ from shoal.table import Attribute
 from shoal.table.groups import Groups, group
 
 
-@dataclass(frozen=True, eq=False)
-class Boxes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Boxes(Brief):
     """What the cells of each class cover, as far as they can be read."""
 
     low: IntMatrix
