@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from shoal.attacks import ATTACKS, Attack, Exposure
-from shoal.case import Case
-from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.attacks.base import Setting
+from shoal.case import Case, answers
+from shoal.errors import DataError, PolicyError, Problem, did_you_mean
+from shoal.linking.evidence import Evidence
+from shoal.methods import METHODS, Method
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.recorded import recorded_method, recorded_section
 from shoal.release.results import Clock
 from shoal.run import Progress, Run, silent
 
@@ -27,6 +31,7 @@ def attack(
     name: str = ATTACKS.default,
     adversary: str | None = None,
     options: Mapping[str, Any] | None = None,
+    record: Any = None,
     seed: int | None = None,
     progress: Progress = silent,
     **keywords: Any,
@@ -41,11 +46,13 @@ def attack(
     most exposed are in `Exposure.record()`, which is private. `options` are further fields of the attack, such as
     the ``threshold`` of ``attribute-disclosure``, which otherwise follows from the policy's alpha or l.
     `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so;
-    without it, all rows that are there count as rows.
+    without it, all rows that are there count as rows. `record` is the private record of the run that made the release,
+    or its path: it says how. Raises DataError if the attack does not apply to such a release.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
-    ATTACKS[name]  # Refuse a wrong name before the work.
+    asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
+    _check_options(name, asked)
     case = Case.read(
         source,
         chosen,
@@ -53,17 +60,52 @@ def attack(
         second=second,
         population=population,
         suppressed_as=suppressed_as,
+        record=record,
         clock=clock,
         progress=progress,
     )
     with clock("attack"):
-        asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
         found = attack_case(case, name, asked, Run.start(seed, progress))
     return dataclasses.replace(found, notes=(*found.notes, *case.notes), seconds=clock.seconds)
 
 
 def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
-    """Attack a release that has been read already, with what the policy says."""
+    """Attack a release that has been read already, with what the policy says. If it may have been made in several ways,
+    the one that exposes most counts. Raises DataError if the attack does not apply to it.
+    """
+
+    def attempt(evidence: Evidence) -> Exposure:
+        setting = setting_of(case, evidence)
+        reason = ATTACKS[name].inapplicable(setting)
+        if reason:
+            raise DataError(f"the attack {name} does not apply to this release: {reason}")
+        return _attempt(case, evidence, name, {**ATTACKS[name].reads(setting), **options}, run)
+
+    found = answers(attempt, case.readings)
+    return max(found, key=lambda exposure: (exposure.at_risk, exposure.success))
+
+
+def setting_of(case: Case, evidence: Evidence) -> Setting:
+    """Say what is known about a release before it is attacked: its method by the record of the run, else by the
+    policy, and the rest by its rows.
+    """
+    policy, record = case.policy, case.record
+    if record is not None:
+        method: Method | None = recorded_method(record)
+    else:
+        method = policy.build_method() if policy.method.name in METHODS else None
+    return Setting(
+        method=method,
+        models=case.requirements.models,
+        sensitive=bool(case.published.sensitive),
+        population=case.table is not None and case.table.population is not None,
+        owners=evidence.owner is not None,
+        intact=evidence.published.rows_intact,
+        k=None if record is None else recorded_section(record, "privacy").get("k"),
+    )
+
+
+def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
     requirements, sensitive = case.requirements, case.published.sensitive
     known = {
         # Without k, candidates are counted but nobody is judged by them; the other attacks need a k.
@@ -73,7 +115,7 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
     }
     if "threshold" not in options:
         known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(sensitive)))
-    return _attacker(name, options, known).attempt(case, run)
+    return _attacker(name, options, known).attempt(evidence, run)
 
 
 def _belief(requirements: Requirements, column: int) -> float:
@@ -82,8 +124,8 @@ def _belief(requirements: Requirements, column: int) -> float:
     return min((model.belief for model in own), default=1.0)
 
 
-def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:
-    """Return an attack with its options, and with those of the known facts that it asks for."""
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse a wrong name, and options that the attack does not have, before the work."""
     kind: Any = ATTACKS[name]
     fields = [field.name for field in dataclasses.fields(kind)]
     problems = [
@@ -95,5 +137,11 @@ def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -
     ]
     if problems:
         raise PolicyError(problems)
+
+
+def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:
+    """Return an attack with its options, and with those of the known facts that it asks for."""
+    kind: Any = ATTACKS[name]
+    fields = [field.name for field in dataclasses.fields(kind)]
     made: Attack = kind(**{key: value for key, value in known.items() if key in fields} | dict(options))
     return made

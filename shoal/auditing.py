@@ -21,6 +21,7 @@ def audit(
     second: Any = None,
     population: Any = None,
     suppressed_as: str | None = None,
+    record: Any = None,
     measures: Sequence[str] = (),
     progress: Progress = silent,
     **keywords: Any,
@@ -28,7 +29,8 @@ def audit(
     """Judge a release, made by any tool, from its rows alone; with the original, its losses too.
 
     `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so;
-    without it, all rows that are there count as rows.
+    without it, all rows that are there count as rows. `record` is the private record of the run that made the release,
+    or its path: it says how; without it, Shoal takes from the rows what they show, and else assumes the worst.
     `second` is the second table of a release in two, joined to the first by bucket; for a file ``out.csv`` without its
     sensitive columns, ``out-sensitive.csv`` is used unless another is given.
     """
@@ -41,6 +43,7 @@ def audit(
         second=second,
         population=population,
         suppressed_as=suppressed_as,
+        record=record,
         clock=clock,
         progress=progress,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,14 +21,18 @@ from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
+from shoal.recorded import check_original, read_record
 from shoal.release import Release
+from shoal.release.published import Published
 from shoal.release.reading import read_back
 from shoal.release.render import Rendered, bucket_name, render
 from shoal.release.results import Clock, Result
-from shoal.release.verdict import Verdict
+from shoal.release.verdict import Verdict, worst
 from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -46,6 +50,10 @@ class Case(Evidence):
     """What the method proposed, if the release was made in this process."""
     notes: tuple[str, ...] = ()
     """What a reader should know about how the rows were read."""
+    others: tuple[Published, ...] = ()
+    """The release read in other ways, if nothing shows for sure how it was made; the worst counts."""
+    record: Mapping[str, Any] | None = None
+    """The private record of the run that made the release, if it is known."""
     digest: str | None = None
     """SHA-256 of the original, if it was read from a file."""
 
@@ -87,6 +95,7 @@ class Case(Evidence):
         second: Any = None,
         population: Any = None,
         suppressed_as: str | None = None,
+        record: Any = None,
         clock: Clock | None = None,
         progress: Progress = silent,
         **more: Any,
@@ -94,7 +103,8 @@ class Case(Evidence):
         """Read a release, made by any tool, and its original: paths or frames.
 
         `source` may also be a `Result` of this original, which knows the owner of each row. `suppressed_as` is the text
-        that rows show in every quasi-identifier if another tool marks suppressed rows so.
+        that rows show in every quasi-identifier if another tool marks suppressed rows so. `record` is the private
+        record of the run that made the release, or its path: it says how the release was made.
         """
         clock = Clock() if clock is None else clock
         progress("read", 0.0)
@@ -102,16 +112,17 @@ class Case(Evidence):
             before = None if original is None else frames.read(original, policy.read_options())
             known = None if before is None else before.options.delimiter
             own = isinstance(source, Result)
+            told = read_record(source.record if own and record is None else record)
             rows = None if own else read_release(source, second, policy, delimiter=known)
         progress("encode", 0.1)
         with clock("encode"):
             table = None if before is None else encode_with_population(before, policy, population)
-            more["digest"] = None if before is None else before.digest
+            more |= {"digest": None if before is None else before.digest, "record": told}
             if rows is None:
                 return cls._own(source, policy, table, **more)
-            return cls.of_rows(
-                rows[0], policy, table, in_buckets=rows[1], suppressed_as=suppressed_as, **more
-            )
+            if told is not None and table is not None:
+                check_original(told, table.rows, more["digest"])
+            return cls.of_rows(rows[0], policy, table, in_two=rows[1], suppressed_as=suppressed_as, **more)
 
     @classmethod
     def _own(cls, result: Result, policy: Policy, table: CodedTable | None, **more: Any) -> Self:
@@ -131,32 +142,38 @@ class Case(Evidence):
         policy: Policy,
         table: CodedTable | None,
         *,
-        in_buckets: bool = False,
+        in_two: bool = False,
         suppressed_as: str | None = None,
+        record: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Self:
         """Read rows as a release; see `as_published`."""
         rows = typed(rows, policy, table)
-        published, rows, notes = as_published(
-            rows, policy, table, in_buckets=in_buckets, suppressed_as=suppressed_as
-        )
-        requirements = policy.requirements(published.sensitive)
+        found = as_published(rows, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
+        requirements = policy.requirements(found.published.sensitive)
         return cls(
-            published=published,
+            published=found.published,
+            others=found.others,
             table=table,
             k=requirements.k,
             policy=policy,
             requirements=requirements,
-            rows=rows,
-            notes=tuple(notes),
+            rows=found.rows,
+            notes=found.notes,
+            record=record,
             **more,
         )
+
+    @cached_property
+    def readings(self) -> tuple[Evidence, ...]:
+        """The release as it may have been made, in each possible way; the first is the case itself."""
+        return (self, *(Evidence(other, self.table, None, self.k) for other in self.others))
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What every model of the policy says, and whether suppression stays within its limit."""
         published, limit = self.published, self.requirements.suppression
-        verdicts = [model.verify(self) for model in self.requirements.judged]
+        verdicts = [worst(answers(model.verify, self.readings)) for model in self.requirements.judged]
         rows = published.rows + published.suppressed
         if limit or published.suppressed:
             share = published.suppressed / rows if rows else 0.0
@@ -249,3 +266,18 @@ class Case(Evidence):
     def losses(self) -> Mapping[str, float]:
         """The information loss (LM) of each quasi-identifier."""
         return per_column(MEASURES.default, self)
+
+
+def answers(question: Callable[[Evidence], Answer], readings: Sequence[Evidence]) -> list[Answer]:
+    """Ask each reading of a release. One that cannot be, because no people fit it, says nothing; the error is raised
+    only if no reading can be.
+    """
+    found, errors = [], []
+    for evidence in readings:
+        try:
+            found.append(question(evidence))
+        except DataError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return found

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal import frames
-from shoal.errors import DataError
+from shoal.errors import DataError, PolicyError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.policy import Policy
+from shoal.recorded import check_release, recorded_method
 from shoal.release.published import Published
 from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.render import bucket_name
 from shoal.release.retyping import retyped_as, with_guessed_types
 from shoal.release.two_tables import joined, second_beside
+from shoal.shuffling import Making, by_record, possible
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -62,19 +65,33 @@ def typed(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> pl.Da
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """A release as an outsider reads it, in each of the ways in which it may have been made."""
+
+    rows: pl.DataFrame
+    """The rows, without those that count as suppressed."""
+    published: Published
+    """The first, which names the release and its parts."""
+    others: tuple[Published, ...] = ()
+    """Empty where it is known how the release was made. A release is judged by the worst of all."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about how it was read."""
+
+
 def as_published(
     rows: pl.DataFrame,
     policy: Policy,
     table: CodedTable | None,
     *,
-    in_buckets: bool = False,
+    in_two: bool = False,
     suppressed_as: str | None = None,
-) -> tuple[Published, pl.DataFrame, list[str]]:
+    record: Mapping[str, Any] | None = None,
+) -> Readings:
     """Read `typed` rows as a release: with the hierarchies of the original, or those that the policy alone defines.
 
-    `in_buckets` says that its column of that name numbers buckets; with the original this is known anyway. Rows that
-    are there are rows; only if `suppressed_as` is given, those that show this text in every quasi-identifier count as
-    suppressed. Also returns the rows that are left, and what a reader should know.
+    `in_two` says that the release is in two tables. Rows that are there are rows; only if `suppressed_as` is given,
+    those that show this text in every quasi-identifier count as suppressed.
     """
     plans = policy.plans(rows.columns, of_release=True)
     whole = table.rows if table is not None else len(rows)
@@ -93,6 +110,8 @@ def as_published(
             f"stand for suppressed rows, say so: "
             + either(command=f"--suppressed-as '{ROOT}'", python=f'suppressed_as="{ROOT}"')
         )
+    if record is not None:
+        check_release(record, len(rows), rows.columns)
     if table is not None:
         attributes, sensitive = table.attributes, table.sensitive
         codes = sensitive_codes(rows, sensitive)
@@ -100,50 +119,83 @@ def as_published(
         attributes = tuple(_attribute(plan) for plan in plans if plan.role == "quasi")
         shown = encode(rows, [plan for plan in plans if plan.role == "sensitive"])
         sensitive, codes = shown.sensitive, shown.sensitive_codes
-    bucket = _bucket(rows, policy, table, in_buckets)
-    published, unknown = read_published(
-        rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
-    )
-    if bucket is not None and table is not None:
-        method = policy.build_method()
-        if not method.shows_buckets:
-            from shoal.methods.permuting.anatomy import Anatomy
+    known = [_has_domain(plan) for plan in plans if plan.role == "quasi"]
+    closed = table is not None or all(known)
 
-            # Two tables that another tool made: assume that quasi-identifiers stay in their rows.
-            method = Anatomy()
-        together, sensitive_in = method.shuffled_together(table)
-        published = replace(published, together=together, sensitive_in=sensitive_in)
-        notes.append(
-            f"'{bucket}' numbers buckets; Shoal assumes that values were shuffled within them as {policy.method.name} "
-            "does, because the policy says so, and no file can show it"
+    def read(bucket: str | None) -> tuple[Published, list[str]]:
+        published, unknown = read_published(
+            rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
         )
-    if table is None and any(not _has_domain(plan) for plan in plans if plan.role == "quasi"):
+        if closed:
+            return published, unknown
         # Without a domain no cell has a loss, not even one that shows *, and nobody knows what is above a limit.
-        known = [_has_domain(plan) for plan in plans if plan.role == "quasi"]
         beyond = [
             own if there else (0, len(rows))
             for own, there in zip(published.beyond_limits, known, strict=True)
         ]
-        published = replace(published, low=None, high=None, beyond_limits=tuple(beyond))
-    if unknown and table is not None:
-        notes.append(
-            f"cells of {', '.join(unknown)} are not in the policy's hierarchies, or above their limits, so losses "
-            "cannot be computed; classes are rows with identical quasi-identifiers"
-        )
-    return published, rows, notes
+        return replace(published, low=None, high=None, beyond_limits=tuple(beyond)), unknown
+
+    bucket = bucket_name(policy.columns if table is None else table.columns)
+    if bucket not in rows.columns:
+        if record is not None and recorded_method(record).shows_buckets:
+            raise DataError(
+                f"by the record, the release has a column '{bucket}' that numbers buckets, but it is not there"
+            )
+        published, unknown = read(None)
+        return Readings(rows, published, (), (*notes, *_unreadable(unknown, table)))
+    shuffled, unknown = read(bucket)
+    if record is not None:
+        ways = [by_record(record, shuffled, table)]
+    else:
+        ways = possible(shuffled, table, _claimed(policy, shuffled, table), apart=in_two)
+    if in_two and not all(way.in_buckets for way in ways):
+        raise DataError("by the record, the release is in one table, but this one is in two")
+    intact = shuffled if all(way.in_buckets for way in ways) else read(None)[0]
+    first, *others = [
+        replace(shuffled, together=way.together, sensitive_in=way.sensitive_in) if way.in_buckets else intact
+        for way in ways
+    ]
+    notes.append(_told(bucket, ways, shuffled, table, by_record=record is not None))
+    return Readings(rows, first, tuple(others), (*notes, *_unreadable(unknown, table)))
 
 
-def _bucket(rows: pl.DataFrame, policy: Policy, table: CodedTable | None, in_two: bool) -> str | None:
-    """Return the column that numbers buckets, if there is one: `render` names it, after the columns of the original.
-
-    Only methods that shuffle within buckets have it. Elsewhere a column of that name says nothing about shuffling,
-    and rows show their own values.
-    """
-    name = bucket_name(policy.columns if table is None else table.columns)
-    if name not in rows.columns:
+def _claimed(policy: Policy, published: Published, table: CodedTable | None) -> Making | None:
+    """Return how the method of the policy at hand shuffles; None if it does not."""
+    if policy.method.name not in METHODS or not METHODS[policy.method.name].shows_buckets:
         return None
-    shuffling = policy.method.name in METHODS and METHODS[policy.method.name].shows_buckets
-    return name if in_two or (table is not None and shuffling) else None
+    try:
+        return Making.of(policy.build_method().shuffled_together(published if table is None else table))
+    except (DataError, PolicyError):  # its groups need the original, or are about other columns
+        return None
+
+
+def _told(
+    bucket: str, ways: Sequence[Making], published: Published, table: CodedTable | None, *, by_record: bool
+) -> str:
+    """Say how the release was made, and how that is known."""
+    words = [way.in_words(published) for way in ways]
+    if len(ways) == 1:
+        source = "the record says" if by_record else "its rows, next to the original, show"
+        if table is None and not by_record:
+            source = "two tables mean"
+        return f"column '{bucket}': {source} that {words[0]}"
+    settles = either(command="--record FILE", python="record")
+    if table is None:
+        settles += either(command=" or --original FILE", python=" or original")
+    return (
+        f"column '{bucket}' may number buckets, and nothing shows for sure how values were shuffled within them. "
+        f"Possible: {'; or '.join(words)}. Shoal judges each guarantee by the worst of these. To settle it, give "
+        f"{settles}; if '{bucket}' is a column of the original, give it a role in the policy"
+    )
+
+
+def _unreadable(unknown: Sequence[str], table: CodedTable | None) -> list[str]:
+    if not unknown or table is None:
+        return []
+    return [
+        f"cells of {', '.join(unknown)} are not in the policy's hierarchies, or above their limits, so losses "
+        "cannot be computed; classes are rows with identical quasi-identifiers"
+    ]
 
 
 def _has_domain(plan: ColumnPlan) -> bool:

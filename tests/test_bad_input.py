@@ -319,7 +319,7 @@ def test_a_setting_adds_to_a_number_that_stands_for_a_word(folder):
         ),
         (
             3,
-            ("attack", "missing.csv", "--original", "data.csv", "-p", "policy.toml", "--record", "old.html"),
+            ("attack", "missing.csv", "--original", "data.csv", "-p", "policy.toml", "-o", "old.html"),
             "no such",
         ),
         (
@@ -331,7 +331,7 @@ def test_a_setting_adds_to_a_number_that_stands_for_a_word(folder):
                 "data.csv",
                 "-p",
                 "policy.toml",
-                "--record",
+                "-o",
                 "data.csv",
                 "--force",
             ),
@@ -346,7 +346,7 @@ def test_a_setting_adds_to_a_number_that_stands_for_a_word(folder):
                 "data.csv",
                 "-p",
                 "policy.toml",
-                "--record",
+                "-o",
                 "policy.toml",
                 "--force",
             ),

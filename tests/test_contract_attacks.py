@@ -33,7 +33,7 @@ TRUE = {"classes", "levels", "cells", "rings", "buckets", "two tables", "members
 RUNS = {
     "linkage": TRUE,
     "membership": {"members"},
-    "statistical": {"levels", "relocated"},
+    "statistical": {"relocated"},
     "attribute-disclosure": set(RELEASES),
     "corruption": {"rings"},
     "algorithm-aware": {"rings"},
@@ -42,10 +42,10 @@ RUNS = {
 REFUSES = {
     "linkage": RELEASES.keys() - TRUE,
     "membership": RELEASES.keys() - {"members"},
-    "statistical": set(),
+    "statistical": RELEASES.keys() - {"relocated"},
     "attribute-disclosure": set(),
-    "corruption": set(),
-    "algorithm-aware": set(),
+    "corruption": RELEASES.keys() - {"rings"},
+    "algorithm-aware": RELEASES.keys() - {"rings"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""
 NEEDS_OWNER = {"corruption", "algorithm-aware"}

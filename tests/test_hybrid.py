@@ -742,15 +742,20 @@ def test_overlapping_classes_have_no_size_of_their_own_without_owners():
 
     frame = pl.DataFrame({"a": [1, 2, 3, 4, 1, 2, 3, 4], "b": ["x"] * 8})
     overlapping = pl.DataFrame({"a": ["[1, 3]"] * 4 + ["[2, 4]"] * 4, "b": ["x"] * 8})
+    attack = {"quasi": ["a", "b"], "k": 4, "original": frame, "name": "statistical", "method": "hybrid"}
     with pytest.raises(shoal.DataError, match="overlap"):
-        shoal.attack(overlapping, quasi=["a", "b"], k=4, original=frame, name="statistical")
+        shoal.attack(overlapping, **attack)
     judged = shoal.audit(overlapping, quasi=["a", "b"], k=4, relocation={"alpha": 0.05}, original=frame)
     size, test = judged.verdicts[:2]
     assert size.holds
     assert (test.holds, test.reached) == (False, None)
     assert test.detail.startswith("cannot be known: classes of this release overlap")
     apart = pl.DataFrame({"a": ["[1, 2]"] * 4 + ["[3, 4]"] * 4, "b": ["x"] * 8})
-    assert shoal.attack(apart, quasi=["a", "b"], k=4, original=frame, name="statistical").at_risk == 0
+    assert shoal.attack(apart, **attack).at_risk == 0
+    with pytest.raises(
+        shoal.DataError, match="does not apply to this release: neither the method nor the policy"
+    ):
+        shoal.attack(apart, **{**attack, "method": "mondrian"})
 
 
 @settings(max_examples=60)

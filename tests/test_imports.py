@@ -27,6 +27,8 @@ LAYERS = (
     ("attacks",),
     ("policy",),
     ("samples", "suggesting"),
+    ("recorded",),
+    ("shuffling",),
     ("released",),
     ("case",),
     ("auditing", "attacking"),

@@ -126,12 +126,12 @@ def test_command(files):
     some = run(files, "--adversary", "some")
     assert some.exit_code == 0, some.output
     assert "nobody is exposed more than the policy allows" in some.output
-    members = run(files, "--record", files / "record.json")
+    members = run(files, "-o", files / "record.json")
     assert members.exit_code == 5
     assert "1 of 5 people are exposed more than the policy allows" in members.output
     assert "candidates after pruning: least 1," in members.output
     assert json.loads((files / "record.json").read_text())["most_exposed"][0]["row"] == 1
-    again = run(files, "--record", files / "record.json")
+    again = run(files, "-o", files / "record.json")
     assert again.exit_code == 6
     as_json = run(files, "--json", "--set", "privacy.k=3")
     assert json.loads(as_json.output)["at_risk"] == 5

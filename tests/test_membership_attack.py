@@ -34,6 +34,16 @@ def frames():
     return people, people[[0, 2, 3, 5]].with_columns(salary=pl.Series([15, 40, 42, 50]))
 
 
+def recorded(method: str, rows: int) -> dict:
+    """What a run record says about how a release of this many rows was made."""
+    return {
+        "policy": f'[method]\nname = "{method}"\n',
+        "method": method,
+        "seed": None,
+        "input": {"rows": rows},
+    }
+
+
 # --- overlapping buckets ------------------------------------------------------------------------------------------
 
 
@@ -263,6 +273,7 @@ def test_everybody_got_one_kind_of_answer():
         population=people,
         name="membership",
         options={"limit": 10, "seconds": 0.5},
+        record=recorded("slice-columns", 40),
         **keywords,
     )
     answers = found.figures["answers"]

@@ -174,7 +174,7 @@ def test_starred_rows_of_other_tools_are_rows_unless_the_user_says_that_they_wer
     as_they_are = shoal.audit(frame, **asked, suppression=0.1)
     assert not as_they_are.holds
     assert (as_they_are.suppressed, as_they_are.classes) == (0, 2)
-    assert any("2 rows show *" in note and "--suppressed-as" in note for note in as_they_are.notes)
+    assert any("2 rows show *" in note and "suppressed_as=" in note for note in as_they_are.notes)
     within = shoal.audit(frame, **asked, suppression=0.1, suppressed_as="*")
     assert within.holds
     assert (within.suppressed, within.classes, within.notes) == (2, 1, as_they_are.notes[1:])

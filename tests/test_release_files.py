@@ -168,7 +168,7 @@ def test_the_second_table_is_read_in_the_same_dialect(tmp_path):
 
 def test_messages_name_the_section_of_the_policy_that_helps(tmp_path):
     (tmp_path / "theirs.csv").write_bytes("a,s\nKöln,x\nKöln,y\n".encode("latin-1"))
-    with pytest.raises(DataError, match=r"--set release\.encoding=latin-1"):
+    with pytest.raises(DataError, match=r'release=\{"encoding": "latin-1"\}'):
         shoal.audit(tmp_path / "theirs.csv", quasi=["a"], k=2)
     (tmp_path / "ragged.csv").write_text("a,s\nx,y,z\n")
     with pytest.raises(DataError, match=r"set \[release\] delimiter and quote"):

@@ -11,9 +11,11 @@ import numpy as np
 
 from shoal.arrays import FloatVector
 from shoal.brief import html_table
+from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
 from shoal.methods import Method
 from shoal.models import Model
+from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.release.results import plain
 from shoal.run import Run
 from shoal.wording import number
@@ -36,6 +38,16 @@ class Setting:
     """Everybody who could be in the table is known."""
     owners: bool
     """It is known whose each row is, so that guesses can be judged."""
+    intact: bool = True
+    """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
+    k: int | None = None
+    """The k that the release was made with, if that is known."""
+
+    @property
+    def relocated(self) -> bool:
+        """Rows may have been relocated: the method does so, or the policy allows it."""
+        allowed = any(isinstance(model, HybridK | AlphaHybrid) for model in self.models)
+        return allowed or (self.method is not None and self.method.relocates)
 
 
 class Edition(Protocol):
@@ -141,6 +153,15 @@ class Exposure:
 
 def _share(value: float) -> str:
     return f"{value:.2%}" if value == value else "unknown"
+
+
+def check_everybody(unmatched: int, suppressed: int) -> None:
+    """Refuse a release that is not of these people: an adversary would seem to find nobody."""
+    if unmatched > suppressed:
+        raise DataError(
+            f"the release is not a generalization of the original: {unmatched:,} people match no row of it, but only "
+            f"{suppressed:,} were suppressed; check that both files, the columns and the hierarchies belong together"
+        )
 
 
 class Attack(ABC):

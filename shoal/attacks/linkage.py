@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, check_everybody
 from shoal.errors import check_known
 from shoal.linking.evidence import Evidence
 from shoal.run import Run
@@ -18,6 +18,10 @@ ADVERSARIES = {
     "some": "knows the quasi-identifiers of some people in the table",
     "members": "knows the quasi-identifiers of everyone, and exactly who is in the table",
 }
+SHUFFLED = (
+    "quasi-identifiers were shuffled against each other, so no row shows those of one person; the attacks membership "
+    "and attribute-disclosure understand buckets"
+)
 NOT_JUDGED = "the policy has no k, so the number of candidates judges nobody"
 
 
@@ -46,9 +50,21 @@ class Linkage(Attack):
     """``some``, or ``members``."""
     k: int = 2
     """With fewer candidates a person is at risk; 1 if the policy has no k, so that nobody is."""
+    relocated: bool = False
+    """Rows may have been relocated, so that people match none although theirs is published."""
 
     def __post_init__(self) -> None:
         check_known("adversary", self.adversary, ADVERSARIES)
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """A row must show the quasi-identifiers of one person."""
+        return "" if setting.intact else SHUFFLED
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """An adversary knows whether rows may have been relocated."""
+        return {"relocated": True} if setting.relocated else {}
 
     @classmethod
     def played(cls, adversary: str, setting: Setting) -> Options | None:
@@ -57,14 +73,16 @@ class Linkage(Attack):
         """
         found = super().played(adversary, setting)
         relocated = setting.method is not None and setting.method.relocates
-        return {"adversary": "some"} if found and relocated else found
+        return {**found, "adversary": "some"} if found and relocated else found
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
         """Try both adversaries, the stronger one last."""
+        if cls.inapplicable(setting):
+            return {}
         return {
-            "linkage, knows some people": {"adversary": "some"},
-            "linkage, knows all members": {"adversary": "members"},
+            "linkage, knows some people": {"adversary": "some", **cls.reads(setting)},
+            "linkage, knows all members": {"adversary": "members", **cls.reads(setting)},
         }
 
     @classmethod
@@ -90,6 +108,8 @@ class Linkage(Attack):
         run.progress("link", 0.0)
         graph = evidence.consistency
         before = graph.candidates[graph.people.row_of]
+        if not self.relocated:
+            check_everybody(int((before == 0).sum()), evidence.published.suppressed)
         after = before
         if self.adversary == "members":
             run.progress("prune", 0.5)

@@ -16,9 +16,10 @@ from shoal.membership.chances import MOST_STATES, SECONDS
 from shoal.membership.presence import Presence, presence
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.population import population_of
+from shoal.table.population import how_to_name, population_of
 
 ADVERSARIES = {
+    "method": "knows everybody in the population, and how the release was made",
     "columns": "knows everybody in the population, and that columns were shuffled each by itself within buckets",
     "rows": "knows everybody in the population, and that quasi-identifiers were not shuffled",
 }
@@ -35,9 +36,10 @@ class Membership(Attack):
         "computes the probability that each person of a population is in the table, exactly if possible"
     )
 
-    adversary: str = "columns"
-    """What the adversary knows about buckets: ``columns`` were shuffled each by itself, or the quasi-identifiers of
-    ``rows`` stay together and only sensitive values were shuffled. Without buckets both are the same."""
+    adversary: str = "method"
+    """What the adversary knows about buckets: how the ``method`` shuffled them; or they assume that ``columns`` were
+    shuffled each by itself, or that the quasi-identifiers of ``rows`` stay together and only sensitive values were
+    shuffled. Without buckets all are the same."""
     together: tuple[tuple[str, ...], ...] | None = None
     """Which quasi-identifiers were shuffled as a unit, by name, if neither of the two is true."""
     presence: tuple[float, float] = (0.0, 1.0)
@@ -53,7 +55,7 @@ class Membership(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Who could be in the table must be known."""
-        return "" if setting.population else "no population is known"
+        return "" if setting.population else f"no population is known ({how_to_name()})"
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
@@ -66,7 +68,9 @@ class Membership(Attack):
         original = evidence.original
         population = population_of(original)
         run.progress("count", 0.0)
-        seen = replace(evidence.published, together=self._groups(original))
+        seen = evidence.published
+        if self.adversary != "method" or self.together is not None:
+            seen = replace(seen, together=self._groups(original))
         found = presence(
             seen,
             population,

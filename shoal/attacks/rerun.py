@@ -129,16 +129,29 @@ class RingAttack(Attack):
         """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
         if not isinstance(setting.method, Ring):
             return "the release was not made by the method ring"
-        return "" if setting.owners else "whose row is whose is not known"
+        if setting.owners:
+            return ""
+        return (
+            "whose row is whose is not known; in Python, give `shoal.attack` what `shoal.anonymize` returned"
+        )
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """Read how the method forms and orders its rings: an adversary knows that."""
         if not isinstance(setting.method, Ring):
             return {}
-        return {"partition": setting.method.partition, "order": setting.method.order}
+        made = {} if setting.k is None else {"k": setting.k}
+        return {"partition": setting.method.partition, "order": setting.method.order, **made}
 
     def rerun(self, evidence: Evidence, run: Run) -> Rerun:
         """Form the rings again."""
         method = Ring(partition=self.partition, order=self.order)
-        return rerun(evidence, method, self.k, run)
+        again = rerun(evidence, method, self.k, run)
+        shown = again.class_at[again.varied[again.ring_of]] >= 0
+        if not shown.all():
+            raise DataError(
+                f"Shoal cannot reconstruct the rings: the release shows {int(shown.sum()):,} of {len(shown):,} cells "
+                f"that the method makes with k = {self.k}, partition = {self.partition} and order = {self.order}; give "
+                "those that the release was made with"
+            )
+        return again

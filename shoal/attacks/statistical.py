@@ -12,7 +12,7 @@ from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
-from shoal.models.hybrid import AlphaHybrid, HybridK, chi_squared, expected, untrue_rows
+from shoal.models.hybrid import AlphaHybrid, chi_squared, expected, untrue_rows
 from shoal.release.published import Published
 from shoal.run import Run
 
@@ -61,9 +61,7 @@ class Statistical(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Only relocated rows can be found by their numbers."""
-        allowed = any(isinstance(model, HybridK | AlphaHybrid) for model in setting.models)
-        relocates = setting.method is not None and setting.method.relocates
-        return "" if allowed or relocates else "no row was relocated"
+        return "" if setting.relocated else "neither the method nor the policy relocates rows"
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:

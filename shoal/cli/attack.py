@@ -50,10 +50,12 @@ if TYPE_CHECKING:
     help="Membership: seconds per bucket for what Shoal cannot count exactly [1].",
 )
 @options.settings
+@options.record
 @click.option(
-    "--record",
+    "-o",
+    "--output",
     type=PATH,
-    help="Write the private record (JSON) here, with the row numbers of the people most exposed.",
+    help="Write the private result (JSON) here, with the row numbers of the people most exposed.",
 )
 @options.force
 @options.as_json
@@ -70,6 +72,7 @@ def attack(
     seconds: float | None,
     settings: tuple[str, ...],
     record: Path | None,
+    output: Path | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -82,12 +85,12 @@ def attack(
 
     policy = options.policy_of(policy_file, settings)
     options.check_readable(release, original, second, population)
-    if record is not None:
-        others = (release, original, second, population, policy_file)
+    if output is not None:
+        others = (release, original, second, population, policy_file, record)
         frames.check_apart(
-            {other: str(other) for other in others if other is not None}, [(record, "the record")]
+            {other: str(other) for other in others if other is not None}, [(output, "the result")]
         )
-        frames.check_writable(record, force=force, table=False)
+        frames.check_writable(output, force=force, table=False)
 
     from shoal.attacking import attack as attempt
     from shoal.cli import show
@@ -101,13 +104,14 @@ def attack(
             population=population,
             second=second,
             suppressed_as=suppressed_as,
+            record=record,
             name=name,
             adversary=adversary,
             options={option: value for option, value in given.items() if value is not None},
             progress=progress,
         )
-    if record is not None:
-        frames.write_text(record, json.dumps(found.record(), indent=2) + "\n", force=force)
+    if output is not None:
+        frames.write_text(output, json.dumps(found.record(), indent=2) + "\n", force=force)
     click.echo(json.dumps(found.summary(), indent=2) if as_json else _words(found))
     if not found.holds:
         raise click.exceptions.Exit(5)

@@ -17,6 +17,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option("--original", type=PATH, help="The data that the release was made from.")
 @options.second
 @options.suppressed_as
+@options.record
 @options.settings
 @click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
 @click.option(
@@ -32,6 +33,7 @@ def audit(
     original: Path | str | None,
     second: Path | str | None,
     suppressed_as: str | None,
+    record: Path | None,
     settings: tuple[str, ...],
     quasi: list[str],
     sensitive: list[str],
@@ -53,6 +55,7 @@ def audit(
             original=original,
             second=second,
             suppressed_as=suppressed_as,
+            record=record,
             measures=measures,
             progress=progress,
         )

@@ -55,6 +55,11 @@ suppressed_as = click.option(
     metavar="TEXT",
     help="Rows that show this text in every quasi-identifier, such as '*', count as suppressed [none do].",
 )
+record = click.option(
+    "--record",
+    type=PATH,
+    help="The private record of the run that made the release; it says how the release was made.",
+)
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 

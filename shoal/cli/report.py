@@ -18,11 +18,7 @@ from shoal.cli.options import PATH, SOURCE
 @options.second
 @options.suppressed_as
 @click.option("-o", "--output", type=PATH, required=True, help="Where the page goes (.html).")
-@click.option(
-    "--record",
-    type=PATH,
-    help="The private record of the run that made the release; it names the method and its options.",
-)
+@options.record
 @click.option(
     "--comparison",
     type=PATH,

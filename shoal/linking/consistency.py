@@ -165,13 +165,23 @@ class Consistency(Brief):
         found: IntVector = connected_components(graph, directed=True, connection="strong")[1]
         return found[:classes], found[classes:]
 
-    def _assigned(self) -> tuple[IntVector, IntVector]:
-        """Find a complete assignment of published rows to people, by augmenting paths."""
+    def _flow(self) -> LongVector:
+        """Assign as many published rows to people as possible, by augmenting paths: rows per link."""
         from shoal.kernels.consistency import assign_units
 
         # The classes that match the fewest people choose first.
         order = np.argsort(np.diff(self.start), kind="stable")
-        flow = assign_units(self.start, self.links, self.size, self.people.weight, order)
+        flow: LongVector = assign_units(self.start, self.links, self.size, self.people.weight, order)
+        return flow
+
+    @property
+    def complete(self) -> bool:
+        """Every row can belong to a person of its own."""
+        return int(self._flow().sum()) == int(self.size.sum())
+
+    def _assigned(self) -> tuple[IntVector, IntVector]:
+        """Find a complete assignment of published rows to people."""
+        flow = self._flow()
         short = int(self.size.sum() - flow.sum())
         if short:
             raise DataError(
@@ -206,6 +216,18 @@ def consistency(published: Published, original: CodedTable, owner: IntVector | N
         size = np.append(size, missing)
         start, links = np.append(start, start[-1] + len(everyone)), np.concatenate([links, everyone])
     return Consistency(people, size, start, links, pairs, hidden=missing > 0)
+
+
+def fits_somebody(
+    attributes: tuple[Attribute, ...], codes: IntMatrix, low: IntMatrix, high: IntMatrix
+) -> bool:
+    """Whether rows that show these ranges can all belong to people with these codes, each to one of their own."""
+    from shoal.kernels.grouping import distinct
+
+    people = People.of(attributes, codes)
+    box_of, first = distinct(np.asfortranarray(np.concatenate([low, high], axis=1)))
+    start, links = people.inside(low[first], high[first])
+    return Consistency(people, np.bincount(box_of).astype(np.int64), start, links).complete
 
 
 def _pairs(

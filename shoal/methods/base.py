@@ -10,6 +10,7 @@ from shoal.errors import PolicyError, Problem
 from shoal.models import Model
 from shoal.models.requirements import Requirements
 from shoal.release import Release
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.wording import either
@@ -106,8 +107,9 @@ class Method(ABC):
         with a proof that there is none, whatever the method.
         """
 
-    def shuffled_together(self, table: CodedTable) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
         """Return which columns this method shuffles as a unit, for reading a release back from a file: `together`
-        and `sensitive_in` of `Release`. An adversary knows the method, so this is not secret.
+        and `sensitive_in` of `Release`. An adversary knows the method, so this is not secret. The columns of the
+        release are enough, unless they are grouped by what the table holds.
         """
         return None, None

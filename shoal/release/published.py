@@ -51,6 +51,8 @@ class Published(Brief):
     """Value sets, by class, if the release shows sets."""
     bucket_of: IntVector | None = None
     """Published row -> bucket, if the release shows buckets."""
+    texts: IntMatrix | None = None
+    """``[classes, quasi-identifiers]`` the number of each cell's text, if the release shows buckets."""
     together: tuple[tuple[int, ...], ...] | None = None
     """Which quasi-identifiers were shuffled as a unit within buckets; None if unknown, or each by itself."""
     sensitive_in: tuple[int, ...] | None = None
@@ -119,7 +121,7 @@ class Published(Brief):
     @property
     def rows_intact(self) -> bool:
         """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
-        if self.bucket_of is None:
+        if self.bucket_of is None or len(self.attributes) == 1:
             return True
         return any(len(columns) == len(self.attributes) for columns in self.together or ())
 
@@ -179,9 +181,12 @@ class Published(Brief):
             return self.class_of
         if not self.linked:
             return self.bucket_of
-        if self.low is None or self.high is None:
-            return self.class_of  # A finer grouping than needed, so it never overstates privacy.
         from shoal.kernels.grouping import distinct
 
-        cells = np.hstack([self.low[:, self.linked], self.high[:, self.linked]])[self.class_of]
+        if self.low is not None and self.high is not None:
+            cells = np.hstack([self.low[:, self.linked], self.high[:, self.linked]])[self.class_of]
+        elif self.texts is not None:
+            cells = self.texts[:, self.linked][self.class_of]
+        else:
+            return self.class_of  # A finer grouping than needed, so it never overstates privacy.
         return distinct(np.asfortranarray(np.column_stack([self.bucket_of, cells])))[0]

@@ -111,6 +111,7 @@ def read_published(
         bucket_of=texts[:, -1] if bucket is not None else None,
         in_part=in_part,
         beyond_limits=tuple(_beyond_limit(shown, texts[:, j]) for j, shown in enumerate(cells)),
+        texts=texts[first, :-1] if bucket is not None else None,
     )
     return published, unknown
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,21 @@ class Verdict:
     def summary(self) -> dict[str, Any]:
         """Return the fields that ``--json`` and the private record show."""
         return {name: getattr(self, name) for name in ("model", "required", "reached", "holds", "detail")}
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of one requirement that says least for a release; the first of equals."""
+    return min(verdicts, key=lambda verdict: (verdict.holds, _safety(verdict)))
+
+
+def _safety(verdict: Verdict) -> float:
+    """Return how far a release gets, so that more is safer."""
+    reached = verdict.reached
+    if isinstance(reached, list | tuple):  # a lowest and a highest probability
+        return -float(max(reached))
+    if not isinstance(reached, int | float):
+        return math.inf
+    return float(reached) if verdict.higher_is_safer else -float(reached)
 
 
 def shortfalls(failing: Iterable[Verdict]) -> list[str]:

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacking import attack_case
+from shoal.attacking import attack_case, setting_of
 from shoal.attacks import ATTACKS, Exposure
 from shoal.attacks.attribute_disclosure import AttributeDisclosure
-from shoal.attacks.base import Setting
 from shoal.errors import ShoalError
-from shoal.methods import METHODS
 from shoal.reporting.gate import Gate
 from shoal.reporting.subject import Subject
 from shoal.run import Progress, Run
@@ -64,7 +62,7 @@ class TriedAttack:
 def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
     """Run every attack that applies. Each is repeatable: it draws from a fixed seed, and publishes nothing."""
     found = []
-    setting = _setting(subject)
+    setting = setting_of(subject, subject)
     scenarios = {name: kind.scenarios(setting) for name, kind in ATTACKS.items()}
     wanted = [(title, name, options) for name in scenarios for title, options in scenarios[name].items()]
     for number, (title, name, options) in enumerate(wanted):
@@ -115,19 +113,6 @@ def disclosed_by_rows(subject: Subject, exposure: Exposure) -> Exposure:
     figures = {**exposure.figures, "columns": columns}
     return replace(
         exposure, success=success, baseline=float(blind.sum() / rows), figures=figures, chances=chances
-    )
-
-
-def _setting(subject: Subject) -> Setting:
-    """Say what is known of the release; its method by the record of the run, or by the policy."""
-    known = subject.made_by or subject.policy
-    method = known.build_method() if known.method.name in METHODS else None
-    return Setting(
-        method=method,
-        models=subject.requirements.models,
-        sensitive=bool(subject.table.sensitive),
-        population=subject.table.population is not None,
-        owners=subject.owner is not None,
     )
 
 

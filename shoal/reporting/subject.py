@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +11,12 @@ from typing import Any
 import polars as pl
 
 from shoal.case import Case
-from shoal.errors import DataError, PolicyError
+from shoal.errors import PolicyError
 from shoal.policy import Policy
 from shoal.release.results import Result
 from shoal.release.verdict import Verdict
 from shoal.reporting.gate import Gate
 from shoal.table import CodedTable
-from shoal.wording import either
 
 SUPPRESSION = "how many rows were suppressed because they could not be made safe"
 TRUTH = "how many rows are false: they cover nobody, or only people whom other rows need"
@@ -34,8 +32,6 @@ class Subject(Case):
     """The edition that is written: public, or private."""
     name: str
     """The name of the release."""
-    record: Mapping[str, Any] | None
-    """The run record, if there is one: how the release was made."""
     run_notes: tuple[str, ...] = ()
     """Notes of the run that made the release."""
 
@@ -79,57 +75,11 @@ class Subject(Case):
 def read_subject(source: Any, policy: Policy, *, record: Any, **more: Any) -> Subject:
     """Read a release, a file, a frame or a `Result`, with its record; `more` goes to `Case.read`. O(rows)."""
     own = isinstance(source, Result)
-    subject = Subject.read(
+    return Subject.read(
         source,
         policy,
         name=Path(source).name if isinstance(source, str | Path) else "the release",
-        record=_record(source.record if record is None and own else record),
+        record=record,
         run_notes=source.notes if own else (),
         **more,
     )
-    _check_record(subject.record, subject.table, subject.digest)
-    return subject
-
-
-def _record(given: Any) -> Mapping[str, Any] | None:
-    """Read the private record of a run: a mapping, or the path of one."""
-    if given is None:
-        return None
-    found = given
-    if not isinstance(given, Mapping):
-        try:
-            found = json.loads(Path(given).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise DataError(f"the record {given} does not exist: {_source()}") from None
-        except (OSError, ValueError) as error:
-            raise DataError(f"{given} cannot be read as a record: {error}") from None
-    wanted = ("policy", "method", "seed", "input")
-    if not isinstance(found, Mapping) or any(key not in found for key in wanted):
-        raise DataError(
-            f"this is not a record of a run: it lacks one of policy, method, seed, input; {_source()}"
-        )
-    return found
-
-
-def _source() -> str:
-    """Say where records come from."""
-    return either(
-        command="`shoal anonymize --record FILE` writes one",
-        python="`record` of what `shoal.anonymize` returns is one",
-    )
-
-
-def _check_record(record: Mapping[str, Any] | None, table: CodedTable, digest: str | None) -> None:
-    """Refuse the record of another table, which would make the report false."""
-    if record is None:
-        return
-    made = record["input"]
-    if made.get("rows") != table.rows:
-        raise DataError(
-            f"the record is about a table of {made.get('rows'):,} rows, but the original has {table.rows:,}: "
-            "give the record of this release"
-        )
-    if digest and made.get("sha256") and made["sha256"] != digest:
-        raise DataError(
-            "the record is about another file: the original's SHA-256 differs from the one in the record"
-        )

@@ -27,6 +27,7 @@ from shoal.models.l_diversity import Diversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.release import Release
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.table.groups import group
@@ -109,7 +110,7 @@ class Anatomy(Permuting):
             ),
         )
 
-    def shuffled_together(self, table: CodedTable) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
         """Quasi-identifiers stay in their rows unless they are shuffled too."""
         return None if self.permute else (tuple(range(len(table.attributes))),), None
 

@@ -20,6 +20,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
 from shoal.models.requirements import Requirements
 from shoal.release import Release
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.wording import setting
@@ -209,7 +210,7 @@ class Bucketization(Permuting):
             facts=facts_of(bucket_of, quasi="as it is", sensitive=SHUFFLED),
         )
 
-    def shuffled_together(self, table: CodedTable) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
         """Quasi-identifiers stay in their rows."""
         return (tuple(range(len(table.attributes))),), None
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
 from shoal.brief import Brief
-from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
+from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.hierarchy import Hierarchy, Level
 from shoal.methods.base import Shuffled
 from shoal.methods.permuting.column_groups import clustered, correlations
@@ -17,6 +17,7 @@ from shoal.methods.permuting.permuting import SHUFFLED, Permuting, facts_of, own
 from shoal.models.base import GroupModel, one_class
 from shoal.models.requirements import Requirements
 from shoal.release import Release
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import Groups, Histograms
@@ -81,11 +82,11 @@ class Slicing(Permuting):
             ),
         )
 
-    def shuffled_together(self, table: CodedTable) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
         """Groups follow from the table and the options alone."""
         return _shuffled_as(self._groups(table), len(table.attributes))
 
-    def _groups(self, table: CodedTable) -> list[list[int]]:
+    def _groups(self, table: CodedTable | Published) -> list[list[int]]:
         """Return groups of columns, quasi-identifiers first, each column in one group."""
         names = [attribute.name for attribute in (*table.attributes, *table.sensitive)]
         quasi = len(table.attributes)
@@ -104,6 +105,10 @@ class Slicing(Permuting):
                 raise PolicyError(problems)
             found = [sorted(names.index(name) for name in group) for group in self.groups if group]
         else:
+            if not isinstance(table, CodedTable):
+                raise DataError(
+                    "slicing groups columns by the values of the original: give it, or name the groups"
+                )
             inside = len(names) if self.with_sensitive else quasi
             wanted = -(-inside // 2) if self.columns is None else self.columns
             found = clustered(correlations(table)[:inside, :inside], wanted)

@@ -1,0 +1,92 @@
+"""The private record of a run, read back: it says how a release was made."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import DataError, PolicyError
+from shoal.methods import Method
+from shoal.policy.checks import built
+from shoal.policy.parts import MethodChoice
+from shoal.wording import either
+
+_GIVE = "give the record of this release"
+
+
+def read_record(given: Any) -> Mapping[str, Any] | None:
+    """Read the private record of a run: a mapping, or the path of one."""
+    if given is None:
+        return None
+    found = given
+    if not isinstance(given, Mapping):
+        try:
+            found = json.loads(Path(given).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"the record {given} does not exist: {_source()}") from None
+        except (OSError, ValueError) as error:
+            raise DataError(f"{given} cannot be read as a record: {error}") from None
+    wanted = ("policy", "method", "seed", "input")
+    if not isinstance(found, Mapping) or any(key not in found for key in wanted):
+        raise DataError(
+            f"this is not a record of a run: it lacks one of policy, method, seed, input; {_source()}"
+        )
+    return found
+
+
+def _source() -> str:
+    """Say where records come from."""
+    return either(
+        command="`shoal anonymize --record FILE` writes one",
+        python="`record` of what `shoal.anonymize` returns is one",
+    )
+
+
+def recorded_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a section of the policy that a record holds; the files that the policy names need not exist any more."""
+    try:
+        return dict(tomllib.loads(record["policy"]).get(name, {}))
+    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
+        raise DataError(f"the policy in the record cannot be read: {error}") from None
+
+
+def recorded_method(record: Mapping[str, Any]) -> Method:
+    """Return the method that made a release, with its options."""
+    try:
+        method: Method = built(MethodChoice.model_validate(recorded_section(record, "method")))
+    except (PolicyError, ValueError) as error:
+        raise DataError(f"the method in the record is not known here: {error}") from None
+    return method
+
+
+def check_original(record: Mapping[str, Any], rows: int, digest: str | None) -> None:
+    """Refuse the record of another table, which would make every answer false."""
+    made = record["input"]
+    if made.get("rows") != rows:
+        raise DataError(
+            f"the record is about a table of {made.get('rows'):,} rows, but the original has {rows:,}: {_GIVE}"
+        )
+    if digest and made.get("sha256") and made["sha256"] != digest:
+        raise DataError(
+            "the record is about another file: the original's SHA-256 differs from the one in the record"
+        )
+
+
+def check_release(record: Mapping[str, Any], rows: int, columns: Collection[str]) -> None:
+    """Refuse the record of another release: it would say how that one was made."""
+    told = int(record["input"]["rows"]) - int(record.get("suppressed", 0))
+    if told != rows:
+        raise DataError(f"the record is about a release of {told:,} rows, but this one has {rows:,}: {_GIVE}")
+    wanted = [
+        name
+        for name, column in recorded_section(record, "columns").items()
+        if (column if isinstance(column, str) else column.get("role")) != "identifier"
+    ]
+    missing = [name for name in wanted if name not in columns]
+    if missing:
+        raise DataError(
+            f"the record is about a release with a column '{missing[0]}', which this one lacks: {_GIVE}"
+        )

@@ -1,0 +1,266 @@
+"""How a release was made is a fact of the release: taken from its record or its rows, never from the policy at hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.cli import main
+from shoal.errors import DataError, ShoalError
+from shoal.policy import Policy
+from shoal.release.verdict import Verdict, worst
+from shoal.shuffling import INTACT, Making
+from tests.test_membership import P2
+
+QUASI = ["a", "b", "c"]
+PERMUTING = {
+    "bucketization": "bucketization",
+    "slice-columns": "slice-columns",
+    "anatomy": "anatomy",
+    "anatomy, shuffled": {"name": "anatomy", "permute": True, "partitioner": "mondrian"},
+    "slicing": {"name": "slicing", "groups": [["a", "b"]]},
+    "slicing with s": {"name": "slicing", "groups": [["a", "s"], ["b", "c"]]},
+    "slicing, computed": "slicing",
+    "permute-generalize": "permute-generalize",
+}
+AT_HAND = ("mondrian", "bucketization", "slice-columns", "slicing", "anatomy")
+"""Methods of the policy that a user happens to audit with."""
+
+
+def people(rows: int, seed: int, values: int = 8) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A table, and the population of twice as many people that it is from."""
+    random = np.random.default_rng(seed)
+    everybody = pl.DataFrame({name: random.integers(0, values, 2 * rows) for name in QUASI})
+    return everybody[:rows].with_columns(s=pl.Series(random.choice(["x", "y", "z", "w"], rows))), everybody
+
+
+def asked(method: object, *, presence: bool = True) -> dict:
+    more = {"presence": [0.0, 0.99]} if presence else {}
+    return {
+        "quasi": QUASI, "sensitive": ["s"], "method": method,
+        "l": {"distinct": 2, "probabilistic": 1.1, "slicing": 1.1}, "t": {"equal": 0.97}, **more,
+    }  # fmt: skip
+
+
+def made_by(
+    method: str, table: pl.DataFrame, everybody: pl.DataFrame, seed: int = 1
+) -> tuple[shoal.Result, bool]:
+    """A release, and whether it keeps who is in the table secret."""
+    for presence in (True, False):
+        try:
+            wanted = asked(PERMUTING[method], presence=presence)
+            return shoal.anonymize(table, population=everybody, seed=seed, **wanted), presence
+        except ShoalError:
+            continue
+    raise LookupError("no release of so few rows")
+
+
+# --- a false all-clear ------------------------------------------------------------------------------------
+
+
+def test_the_method_of_the_policy_at_hand_does_not_hide_who_is_in_the_table(tmp_path):
+    """Columns were shuffled; read as rows, nobody of the table would seem to be in it."""
+    everybody = pl.DataFrame({"zip": [z for z, _ in P2.values()], "age": [a for _, a in P2.values()]})
+    table = everybody[[0, 2, 3, 5]].with_columns(salary=pl.Series([15, 40, 42, 50]))
+    everybody.write_csv(tmp_path / "people.csv")
+    table.write_csv(tmp_path / "in.csv")
+    policy = Policy.from_keywords(quasi=["zip", "age"], sensitive=["salary"], l=2)
+    (tmp_path / "p.toml").write_text(policy.to_toml())
+
+    def run(*words: object) -> dict:
+        done = CliRunner().invoke(main, [*map(str, words), "--json"])
+        assert done.exit_code in (0, 5), done.output
+        return json.loads(done.stdout)
+
+    files = (tmp_path / "out.csv", "-p", tmp_path / "p.toml", "--original", tmp_path / "in.csv")
+    record = ("--record", tmp_path / "r.json")
+    made = ("-o", tmp_path / "out.csv", "--method", "slice-columns", "--force", *record)
+    run("anonymize", tmp_path / "in.csv", "-p", tmp_path / "p.toml", *made, "--seed", 3)
+    for more in ((), record, ("--set", "method.name=bucketization"), ("--set", "method.name=slice-columns")):
+        words = ("attack", *files, "--name", "membership", "--population", tmp_path / "people.csv", *more)
+        found = run(*words)
+        assert found["certainly_in"] == 4, (more, found)
+        assert not found["holds"]
+        assert run("audit", *files, *more)["holds"]
+        run("report", *files, *more, "-o", tmp_path / "r.html", "--force")
+
+
+# --- honest releases --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_hand", AT_HAND)
+@pytest.mark.parametrize("method", PERMUTING)
+def test_honest_releases_satisfy_with_the_original_or_with_the_record(method, at_hand):
+    # Few values, or no bucket that shows several of them keeps secret who is in it.
+    table, everybody = people(80, 5, 4 if method == "permute-generalize" else 8)
+    made, presence = made_by(method, table, everybody)
+    wanted = {**asked(at_hand, presence=presence), "second": made.second}
+    with_original = shoal.audit(made.table, original=table, population=everybody, **wanted)
+    assert with_original.holds, (with_original.verdicts, with_original.notes)
+    with_both = shoal.audit(made.table, original=table, population=everybody, record=made.record, **wanted)
+    assert [v.reached for v in with_both.verdicts] == [v.reached for v in with_original.verdicts]
+    assert with_both.buckets == with_original.buckets == made.buckets
+    assert any("the record says that" in note for note in with_both.notes)
+    wanted.pop("presence", None)
+    with_record = shoal.audit(made.table, record=made.record, **wanted)
+    assert with_record.holds, (with_record.verdicts, with_record.notes)
+    assert with_record.buckets == made.buckets
+
+
+def test_without_original_and_record_the_worst_is_assumed_and_told():
+    table, everybody = people(80, 5)
+    made, _ = made_by("bucketization", table, everybody)
+    judged = shoal.audit(made.table, **asked("bucketization", presence=False))
+    assert not judged.holds
+    assert any(
+        "nothing shows for sure" in note and "give record or original" in note for note in judged.notes
+    )
+
+
+def test_two_tables_need_no_record_for_sensitive_values():
+    table, everybody = people(80, 5)
+    made, _ = made_by("anatomy", table, everybody)
+    assert shoal.audit(made.table, second=made.second, **asked("mondrian", presence=False)).holds
+
+
+# --- releases that were not shuffled, or not all ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("at_hand", AT_HAND)
+def test_bucket_numbers_alone_protect_nobody(at_hand):
+    """A tool numbers buckets and shuffles nothing; whatever the policy's method, rows show their own values."""
+    table, _ = people(80, 5)
+    release = table.with_columns(bucket=pl.int_range(80) // 4)
+    judged = shoal.audit(release, original=table, **asked(at_hand, presence=False))
+    assert not judged.holds
+    assert judged.buckets is None
+    assert any("nothing was shuffled" in note for note in judged.notes)
+
+
+def test_a_shuffle_of_a_few_buckets_protects_nobody_either():
+    table, _ = people(200, 5)
+    release = table.with_columns(bucket=pl.int_range(200) // 4)
+    half = release["s"].to_list()
+    for start in range(0, 80, 4):
+        half[start : start + 4] = half[start + 1 : start + 4] + half[start : start + 1]
+    judged = shoal.audit(
+        release.with_columns(s=pl.Series(half)), original=table, **asked("bucketization", presence=False)
+    )
+    assert not judged.holds
+    assert any("nothing shows for sure" in note for note in judged.notes)
+
+
+def test_a_column_of_the_user_called_bucket_is_a_column_like_any_other():
+    table, _ = people(80, 5)
+    table = table.with_columns(bucket=pl.int_range(80))
+    wanted = {"quasi": QUASI, "sensitive": ["s"], "k": 3, "suppression": 0.2}
+    made = shoal.anonymize(table, plain=["bucket"], **wanted)
+    for more in ({"plain": ["bucket"]}, {"other_columns": "plain"}):
+        judged = shoal.audit(made.table, original=table, **wanted, **more)
+        assert judged.holds
+        assert (judged.classes, judged.buckets) == (made.classes, None)
+        assert not any("bucket" in note for note in judged.notes)
+    assert shoal.audit(made.table, plain=["bucket"], **wanted).holds
+    sliced = shoal.anonymize(
+        table, plain=["bucket"], quasi=QUASI, sensitive=["s"], l=2, method="slice-columns", seed=1
+    )
+    assert "bucket_" in sliced.table.columns
+    again = shoal.audit(sliced.table, original=table, plain=["bucket"], quasi=QUASI, sensitive=["s"], l=2)
+    assert again.holds
+    assert again.buckets == sliced.buckets
+
+
+# --- records ----------------------------------------------------------------------------------------------
+
+
+def test_a_record_must_belong_to_the_release(tmp_path):
+    table, everybody = people(80, 5)
+    made, _ = made_by("slice-columns", table, everybody)
+    wanted = asked("mondrian", presence=False)
+    other = {**made.record, "input": {"rows": 79, "sha256": None}}
+    with pytest.raises(DataError, match="a release of 79 rows, but this one has 80"):
+        shoal.audit(made.table, record=other, **wanted)
+    with pytest.raises(DataError, match="a table of 79 rows, but the original has 80"):
+        shoal.audit(made.table, original=table, record=other, **wanted)
+    odd = {**made.record, "policy": made.record["policy"] + '\n[columns.other]\nrole = "plain"\n'}
+    with pytest.raises(DataError, match="column 'other', which this one lacks"):
+        shoal.audit(made.table, record=odd, **wanted)
+    with pytest.raises(DataError, match="a column 'bucket' that numbers buckets"):
+        shoal.audit(made.table.drop("bucket"), record=made.record, **wanted)
+    for wrong in ({}, {"policy": "x"}):
+        with pytest.raises(DataError, match="not a record of a run"):
+            shoal.audit(made.table, record=wrong, **wanted)
+    with pytest.raises(DataError, match="does not exist"):
+        shoal.audit(made.table, record=tmp_path / "none.json", **wanted)
+    unknown = {**made.record, "policy": '[method]\nname = "sorcery"\n'}
+    with pytest.raises(DataError, match="not known here"):
+        shoal.audit(made.table, record=unknown, **wanted)
+    by_classes = shoal.anonymize(table, quasi=QUASI, sensitive=["s"], k=4)
+    judged = shoal.audit(by_classes.table, record=by_classes.record, quasi=QUASI, sensitive=["s"], k=4)
+    assert judged.holds
+
+
+# --- never safer than the truth ---------------------------------------------------------------------------
+
+
+def safety(verdict: Verdict) -> float:
+    if isinstance(verdict.reached, list):
+        return -max(verdict.reached)
+    return verdict.reached if verdict.higher_is_safer else -verdict.reached
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(PERMUTING)), st.sampled_from(AT_HAND), st.integers(0, 10_000),
+    st.integers(8, 24), st.integers(2, 5),
+)  # fmt: skip
+def test_what_is_read_from_rows_is_never_safer_than_the_truth(method, at_hand, seed, rows, values):
+    table, everybody = people(rows, seed, values)
+    try:
+        made, presence = made_by(method, table, everybody, seed)
+    except LookupError:
+        return
+    given = {
+        **asked(at_hand, presence=presence), "original": table, "second": made.second, "population": everybody,
+    }  # fmt: skip
+    truth, read = shoal.audit(made.table, record=made.record, **given), shoal.audit(made.table, **given)
+    assert truth.holds
+    for true, told in zip(truth.verdicts, read.verdicts, strict=True):
+        assert true.model == told.model
+        assert not told.holds or true.holds
+        assert safety(told) <= safety(true) + 1e-9, (true, told, read.notes)
+    for name, options in (("membership", {"seconds": 0.05}), ("attribute-disclosure", {})):
+        attack = {"name": name, "options": options, "seed": 1, **given}
+        true, told = (
+            shoal.attack(made.table, record=made.record, **attack),
+            shoal.attack(made.table, **attack),
+        )
+        assert told.at_risk >= true.at_risk, (name, read.notes)
+        assert told.figures.get("certainly_in", 0) >= true.figures.get("certainly_in", 0)
+
+
+def test_groups_of_columns_in_words_and_as_units():
+    assert Making.of_groups(((0, 1, 2),), 2, 1) is INTACT
+    assert Making.of_groups(((0,), (1,), (2,)), 2, 1) == Making(True) == Making.of((None, None))
+    assert Making.of_groups(((0, 1), (2,)), 2, 1) == Making(True, ((0, 1),)) == Making.of((((0, 1),), (-1,)))
+    assert Making.of_groups(((0, 2), (1,)), 2, 1) == Making(True, ((0,), (1,)), (0,))
+
+
+def test_the_worst_verdict_counts():
+    good, bad = Verdict("l", 2, 3, True), Verdict("l", 2, 1, False)
+    assert worst([good, bad]) is bad
+    assert worst([Verdict("l", 2, 4, True), good]) is good
+    near, far = (
+        Verdict("t", 0.5, 0.1, True, higher_is_safer=False),
+        Verdict("t", 0.5, 0.4, True, higher_is_safer=False),
+    )
+    assert worst([near, far]) is far
+    low, high = Verdict("p", [0, 0.9], [0.0, 0.5], True), Verdict("p", [0, 0.9], [0.1, 0.6], True)
+    assert worst([low, high]) is high
