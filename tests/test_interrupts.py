@@ -5,9 +5,12 @@ The tables are large enough for kernels to run for seconds, which heed no signal
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
+import subprocess
 import sys
+import termios
 import time
 
 import polars as pl
@@ -15,7 +18,19 @@ import pytest
 
 import shoal
 from shoal import samples
-from tests.commands import END, INTERRUPT, KILL, at_work, descendants, drafts, end, gone, start, wait_for
+from tests.commands import (
+    END,
+    HOME,
+    INTERRUPT,
+    KILL,
+    at_work,
+    descendants,
+    drafts,
+    end,
+    gone,
+    start,
+    wait_for,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -149,3 +164,37 @@ def test_a_second_ctrl_c_ends_at_once(tables):
     process.send_signal(INTERRUPT)
     assert end(process, INTERRUPT).seconds < 1
     clear(tables / "out")
+
+
+def test_ctrl_c_on_a_terminal_gives_the_cursor_back(tables):
+    clear(tables / "out")
+    own, terminal = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "shoal.cli", *COMMANDS["agglomerative"]],
+        cwd=tables, env={**os.environ, "PYTHONPATH": HOME, "TERM": "xterm"}, stdin=terminal, stdout=terminal,
+        stderr=terminal, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(terminal)
+    told = b""
+    while b"starting" not in told and b"read" not in told:  # the bar hides the cursor
+        told += os.read(own, 4096)
+    os.write(own, b"\x03")
+    assert process.wait(timeout=20) == 130
+    told = os.read(own, 1 << 16)
+    assert told.rstrip().endswith(b"interrupted; nothing was written")
+    assert b"\x1b[?25h" in told
+    os.close(own)
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_standard_streams_may_be_closed(tables, tmp_path, closed):
+    def close():
+        for handle in closed:
+            os.close(handle)
+
+    words = ("sample", "census", "--rows", "20", "-o", str(tmp_path / "sample.csv"))
+    command = [sys.executable, "-P", "-m", "shoal.cli", *words]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": HOME}, preexec_fn=close, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "sample.csv").read_text().count("\n") == 21

@@ -30,6 +30,7 @@ def supervise() -> None:
     if not hasattr(os, "fork"):
         started()
         return
+    _open_standard_streams()
     heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     notes, note = os.pipe()
     answers, answer = os.pipe()
@@ -37,8 +38,8 @@ def supervise() -> None:
     os.set_blocking(wake, False)
     before = {number: signal.signal(number, lambda *_: None) for number in heeded}
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()  # otherwise both processes would write what waits in it
     parent = os.getpid()
     try:
         child = os.fork()
@@ -59,6 +60,16 @@ def supervise() -> None:
         journal.pipe, journal.answers = note, answers
         end_with_parent(parent)
         _keep_libraries_quiet()
+
+
+def _open_standard_streams() -> None:
+    """Let no pipe have the number of a standard stream that the caller has closed: others would write to it."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", errors="replace"))
 
 
 def _keep_libraries_quiet() -> None:
