@@ -227,6 +227,10 @@ class Case(Evidence):
         if truth is None:
             return []
         notes = []
+        if truth.unlike:
+            notes.append(
+                f"columns that the release holds in another type were not compared: {', '.join(truth.unlike)}"
+            )
         if truth.missing:
             notes.append(f"the release lacks columns of the original: {', '.join(truth.missing)}")
         known = (*self.original.columns, *self.policy.names("identifier"), bucket_name(self.original.columns))

@@ -234,6 +234,16 @@ def test_values_are_compared_by_value_where_the_original_has_numbers(tmp_path):
     assert verdict(tmp_path / "release.csv", tmp_path / "people.csv", policy).reached == 1
 
 
+def test_lists_in_plain_columns_are_compared_or_named():
+    people = PEOPLE.with_columns(tag=pl.Series([[1], [2, 3], [], None, [5], [6]]))
+    rows = RELEASE.with_columns(tag=people["tag"])
+    assert verdict(rows, people).holds
+    assert verdict(rows.with_columns(tag=pl.Series([[1], [2], [], None, [5], [6]])), people).reached == 1
+    found = shoal.audit(rows.with_columns(tag=pl.lit("text")), **POLICY, original=people)
+    assert found.holds
+    assert any("another type were not compared: tag" in note for note in found.notes)
+
+
 def test_sets_of_values_cover_their_values_and_no_others():
     people = pl.DataFrame({"age": [1, 2, 3, 4], "ill": list("xyxy")})
     policy = {"quasi": ["age"], "sensitive": ["ill"], "k": 2}

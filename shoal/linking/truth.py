@@ -55,6 +55,8 @@ class Truth:
     other columns lie within what the bucket shows: rows that fail are not true, but others need not be."""
     missing: tuple[str, ...] = ()
     """Columns of the original that the release lacks: not compared."""
+    unlike: tuple[str, ...] = ()
+    """Columns of lists or structures that the release holds in another type: not compared."""
 
     @property
     def words(self) -> str:
@@ -96,7 +98,8 @@ def truth_of(
         for j, a in enumerate(original.sensitive)
     ]
     plain = [name for name in original.kept.columns if name not in {a.name for a in original.sensitive}]
-    beside = [_located(original.kept[name], rows[name]) for name in plain if name in rows.columns]
+    found = {name: _located(original.kept[name], rows[name]) for name in plain if name in rows.columns}
+    beside = [column for column in found.values() if column is not None]
     before, after = _combined([*kept, *beside], original.rows, published.rows)
     often = tuple(column.name for column in [*kept, *beside] if _surplus(column.before, column.after))
     facts = Truth(
@@ -107,6 +110,7 @@ def truth_of(
         too_often=often,
         shuffled=published.bucket_of is not None,
         missing=tuple(name for name in plain if name not in rows.columns),
+        unlike=tuple(name for name, column in found.items() if column is None),
     )
     boxes = published.boxes
     if boxes is None:
@@ -123,8 +127,17 @@ def truth_of(
     return replace(facts, least=least, most=most, unread=unread, foreign=boxes.foreign)
 
 
-def _located(before: pl.Series, after: pl.Series) -> _Kept:
-    """Number the values of a plain column, those of the release by the values of the original."""
+def _located(before: pl.Series, after: pl.Series) -> _Kept | None:
+    """Number the values of a plain column, those of the release by the values of the original; None if the column holds
+    lists or structures in one of them, and something else in the other.
+    """
+    if any(column.dtype.is_nested() or column.dtype == pl.Object for column in (before, after)):
+        if before.dtype != after.dtype:
+            return None
+        before, after = (
+            pl.Series(before.name, [repr(value) for value in column.to_list()], dtype=pl.String)
+            for column in (before, after)
+        )
     number, values = factorize(before)
     places, shown = factorize(after)
     code = locate(values, shown) if len(shown) else np.empty(0, np.int32)
