@@ -247,6 +247,28 @@ def test_an_interrupt_leaves_the_old_file(folder, monkeypatch):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("cause", "code", "says"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; nothing was written"),
+        (MemoryError(), 1, "there is not enough memory; no file was left half written. Use a machine with"),
+        (OSError(12, "Cannot allocate memory"), 1, "there is not enough memory"),
+        (ValueError("Zaphod"), 70, "Shoal made a mistake of its own (SystemError)"),
+    ],
+)
+def test_what_is_behind_an_error_of_a_library_counts(folder, monkeypatch, cause, code, says):
+    """numba, for example, makes a SystemError of an interrupt inside a kernel."""
+
+    def fail(*_args, **_options):
+        raise SystemError("returned a result with an exception set") from cause
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", fail)
+    words = ("anonymize", folder / "data.csv", "-p", folder / "policy.toml", "-o", folder / "out.csv")
+    result = run(*words, code=code)
+    assert says in result.stderr
+    assert "Zaphod" not in result.stderr
+
+
 def test_two_tables_are_both_named_and_counted_in_buckets(folder):
     ages = pl.DataFrame({"age": list(range(20, 36)), "s": ["a", "b", "c", "d"] * 4})
     ages.write_csv(folder / "ages.csv")

@@ -7,6 +7,7 @@ older file as it was.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -221,6 +222,8 @@ def forced() -> str:
 def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = ()) -> OutputError:
     import polars as pl
 
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        raise MemoryError from error  # the disk is good
     reason = first_line(error)
     if isinstance(error, OSError) and error.strerror:
         reason = error.strerror
