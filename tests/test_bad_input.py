@@ -792,3 +792,24 @@ def test_whole_command_line_with_warnings_as_errors_on_any_terminal(folder, enco
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert ("yes" if encoding == "ascii" else "✓") in done.stdout
+
+
+def test_a_measure_that_cannot_steer_a_network_is_refused():
+    nodes = pl.DataFrame({"id": range(8), "age": range(8)})
+    edges = pl.DataFrame({"a": [0, 1, 2, 3], "b": [4, 5, 6, 7]})
+    with pytest.raises(PolicyError, match="'entropy' cannot steer the clusters of a network"):
+        shoal.anonymize_network(nodes, edges, quasi=["age"], identifier=["id"], k=2, measure="entropy")
+    assert shoal.anonymize_network(nodes, edges, quasi=["age"], identifier=["id"], k=2, seed=1).holds
+
+
+def test_leaves_of_a_tree_are_categories_for_a_learner_too():
+    """Zip codes in a tree look like numbers, but 10 is not between 9 and 11."""
+    from shoal.measures.learning import _features
+    from shoal.table import Attribute
+
+    values = pl.Series([9, 10, 11])
+    codes = np.array([[0], [1], [2]], np.int32)
+    tree = Attribute("zip", build(values, {"tree": {"a": [9, 11], "b": [10]}}))
+    assert np.array_equal(_features((tree,), codes, codes), np.eye(3))
+    numbers = Attribute("age", build(values, None))
+    assert np.array_equal(_features((numbers,), codes, codes), [[0.0], [0.5], [1.0]])

@@ -294,6 +294,24 @@ def test_probabilities_given_the_original_are_bounded_on_cards():
         assert model.verdict(complete, 0.2, True).told == 0.2
 
 
+def test_what_depends_on_more_than_published_rows_is_bounded_on_cards():
+    """How many people a row matches, how many cells are false and who is likely present depend on the exact values of
+    the original or on the population, with suppressed rows or without."""
+    from shoal.models import MODELS
+
+    place = {"column": 0, "column_name": "s"}
+    for rows in (SimpleNamespace(suppressed=0), SimpleNamespace(suppressed=1)):
+        for name in ("1-k", "k-1", "k-k", "global-1-k", "probabilistic-k"):
+            assert MODELS[name](k=3).verdict(rows, 7, True).told == "at least 3"
+        assert MODELS["candidate-l"](l=2, **place).verdict(rows, 3, True).told == "at least 2"
+        assert MODELS["slicing-l"](l=2, **place).verdict(rows, 2.5, True).told == "at least 2"
+        assert MODELS["hybrid-k"](budget=0.05).verdict(rows, 0.01, True).told == "at most 0.05"
+        present = MODELS["delta-presence"](low=0.1, high=0.5)
+        assert present.verdict(rows, [0.2, 0.4], True).told == "within 0.1 to 0.5"
+        assert present.verdict(rows, [0.2, 0.8], False).told == "outside 0.1 to 0.5"
+        assert MODELS["k-anonymity"](k=3).verdict(rows, 7, True).told == 7
+
+
 def test_what_is_reached_is_secret_unless_somebody_says_otherwise():
     assert Model.public == "never"
     assert not Measure.public

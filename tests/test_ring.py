@@ -213,6 +213,19 @@ def test_the_nearest_order_goes_around_a_square():
     assert lost == {"lexicographic": 6.0, "nearest": 4.0, "best": 4.0}
 
 
+@given(tables(rows=st.integers(4, 14)), st.integers(2, 4), st.sampled_from(["sets", "ranges"]))
+@settings(max_examples=30)
+def test_the_best_order_is_the_best_in_the_form_that_is_shown(table, k, show):
+    assume(table.rows >= k)
+    lost = {}
+    for order in ORDERS:
+        parts, widths = Ring(partition="none", order=order, show=show).rings(
+            table, k, None, asked(k), Run.start(1)
+        )
+        lost[order] = group_losses(table, parts, widths, "lm", show).sum()
+    assert lost["best"] == pytest.approx(min(lost.values()))
+
+
 @given(
     tables(rows=st.integers(2, 14)),
     st.integers(2, 4),

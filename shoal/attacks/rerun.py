@@ -145,7 +145,9 @@ class RingAttack(Attack):
 
     def rerun(self, evidence: Evidence, run: Run) -> Rerun:
         """Form the rings again."""
-        method = Ring(partition=self.partition, order=self.order)
+        # The form that cells have steers some partitions and orders.
+        show = "ranges" if evidence.published.sets is None else "sets"
+        method = Ring(partition=self.partition, order=self.order, show=show)
         again = rerun(evidence, method, self.k, run)
         shown = again.class_at[again.varied[again.ring_of]] >= 0
         if not shown.all():

@@ -182,7 +182,9 @@ def _features(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix
     for j, attribute in enumerate(attributes):
         first, last = low[:, j], high[:, j]
         hierarchy = attribute.hierarchy
-        line = None if hierarchy.positions is None else hierarchy.positions[: hierarchy.ordered]
+        # Leaves of a tree are categories, even if they look like numbers: zip codes have no middle.
+        positions = None if hierarchy.category else hierarchy.positions
+        line = None if positions is None else positions[: hierarchy.ordered]
         if line is not None and len(line) and np.isfinite(line).all():
             top = hierarchy.ordered - 1
             width = max(float(line[-1] - line[0]), np.finfo(np.float64).tiny)

@@ -40,7 +40,6 @@ class DeltaPresence(Model):
     usual: ClassVar[Any] = (0.0, 0.5)
     about: ClassVar[str] = "unsure-of-membership"
     weakest: ClassVar[bool] = True
-    public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
 
     low: Annotated[float, Bounds(ge=0, le=1)]

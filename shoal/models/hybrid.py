@@ -42,7 +42,6 @@ class HybridK(Model):
     key: ClassVar[Key] = RELOCATION
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"budget": {}}
     usual: ClassVar[Any] = 0.01
-    public: ClassVar[Any] = "always"
     higher_is_safer: ClassVar[bool] = False
     needs_original: ClassVar[bool] = True
 

@@ -33,7 +33,6 @@ class KType(Model):
     key: ClassVar[Key] = K
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-some"
-    public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
     notion: ClassVar[str]
     """Its name with k as a letter."""

@@ -207,7 +207,6 @@ class CandidateDiversity(Model):
     key: ClassVar[Key] = L
     stands_in: ClassVar[bool] = True
     usual: ClassVar[Any] = 3
-    public: ClassVar[Any] = "always"
     needs_original: ClassVar[bool] = True
 
     column: int

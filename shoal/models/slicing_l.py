@@ -43,7 +43,6 @@ class SlicingDiversity(Model):
     key: ClassVar[Key] = L
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"slicing": {}}
     usual: ClassVar[Any] = 3
-    public: ClassVar[Any] = "always"
 
     column: int
     """Which of the sensitive columns, from 0."""

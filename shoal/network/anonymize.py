@@ -14,6 +14,8 @@ import polars as pl
 from shoal import frames
 from shoal.arrays import BoolVector, IntVector
 from shoal.errors import ARGUMENTS, InfeasibleError, OutputError, PolicyError, Problem, ViolationError
+from shoal.measures import MEASURES
+from shoal.measures.cells import Il
 from shoal.methods.blocks import satisfying
 from shoal.models.feasibility import reasons_against, unserved
 from shoal.network.card import network_card
@@ -99,6 +101,10 @@ def anonymize_network(
     if not 0.0 <= alpha <= 1.0:
         message = f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}"
         raise PolicyError([Problem("alpha", message)], where=ARGUMENTS)
+    if chosen.utility.measure not in (Il.name, MEASURES.default):
+        message = f"'{chosen.utility.measure}' cannot steer the clusters of a network"
+        hint = f"leave it at {MEASURES.default}; a network weighs {Il.name} against structure, and reports all measures"
+        raise PolicyError([Problem("utility.measure", message, hint)])
     seed = checked_seed(seed)
     run = Run.start(seed, progress)
     progress("read", 0.0)

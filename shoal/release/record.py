@@ -104,15 +104,12 @@ def make_card(
 
 
 def _false_cells(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a card says about false cells: how many, never which."""
-    if not summary.get("changed_cells"):
+    """Return what a card says about false cells: how many there may be. How many there are, an adversary who knows
+    everybody but one could solve for the last."""
+    if not summary.get("budget_cells"):
         return {}
-    return {
-        "cells_changed": summary["changed_share"],
-        "cells_changed_by_column": {
-            name: count / max(summary["rows"], 1) for name, count in summary["changed_by_column"].items()
-        },
-    }
+    cells = summary["rows"] * len(summary["changed_by_column"])
+    return {"cells_changed_at_most": summary["budget_cells"] / max(cells, 1)}
 
 
 def card_text(card: Mapping[str, Any], path: Path) -> str:
@@ -161,14 +158,11 @@ def card_markdown(card: Mapping[str, Any]) -> str:
     if "shuffled_together" in card:
         groups = "; ".join(", ".join(map(_cell, group)) for group in card["shuffled_together"])
         lines += ["", f"Within buckets, each of these groups of columns was shuffled as a unit: {groups}."]
-    if "cells_changed" in card:
-        columns = ", ".join(
-            f"{_cell(name)} {share:.2%}" for name, share in card["cells_changed_by_column"].items() if share
-        )
+    if "cells_changed_at_most" in card:
         lines += [
             "",
-            f"{card['cells_changed']:.2%} of the generalized cells are false: they do not cover the value of the "
-            f"person whose row it is ({columns}). Which ones is secret.",
+            f"At most {card['cells_changed_at_most']:.2%} of the generalized cells are false: they do not cover the "
+            "value of the person whose row it is. Which ones is secret.",
         ]
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]

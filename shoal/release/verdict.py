@@ -22,8 +22,8 @@ class Verdict:
     detail: str = ""
     """What decided it, in words, with nothing about individuals: ``smallest class has 3 rows``."""
     public: bool = False
-    """`reached` follows from what is published. Otherwise it may depend on suppressed rows: an adversary who knows
-    all of these but one would learn the last."""
+    """`reached` follows from what is published. Otherwise it may depend on suppressed rows, on exact values behind
+    generalized cells, or on the population: an adversary who knows all of these but one would learn the last."""
     higher_is_safer: bool = True
 
     @property
@@ -31,6 +31,9 @@ class Verdict:
         """What the public may learn about `reached`: the value itself, or on which side of the threshold it lies."""
         if self.public or self.reached is None:
             return self.reached
+        if isinstance(self.required, list | tuple):
+            ends = " to ".join(number(end) for end in self.required)
+            return f"{'within' if self.holds else 'outside'} {ends}"
         sides = ("at least", "less than") if self.higher_is_safer else ("at most", "more than")
         return f"{sides[not self.holds]} {number(self.required)}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -183,8 +184,8 @@ class Ring(Method):
             if different is None:
                 return partition, partition.sizes
             rings = np.full(len(different.sizes), k, np.int64)
-            together = group_losses(table, partition, partition.sizes, measure)
-            apart = group_losses(table, different, rings, measure)
+            together = group_losses(table, partition, partition.sizes, measure, self.show)
+            apart = group_losses(table, different, rings, measure, self.show)
             if together.sum() <= apart.sum():
                 return partition, partition.sizes
         widths = np.full(len(different.sizes), max(k, spread.l), np.int64)
@@ -230,7 +231,8 @@ class Ring(Method):
         """Put the rows of each group in the order that the ring has."""
         if self.order == "best":
             choices = [_reordered(table, partition, order, measure) for order in ORDERS[:-1]]
-            losses = np.stack([group_losses(table, choice, widths, measure) for choice in choices])
+            lost = partial(group_losses, table, widths=widths, measure=measure, show=self.show)
+            losses = np.stack([lost(choice) for choice in choices])
             chosen = np.repeat(losses.argmin(axis=0), partition.sizes)
             orders = np.stack([choice.order for choice in choices])
             return replace(partition, order=orders[chosen, np.arange(len(partition.order))])

@@ -128,14 +128,21 @@ def _value_sets(regions: IntMatrix, lists: _Lists) -> ValueSets:
     return ValueSets(start, everything[np.repeat(source - start[:-1], lengths) + np.arange(start[-1])])
 
 
-def group_losses(table: CodedTable, partition: Partition, widths: LongVector, measure: str) -> FloatVector:
-    """Return what each group loses as sets of values by a measure of cells, weighted, summed over cells."""
+def group_losses(
+    table: CodedTable, partition: Partition, widths: LongVector, measure: str, show: str = SETS
+) -> FloatVector:
+    """Return what each group loses by a measure of cells, weighted, summed over cells, in the form that is shown."""
     from shoal.kernels.ring import window_sets
 
     rule, lost = cell_measure(measure), np.zeros(len(partition.order))
     for j, attribute in enumerate(table.attributes):
         codes = np.take(table.codes[:, j], partition.order)
         set_of, begins, values = window_sets(codes, partition.starts, widths, attribute.hierarchy.size)
-        shown = rule.set_loss(attribute, table.value_counts[j], begins, values)
+        counts = table.value_counts[j]
+        if show == SETS:
+            shown = rule.set_loss(attribute, counts, begins, values)
+        else:
+            ends = attribute.hierarchy.lift(values[begins[:-1]], values[begins[1:] - 1])
+            shown = rule.loss(attribute, counts, *ends)
         lost += (shown * attribute.weight)[set_of]
     return np.add.reduceat(lost, partition.starts[:-1])

@@ -59,7 +59,7 @@ class Hybrid(Relocating):
         (distinct rows + short groups x groups x columns)).
         """
         rules = group_rules(requirements, self.measure)
-        allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
+        allowance = self.allowance(table, requirements)
         presence = PresenceRule.of(table, requirements, self.name)
         return Search(table, rules, run, allowance, self.prune, presence).best()
 

@@ -56,7 +56,7 @@ class HybridMondrian(Relocating):
 
         rules = group_rules(requirements, self.measure)
         base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
-        allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
+        allowance = self.allowance(table, requirements)
         # A box that is split gets new groups, which are only certain to satisfy plain k.
         k = rules.k if rules.plain_k else 0
         return relocate_within(table, base, allowance, rules.measure, run, k)
@@ -109,7 +109,7 @@ class Relocate(Relocating):
         """Run the other method, then relocate within its classes; see `relocate_within`."""
         rules = group_rules(requirements)
         base = METHODS[self.base]().anonymize(table, rules, run)
-        allowance = Allowance.of(table, self.variant, self.budget, self.alpha)
+        allowance = self.allowance(table, requirements)
         return relocate_within(table, base, allowance, requirements.measure, run)
 
 

@@ -70,6 +70,12 @@ class Relocating(Method):
     alpha: float = 0.05
     """Significance level of the chi-squared test in the statistical variants."""
 
+    def allowance(self, table: CodedTable, requirements: Requirements) -> Allowance:
+        """Return how far relocation may go: as far as the options and the policy allow, whichever is less."""
+        budgets = [model.budget for model in requirements.models if isinstance(model, HybridK)]
+        levels = [model.alpha for model in requirements.models if isinstance(model, AlphaHybrid)]
+        return Allowance.of(table, self.variant, min([self.budget, *budgets]), max([self.alpha, *levels]))
+
     @property
     def _unverifiable(self) -> str:
         return (
