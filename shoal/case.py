@@ -233,7 +233,7 @@ class Case(Evidence):
             )
         if truth.missing:
             notes.append(f"the release lacks columns of the original: {', '.join(truth.missing)}")
-        known = (*self.original.columns, *self.policy.names("identifier"), bucket_name(self.original.columns))
+        known = (*self.original.columns, *self.policy.names("identifier"), bucket_name(self.original.taken))
         added = [name for name in self.rows.columns if name not in known]
         if added:
             notes.append(

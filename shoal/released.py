@@ -135,7 +135,7 @@ def as_published(
         ]
         return replace(published, low=None, high=None, beyond_limits=tuple(beyond)), unknown
 
-    bucket = bucket_name(policy.columns if table is None else table.columns)
+    bucket = bucket_name(policy.columns if table is None else table.taken)
     if bucket not in rows.columns:
         if record is not None and recorded_method(record).shows_buckets:
             raise DataError(

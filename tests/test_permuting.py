@@ -378,3 +378,15 @@ def test_classes_are_no_buckets():
     assert made.buckets is None
     assert "buckets" not in made.summary()
     assert "2 classes of rows with identical quasi-identifiers" in card_markdown(made.card)
+
+
+@pytest.mark.parametrize("method", ["bucketization", "anatomy", "slice-columns"])
+def test_buckets_are_not_named_like_an_identifier(method):
+    """A dropped column called `bucket` would seem to be published."""
+    frame = pl.DataFrame(
+        {"bucket": ["Ann", "Bob", "Cem", "Dan"], "age": [1, 2, 3, 4], "ill": ["flu", "cold", "flu", "cold"]}
+    )
+    policy = {"identifier": ["bucket"], "quasi": ["age"], "sensitive": ["ill"], "l": 2, "method": method}
+    made = shoal.anonymize(frame, **policy)
+    assert made.table.columns[-1] == "bucket_"
+    assert shoal.audit(made.table, second=made.second, original=frame, **policy).holds

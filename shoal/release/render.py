@@ -54,7 +54,7 @@ def render(table: CodedTable, release: Release) -> Rendered:
     rows = pl.DataFrame({name: shown[name] for name in table.columns})
     bucket = None
     if release.bucket_of is not None:
-        bucket = bucket_name(rows.columns)
+        bucket = bucket_name(table.taken)
         rows = rows.with_columns(pl.Series(bucket, release.bucket_of[owner]))
         if release.apart:
             rows, second = split(rows, bucket, [attribute.name for attribute in table.sensitive])

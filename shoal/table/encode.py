@@ -39,7 +39,8 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     columns = [name for name in table.columns if _role(by_name, name) not in (None, "identifier")]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     shown = pl.DataFrame({name: table.column(name) for name in kept})
-    return CodedTable(attributes, codes, secrets, sensitive_codes, shown, tuple(columns))
+    dropped = tuple(name for name in table.columns if name not in columns)
+    return CodedTable(attributes, codes, secrets, sensitive_codes, shown, tuple(columns), dropped=dropped)
 
 
 class _InMemory:

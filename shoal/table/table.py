@@ -46,6 +46,13 @@ class CodedTable(Brief):
     population: IntMatrix | None = None
     """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
     None if unknown."""
+    dropped: tuple[str, ...] = ()
+    """Names of the columns that are not published."""
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Names that a further column must not have: one of an identifier would look as if it were published."""
+        return (*self.columns, *self.dropped)
 
     @property
     def rows(self) -> int:

@@ -123,6 +123,9 @@ def _same_moment(cell: Any, value: dt.datetime) -> bool:
     read = _read(dt.datetime.fromisoformat, cell) if isinstance(cell, str) else cell
     if not isinstance(read, dt.datetime) or (read.tzinfo is None) != (value.tzinfo is None):
         return False
+    if value.tzinfo is not None:
+        # In the hour that the clock repeats, Python calls times of two zones different.
+        return read.astimezone(dt.UTC) == value.astimezone(dt.UTC)
     return read == value
 
 
