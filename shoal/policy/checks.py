@@ -213,7 +213,7 @@ def _method(choice: MethodChoice) -> Any:
 
 
 @cache
-def option_types(method: type[Any]) -> dict[str, Any]:
+def option_types(method: Any) -> dict[str, Any]:
     """Return the options of a method and their types: the fields of its dataclass."""
     hints = get_type_hints(method)
     return {entry.name: hints[entry.name] for entry in fields(method) if entry.init}

@@ -93,7 +93,7 @@ def tried(case: Case, folder: Path, *, thorough: bool = False) -> Outcome:
             stage = "audit"
             out.audited = True
             second_table = result.second if case.target in FRAMES else None
-            judged = shoal.audit(target, policy, original=source, second=second_table)
+            judged = shoal.audit(target, policy, original=source, second=second_table, record=result.record)
             out.problems += _disagreements(case, result, judged)
         if thorough or random.random() < ATTACKED:
             stage = "attack"
