@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.brief import Brief
 from shoal.errors import DataError, PolicyError
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
@@ -65,8 +66,8 @@ def typed(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> pl.Da
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Readings:
+@dataclass(frozen=True, eq=False, repr=False)
+class Readings(Brief):
     """A release as an outsider reads it, in each of the ways in which it may have been made."""
 
     rows: pl.DataFrame

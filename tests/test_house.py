@@ -138,7 +138,10 @@ def test_a_report_explains_every_requirement_on_classes():
     }
     asked["t"] = {"equal": 0.9, "ordered": 0.9}
     asked["l"] = {"distinct": 2, "entropy": 1.2, "probabilistic": 1.2, "recursive": [9.0, 2]}
-    policy = Policy.from_keywords(quasi=["age", "town"], sensitive=["ill"], **asked)
+    worse = {"tree": {"all": ["cold", "flu", "gout", "ulcer"]}}
+    policy = Policy.from_keywords(
+        quasi=["age", "town"], sensitive=["ill"], hierarchies={"ill": worse}, **asked
+    )
     made = shoal.anonymize(rows, policy, seed=1)
     page = shoal.report(made, policy, original=rows).html
     text = " ".join(page.split())

@@ -102,15 +102,18 @@ def true_classes(evidence: Evidence) -> IntVector:
     """Return the class of each person's row, -1 if it is not published; only the maker of the release knows it."""
     if evidence.owner is None:
         raise DataError(
-            "this attack must know the owner of each row to judge its guesses: "
-            + either(
-                command="only Python can tell it, by giving `shoal.attack` what `shoal.anonymize` returned",
-                python="give `shoal.attack` what `shoal.anonymize` returned",
-            )
+            f"this attack must know the owner of each row to judge its guesses: {_how_to_tell_owners()}"
         )
     own = np.full(evidence.original.rows, -1, np.int32)
     own[evidence.owner] = evidence.published.class_of
     return own
+
+
+def _how_to_tell_owners() -> str:
+    return either(
+        command="only Python can tell it, by giving `shoal.attack` what `shoal.anonymize` returned",
+        python="give `shoal.attack` what `shoal.anonymize` returned",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +134,7 @@ class RingAttack(Attack):
             return "the release was not made by the method ring"
         if setting.owners:
             return ""
-        return (
-            "whose row is whose is not known; in Python, give `shoal.attack` what `shoal.anonymize` returned"
-        )
+        return f"whose row is whose is not known; {_how_to_tell_owners()}"
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:
