@@ -273,7 +273,7 @@ def built(choice: MethodChoice) -> Any:
     return _made(method_kind(choice.name), choice)[0]
 
 
-def _made(method: type[Any], choice: MethodChoice) -> tuple[Any, list[Problem]]:
+def _made(method: Any, choice: MethodChoice) -> tuple[Any, list[Problem]]:
     types = option_types(method)
     found: list[Problem] = []
     checked: dict[str, Any] = {}

@@ -25,7 +25,7 @@ def json_schema() -> dict[str, Any]:
     choice.pop("additionalProperties", None)
     cases = []
     for name in (*METHODS, AUTO):
-        method = method_kind(name)
+        method: Any = method_kind(name)
         notes = field_notes(method)
         options = {
             option: {**_without_null(TypeAdapter(kind).json_schema()), "description": notes.get(option, "")}
