@@ -21,7 +21,7 @@ from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
 from shoal.methods.limits import instead
-from shoal.models.feasibility import left_out, reasons_against, unprotected
+from shoal.models.feasibility import all_in_one, left_out, reasons_against, unprotected
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
@@ -230,6 +230,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     case, release = made.case, made.case.release
     assert release is not None
     notes += unprotected(case.original, case.requirements)
+    notes += all_in_one(case.original, case.requirements, case.published.told_classes)
     facts = release.facts
     if "choice" in facts:
         # The chosen method is what was applied, and what a rerun should apply.

@@ -10,7 +10,7 @@ from typing import Any
 from shoal.attacks import ATTACKS, Attack, Exposure
 from shoal.attacks.base import Setting
 from shoal.case import Case, answers
-from shoal.errors import DataError, PolicyError, Problem, did_you_mean
+from shoal.errors import ARGUMENTS, DataError, PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS, Method
 from shoal.models.requirements import Requirements
@@ -136,7 +136,7 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
         if option not in fields
     ]
     if problems:
-        raise PolicyError(problems)
+        raise PolicyError(problems, where=ARGUMENTS)
 
 
 def _attacker(name: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> Attack:

@@ -119,7 +119,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def check_known(path: str, word: str, known: Iterable[str]) -> None:
-    """Raise `PolicyError` if a word is not one of the known ones."""
+    """Raise `PolicyError` if a word is not one of the known ones. A path without a dot is the name of an argument."""
     names = list(known)
     if word not in names:
-        raise PolicyError([Problem(path, f"'{word}' is unknown", did_you_mean(str(word), names))])
+        problem = Problem(path, f"'{word}' is unknown", did_you_mean(str(word), names))
+        raise PolicyError([problem], where=POLICY if "." in path else ARGUMENTS)

@@ -794,6 +794,37 @@ def test_whole_command_line_with_warnings_as_errors_on_any_terminal(folder, enco
         assert ("yes" if encoding == "ascii" else "✓") in done.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "data.csv", "-p", "policy.toml", "--measure", "foo"),
+        ("attack", "data.csv", "--original", "data.csv", "-p", "policy.toml", "--name", "linkag"),
+        ("attack", "data.csv", "--original", "data.csv", "-p", "policy.toml", "--adversary", "foo"),
+        ("attack", "data.csv", "--original", "data.csv", "-p", "policy.toml", "--limit", "5"),
+        ("compare", "data.csv", "-p", "policy.toml", "--methods", "mondrain"),
+    ],
+)
+def test_mistakes_in_options_are_not_called_mistakes_in_the_policy(folder, words):
+    assert "in the policy" not in refused(folder, 2, *words, says="1 problem in the arguments")
+
+
+def test_two_answers_to_which_k_are_refused(folder):
+    words = ("compare", "data.csv", "-p", "policy.toml", "--k", "2,3", "--set", "privacy.k=4")
+    refused(folder, 2, *words, says=("1 problem in the command line", "--set privacy.k"))
+
+
+def test_a_requirement_that_leaves_one_class_is_named():
+    table = pl.DataFrame({"a": range(20), "s": ["x"] * 10 + ["y"] * 10})
+    asked = {"quasi": ["a"], "sensitive": ["s"], "k": 2}
+    made = shoal.anonymize(table, **asked, beta={"basic": 0.001})
+    assert made.classes == 1
+    assert any(
+        "one class" in note and "0.001-likeness of s allowed no smaller" in note for note in made.notes
+    )
+    mixed = table.with_columns(s=pl.Series(["x", "y"] * 10))
+    assert not any("one class" in note for note in shoal.anonymize(mixed, **asked, l=2).notes)
+
+
 def test_a_measure_that_cannot_steer_a_network_is_refused():
     nodes = pl.DataFrame({"id": range(8), "age": range(8)})
     edges = pl.DataFrame({"a": [0, 1, 2, 3], "b": [4, 5, 6, 7]})

@@ -10,6 +10,7 @@ import click
 
 from shoal.cli import options
 from shoal.cli.options import PATH, SOURCE, listed
+from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,6 +71,9 @@ def compare(
 
     Writes no release: make the best one with `shoal anonymize --method auto`, or with its name.
     """
+    if ks and any(setting.partition("=")[0].strip() == "privacy.k" for setting in settings):
+        problem = Problem("--k", "says which k to try, and --set privacy.k sets another", "give one of them")
+        raise PolicyError([problem], where=COMMAND_LINE)
     policy = options.policy_of(policy_file, settings)
     options.check_readable(data)
 

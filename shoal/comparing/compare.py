@@ -22,7 +22,7 @@ from shoal.comparing.portfolio import (
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.comparing.workers import run_all
-from shoal.errors import PolicyError, Problem
+from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.measures import MEASURES
 from shoal.methods.auto import check_methods
 from shoal.models.feasibility import reasons_against
@@ -64,9 +64,11 @@ def compare(
     trials are kept there and not run again, and the comparison and a plot of its frontier are written to it.
     """
     if not seconds > 0:
-        raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}", "for example 60")])
+        raise PolicyError(
+            [Problem("seconds", f"must be more than 0, not {seconds}", "for example 60")], ARGUMENTS
+        )
     if jobs < 1:
-        raise PolicyError([Problem("jobs", f"must be at least 1, not {jobs}")])
+        raise PolicyError([Problem("jobs", f"must be at least 1, not {jobs}")], ARGUMENTS)
     chosen = Policy.given(policy, keywords)
     wanted = check_methods(methods)
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]

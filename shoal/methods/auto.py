@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shoal.errors import PolicyError, Problem, ShoalBug, did_you_mean
+from shoal.errors import ARGUMENTS, PolicyError, Problem, ShoalBug, did_you_mean
 from shoal.methods.base import Method
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -27,7 +27,7 @@ def check_methods(names: Iterable[str]) -> tuple[str, ...]:
         if name not in METHODS
     ]
     if problems:
-        raise PolicyError(problems)
+        raise PolicyError(problems, where=ARGUMENTS)
     return wanted
 
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
 from shoal.models.extended_p import ExtendedPSensitive
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import Groups
-from shoal.wording import counted, more_suppression, setting
+from shoal.wording import counted, either, more_suppression, setting
 
 _BLOCKS_NAMED = 5
 
@@ -105,6 +106,20 @@ def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
         f"add l ({setting('privacy.l', ...)})"
         for index, attribute in enumerate(table.sensitive)
         if index not in about
+    ]
+
+
+def all_in_one(table: CodedTable, requirements: Requirements, classes: int | None) -> list[str]:
+    """Say that a requirement other than k left a single class where k alone would allow several."""
+    if classes != 1 or requirements.plain_k or table.rows < 2 * max(requirements.k, 2):
+        return []
+    asked = " and ".join(
+        model.title for model in requirements.group_models if not isinstance(model, KAnonymity)
+    )
+    explain = either(command="`shoal explain`", python="`shoal.explain`")
+    return [
+        f"all {table.rows:,} rows form one class, so each quasi-identifier shows a single value: {asked} allowed no "
+        f"smaller class here; {explain} says what a weaker requirement would save"
     ]
 
 
