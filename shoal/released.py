@@ -58,12 +58,25 @@ def typed(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> pl.Da
     some models compare their values as numbers; a hierarchy that lists its values knows them as text.
     """
     if table is not None:
-        types = {attribute.name: attribute.hierarchy.leaves.dtype for attribute in table.attributes}
+        types = {
+            attribute.name: attribute.hierarchy.leaves.dtype
+            for attribute in table.attributes
+            if attribute.name in rows.columns and not _named(rows[attribute.name], attribute.hierarchy)
+        }
         return retyped_as(rows, types | dict(table.kept.schema))
     plans = policy.plans(rows.columns, of_release=True)
     return with_guessed_types(
         rows, [plan.name for plan in plans if plan.role == "sensitive" and not _has_domain(plan)]
     )
+
+
+def _named(column: pl.Series, hierarchy: Hierarchy) -> bool:
+    """Whether all cells are names in a hierarchy. Then they stay as they are: a name such as 2024-01-07 may be a whole
+    day, not its midnight.
+    """
+    if column.dtype.is_nested():
+        return True
+    return bool(hierarchy.read(frames.factorize(column)[1])[2].all())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -264,3 +264,45 @@ def test_the_worst_verdict_counts():
     assert worst([near, far]) is far
     low, high = Verdict("p", [0, 0.9], [0.0, 0.5], True), Verdict("p", [0, 0.9], [0.1, 0.6], True)
     assert worst([low, high]) is high
+
+
+def test_whoever_matches_a_bucket_of_ranges_is_exposed_though_no_row_shows_their_cells():
+    """Shuffled ranges: the person (1, 1) is in no row as shown, but in the bucket, where everybody has x."""
+    table = pl.DataFrame({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4], "s": ["x", "x", "y", "z"]})
+    release = pl.DataFrame(
+        {
+            "a": ["1", "2", "[3, 4]", "[3, 4]"],
+            "b": ["2", "1", "3", "4"],
+            "s": ["x", "x", "z", "y"],
+            "bucket": [0, 0, 1, 1],
+        }
+    )
+    made = {
+        "policy": "[method]\nname = 'permute-generalize'",
+        "method": "",
+        "seed": None,
+        "input": {"rows": 4},
+    }
+    found = shoal.attack(
+        release,
+        original=table,
+        record=made,
+        name="attribute-disclosure",
+        quasi=["a", "b"],
+        sensitive=["s"],
+        l=2,
+    )
+    assert found.chances.tolist() == [1.0, 1.0, 0.5, 0.5]
+    assert found.at_risk == 2
+
+
+def test_an_identifier_called_bucket_stays_removed():
+    table, _ = people(80, 5)
+    table = table.with_columns(bucket=pl.int_range(80))
+    wanted = {"quasi": QUASI, "sensitive": ["s"], "identifier": ["bucket"], "l": 2, "method": "slice-columns"}
+    made = shoal.anonymize(table, seed=1, **wanted)
+    assert "bucket_" in made.table.columns
+    for original in (table, None):
+        judged = shoal.audit(made.table, original=original, record=made.record, **wanted)
+        assert judged.holds
+        assert judged.buckets == made.buckets

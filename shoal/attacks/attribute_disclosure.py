@@ -174,6 +174,11 @@ def _after(
         from shoal.models.slicing_l import beliefs as over_buckets
 
         return over_buckets(published, evidence.original, column, strong)
+    if not published.rows_intact:
+        from shoal.models.slicing_l import beliefs_of_ranges
+
+        # No row shows the cells of one person, so people match buckets, not rows.
+        return beliefs_of_ranges(published, evidence.original, column, strong)
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
     held = _held(published, shown)
     graph = evidence.consistency

@@ -76,7 +76,7 @@ def presence(
     if published.bucket_of is None:
         found = _generalized(published, tuples, people)
     else:
-        found = _Shuffled(published, tuples, people).chances(limit, random, seconds, progress)
+        found = ShuffledBuckets(published, tuples, people).chances(limit, random, seconds, progress)
     if published.suppressed:
         found.outside_too(people, published.suppressed)
     if published.rows + published.suppressed >= len(population):
@@ -192,7 +192,7 @@ class _Fitting(Brief):
     """Combinations of values that the cells allow."""
 
 
-class _Shuffled:
+class ShuffledBuckets:
     """Buckets of shuffled columns, and the people who match each."""
 
     def __init__(self, published: Published, tuples: IntMatrix, people: LongVector) -> None:
@@ -246,6 +246,7 @@ class _Shuffled:
         seconds: float,
         progress: Callable[[float], None],
     ) -> _Found:
+        """Return who is in the table, bucket by bucket."""
         out = _Found.nobody(len(self.tuples))
         out.product = np.zeros(len(self.tuples))
         fitting: list[LongVector] = []

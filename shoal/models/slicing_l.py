@@ -162,6 +162,43 @@ def beliefs(
     return top[person_of], own
 
 
+def beliefs_of_ranges(
+    published: Published, original: CodedTable, column: int, label_of: IntVector
+) -> tuple[FloatVector, FloatVector]:
+    """Return the same as `beliefs` where cells are ranges, and no quasi-identifier was shuffled with sensitive values.
+
+    O(pairs of distinct people and buckets that match).
+    """
+    from scipy.sparse import coo_array
+
+    from shoal.kernels.grouping import distinct
+    from shoal.membership.presence import ShuffledBuckets
+
+    person_of, first = distinct(original.codes)
+    many = np.bincount(person_of, minlength=len(first)).astype(np.int64)
+    buckets = ShuffledBuckets(published, np.ascontiguousarray(original.codes[first]), many)
+    shown = label_of[published.sensitive_codes[:, column]]
+    weight = np.zeros(len(first))
+    who, what, mass = [], [], []
+    for rows in buckets.rows_of:
+        fit = buckets.fitting(rows)
+        labels, often = np.unique(shown[rows], return_counts=True)
+        weight[fit.left] += fit.product
+        who.append(np.repeat(fit.left, len(labels)))
+        what.append(np.tile(labels, len(fit.left)))
+        mass.append(np.outer(fit.product, often / len(rows)).ravel())
+    size = (len(first), int(label_of.max(initial=0)) + 1)
+    none = np.zeros(0)
+    rows_of = np.concatenate([*who, none]).astype(np.int64)
+    columns_of = np.concatenate([*what, none]).astype(np.int64)
+    chance: FloatVector = np.concatenate([*mass, none])
+    believed = coo_array((chance, (rows_of, columns_of)), shape=size).tocsr()
+    safe = np.where(weight > 0, weight, 1.0)
+    top = believed.max(axis=1).toarray().ravel() / safe
+    own = np.asarray(believed[person_of, label_of[original.sensitive_codes[:, column]]]).ravel()
+    return top[person_of], own / safe[person_of]
+
+
 def _numbered(shown: IntMatrix, people: IntMatrix, columns: list[int]) -> tuple[IntVector, IntVector]:
     """Number the combinations of values in some columns, of both rows and people."""
     from shoal.kernels.grouping import distinct
