@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -212,11 +212,16 @@ def _method(choice: MethodChoice) -> Any:
 # --- methods and their options ----------------------------------------------------------------------------
 
 
-@cache
-def option_types(method: Any) -> dict[str, Any]:
+def option_types(method: type[Any]) -> dict[str, Any]:
     """Return the options of a method and their types: the fields of its dataclass."""
-    hints = get_type_hints(method)
+    hints = _hints(cast(Hashable, method))
     return {entry.name: hints[entry.name] for entry in fields(method) if entry.init}
+
+
+@cache
+def _hints(method: Hashable) -> dict[str, Any]:
+    """Return the types of all attributes; looking them up takes longer than checking the options."""
+    return get_type_hints(method)
 
 
 def method_problems(choice: MethodChoice, complete: bool = False) -> list[Problem]:
