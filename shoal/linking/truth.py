@@ -70,7 +70,7 @@ class Truth:
         if self.too_often:
             found.append(f"values more often than in the original: {', '.join(self.too_often)}")
         if self.shuffled:
-            found.append("each group of columns that was shuffled as a unit was compared by itself")
+            found.append("by groups of columns")
         return "; ".join(found)
 
 
