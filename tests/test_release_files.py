@@ -345,3 +345,15 @@ def test_rows_that_show_a_star_everywhere_are_a_class_for_every_command(tmp_path
     attacked = json.loads(run("attack", *files, "--suppressed-as", "*", "--json", codes=(0, 5)))
     assert attacked["notes"] == []
     run("report", *files, "--suppressed-as", "*", "-o", page, "--force", codes=(0, 5))
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_release_without_rows_is_audited(tmp_path, name):
+    """If all rows may be suppressed, a release may have none; that is no reason to refuse it."""
+    original = pl.DataFrame({"age": [1, 2, 3], "ill": ["flu", "cold", "gout"]})
+    empty = original.clear()
+    empty.write_csv(tmp_path / name) if name.endswith("csv") else empty.write_parquet(tmp_path / name)
+    policy = {"quasi": ["age"], "sensitive": ["ill"], "k": 2, "suppression": 1.0}
+    for source in (tmp_path / name, empty):
+        judged = shoal.audit(source, original=original, **policy)
+        assert (judged.holds, judged.classes, judged.suppressed) == (True, 0, 3)

@@ -31,6 +31,11 @@ class ReadOptions:
     section: str = "data"
     """The section of a policy that sets these options, for messages."""
 
+    @property
+    def of_release(self) -> bool:
+        """The table is a release, which has no rows if all of them are suppressed."""
+        return self.section == "release"
+
     def __post_init__(self) -> None:
         """Refuse options with which no file can be read."""
         object.__setattr__(self, "null_values", tuple(self.null_values))

@@ -43,9 +43,10 @@ class Cells:
 def _delimited(path: Path, delimiters: str) -> Cells:
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     text = raw.decode("utf-8")
-    delimiter = max(
-        delimiters, key=lambda sign: len(next(csv.reader(io.StringIO(text, newline=""), delimiter=sign)))
-    )
+    ways = [list(csv.reader(io.StringIO(text, newline=""), delimiter=sign)) for sign in delimiters]
+    # The name of a single column may hold one of the signs, so all lines must agree on it.
+    agreed = [max(len(way[0]), 1) if len({len(line) for line in way}) == 1 else 0 for way in ways]
+    delimiter = delimiters[agreed.index(max(agreed))]
     lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     names, rows = lines[0], lines[1:]
     if len(names) == 1:
