@@ -180,7 +180,7 @@ def test_a_folder_gets_a_file_of_the_name_of_the_sample(tmp_path: Path) -> None:
 def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     out = tmp_path / "table.csv"
     write_sample("patients", 5, out)
-    with pytest.raises(OutputError, match=r"table\.csv.*--force"):
+    with pytest.raises(OutputError, match=r"table\.csv.*force=True"):
         write_sample("patients", 5, out)
     mine = tmp_path / "patients.toml"
     mine.write_text("# edited", encoding="utf-8")
