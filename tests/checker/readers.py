@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -108,7 +109,9 @@ def _excel(path: Path) -> Cells:
         for line in book.worksheets[0].iter_rows(values_only=True)
     ]
     with zipfile.ZipFile(path) as archive:
-        inside = [archive.read(name).decode("utf-8", errors="replace") for name in archive.namelist()]
+        parts = [archive.read(name).decode("utf-8", errors="replace") for name in archive.namelist()]
+    # The margins of the page are the same in every file.
+    inside = [re.sub("<pageMargins[^>]*>", "", part) for part in parts]
     names = ["" if name is None else str(name) for name in lines[0]]
     return Cells(names, lines[1:], inside)
 

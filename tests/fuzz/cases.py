@@ -191,6 +191,7 @@ def case(seed: int, number: int) -> Case:
                 if tag is not None
                 and column.type == "int"
                 and column.role == "plain"
+                and None not in column.values
                 and min(column.values) >= 10_000
             ),
             None,
@@ -238,8 +239,10 @@ def _sensitive(random: Random, name: str, rows: int, texts: tuple[str, ...], que
     if question.tree:
         column = with_hierarchy(random, column, "tree")
         if question.protects:
-            nodes = [names[1] for names in (column.domain.above or {}).values()]
-            column = replace(column, protected=(random.choice(nodes),))
+            above = column.domain.above or {}
+            # A value that is called like a node elsewhere is not below that node, which a name cannot tell.
+            nodes = [names[1] for names in above.values() if names[1] not in above]
+            column = replace(column, protected=(random.choice(nodes),)) if nodes else column
     return column
 
 

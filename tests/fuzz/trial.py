@@ -30,7 +30,7 @@ from tests.checker.checks import Released, problems, secrets
 from tests.checker.readers import Cells
 from tests.fuzz.cases import FRAMES, Case
 
-AUDITED = 0.25
+AUDITED = 0.1
 """The share of releases that are also audited: an audit takes as long as a release."""
 ATTACKED = 0.05
 INTACT = ("bucketization", "anatomy")
