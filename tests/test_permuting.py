@@ -391,3 +391,18 @@ def test_buckets_are_not_named_like_an_identifier(method):
     assert made.table.columns[-1] == "bucket_"
     judged = shoal.audit(made.table, second=made.second, original=frame, record=made.record, **policy)
     assert judged.holds
+
+
+def test_who_matches_one_bucket_may_be_too_certain_because_others_match_several():
+    """Buckets {v0, v1} and {v2, v4}: only v4 lies outside the first, so it is certainly in the second."""
+    people = ["v0", "v0", "v0", "v1", "v2", "v4"]
+    tree = {"low": ["v0", "v1", "v2", "v3"], "high": ["v4", "v5", "v6"]}
+    made = shoal.anonymize(
+        pl.DataFrame({"q": ["v0", "v1", "v2", "v4"]}),
+        quasi=["q"],
+        hierarchies={"q": {"tree": tree}},
+        presence=[0.0, 0.8],
+        population=pl.DataFrame({"q": people}),
+        method={"name": "permute-generalize", "partitioner": "mondrian", "k": 2},
+    )
+    assert made.holds

@@ -158,7 +158,8 @@ class _Buckets:
     def join(self, run: Run) -> bool:
         """Join buckets that make people too certain because these match several; return whether there were any.
 
-        Each bucket by itself is within the bounds, so only people who match several are checked, in the union.
+        Each bucket by itself is within the bounds, so only buckets that share people are checked, in the union. A person
+        who matches one of them alone may be outside the bounds because others match several.
         """
         fitting = self._fitting(run)
         if self.model.low > 0 and len(fitting) < len(self.tuples):
@@ -174,9 +175,13 @@ class _Buckets:
         places = sorted({bucket for t in several for bucket in fitting[t]})
         rows = np.flatnonzero(np.isin(self.bucket_of, places))
         near = sorted(t for t, buckets in fitting.items() if not set(buckets).isdisjoint(places))
-        outside = self._outside(rows, np.array(near), np.array(several), run)
+        outside = self._outside(rows, np.array(near), run)
         if not outside:
             return False
+        found = [t for t in outside if len(fitting[t]) > 1]
+        if not found:
+            around = {bucket for t in outside for bucket in fitting[t]}
+            found = [t for t in several if not around.isdisjoint(fitting[t])]
         parent = {bucket: bucket for bucket in places}
 
         def root(bucket: int) -> int:
@@ -184,7 +189,7 @@ class _Buckets:
                 bucket = parent[bucket]
             return bucket
 
-        for t in outside:
+        for t in found:
             for bucket in fitting[t][1:]:
                 parent[root(bucket)] = root(fitting[t][0])
         for bucket in places:
@@ -218,8 +223,8 @@ class _Buckets:
                 found.setdefault(t, []).append(bucket)
         return found
 
-    def _outside(self, rows: LongVector, near: LongVector, several: LongVector, run: Run) -> list[int]:
-        """Return the people who match several buckets and whose probability is, or may be, outside the bounds."""
+    def _outside(self, rows: LongVector, near: LongVector, run: Run) -> list[int]:
+        """Return the people near some rows whose probability is, or may be, outside the bounds."""
         from shoal.membership.presence import presence
 
         people: IntMatrix = np.repeat(self.tuples[near], self.many[near], axis=0)
@@ -238,4 +243,4 @@ class _Buckets:
         at = np.cumsum(self.many[near]) - self.many[near]
         low, high = found.low[at], found.high[at]
         bad = (low < self.model.low - SLACK) | (high > self.model.high + SLACK)
-        return sorted(set(near[bad].tolist()) & set(several.tolist()))
+        return sorted(near[bad].tolist())
