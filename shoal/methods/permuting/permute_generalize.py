@@ -158,8 +158,8 @@ class _Buckets:
     def join(self, run: Run) -> bool:
         """Join buckets that make people too certain because these match several; return whether there were any.
 
-        Each bucket by itself is within the bounds, so only buckets that share people are checked, in the union. A person
-        who matches one of them alone may be outside the bounds because others match several.
+        Each bucket by itself is within the bounds, so only buckets that share people are checked, in the union. A
+        person who matches one of them alone may be outside the bounds because others match several.
         """
         fitting = self._fitting(run)
         if self.model.low > 0 and len(fitting) < len(self.tuples):
