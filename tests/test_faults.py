@@ -382,28 +382,48 @@ def test_killed_at_random_moments(folder, request):
 
 
 def test_only_drafts_that_nobody_holds_are_removed(tmp_path):
-    name = f".shoal-{'0' * 16}.release.csv"
+    abandoned, folder, link = (Draft(tmp_path / "release.csv").path for _ in range(3))
     others = [
         ".shoal-00.release.csv",
+        f".shoal-{'0' * 16}.release.csv",
+        f".shoal-{'0' * 24}.release.csv",  # without the right checksum
         "shoal-0123456789abcdef.csv",
         f".shoal-{'0' * 16}",
         ".release.csv.part",
     ]
-    for other in (name, *others):
+    for other in (abandoned.name, *others):
         (tmp_path / other).write_text("x")
-    (tmp_path / f".shoal-{'1' * 16}.folder").mkdir()
-    (tmp_path / f".shoal-{'2' * 16}.link").symlink_to(others[0])
+    folder.mkdir()
+    link.symlink_to(others[0])
     draft = Draft(tmp_path / "held.csv")
     with draft.create():
         frames.write_text(tmp_path / "a.txt", "a")
     frames.write_text(tmp_path / "b.txt", "b")  # its file is closed, and it waits for its name
     assert draft.path.exists()
-    assert not (tmp_path / name).exists()
+    assert not abandoned.exists()
     assert {path.name for path in tmp_path.iterdir()} == {
-        *others, "a.txt", "b.txt", draft.path.name, f".shoal-{'1' * 16}.folder", f".shoal-{'2' * 16}.link",
+        *others, "a.txt", "b.txt", draft.path.name, folder.name, link.name,
     }  # fmt: skip
     draft.close()
     assert not drafts(tmp_path / "nowhere")
+
+
+def test_nothing_of_the_user_has_the_name_of_a_draft(tmp_path):
+    """What the next run would remove is neither written nor read, and a name that only looks alike is safe."""
+    draft = Draft(tmp_path / "release.csv").path
+    with pytest.raises(OutputError, match="drafts of Shoal"):
+        frames.check_writable(draft)
+    with pytest.raises(OutputError, match=r"the data.*drafts of Shoal.*rename it"):
+        frames.check_apart({draft: "the data"}, [(tmp_path / "out.csv", "the release")])
+    alike = frames.write_text(tmp_path / f".shoal-{'a' * 16}.csv", "mine")
+    frames.write_text(tmp_path / "other.txt", "x")
+    assert alike.read_text() == "mine"
+
+
+def test_names_are_as_long_as_the_file_system_allows(tmp_path):
+    for name in ("ä" * 120 + ".csv.gz", "数" * 80 + ".csv", "a" * 250 + ".csv"):
+        frames.write(pl.DataFrame({"a": [1]}), tmp_path / name)
+        assert (tmp_path / name).exists()
 
 
 def test_no_place_for_compiled_kernels_and_no_home(folder):

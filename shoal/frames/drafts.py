@@ -1,12 +1,14 @@
 """Drafts: files under temporary names, next to the targets that they will become.
 
 Who writes a draft holds a lock on it, which ends with the process however that ends. So a draft without a lock belongs
-to nobody, for example after a power cut or ``kill -9``, and the next one who writes into the folder removes it.
+to nobody, for example after a power cut or ``kill -9``, and the next one who writes into the folder removes it. The
+name of a draft holds a checksum of itself, so that no file of the user is taken for one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import secrets
@@ -22,7 +24,9 @@ from shoal.ending import journal
 if sys.platform != "win32":  # there, what a killed process has left stays
     import fcntl
 
-_NAME = re.compile(r"\.shoal-[0-9a-f]{16}\..+", re.DOTALL)
+_NAME = re.compile(r"\.shoal-([0-9a-f]{16})([0-9a-f]{8})\..+", re.DOTALL)
+_ENDING = 100
+"""How many bytes of its target's name a draft ends in: file systems limit the length of a name in bytes."""
 
 
 class Draft:
@@ -35,7 +39,11 @@ class Draft:
 
     def _named(self) -> Path:
         # It ends like its target, so that it can be read back as such.
-        return self.target.with_name(f".shoal-{secrets.token_hex(8)}.{self.target.name[-100:]}")
+        ending = self.target.name
+        while len(os.fsencode(ending)) > _ENDING:
+            ending = ending[1:]
+        number = secrets.token_hex(8)
+        return self.target.with_name(f".shoal-{number}{_checksum(number)}.{ending}")
 
     def create(self) -> IO[bytes]:
         """Create the file, and return it open for writing."""
@@ -79,6 +87,16 @@ class Draft:
                 os.close(held)
 
 
+def is_draft(name: str) -> bool:
+    """Return whether a file of this name is a draft."""
+    found = _NAME.fullmatch(name)
+    return found is not None and found[2] == _checksum(found[1])
+
+
+def _checksum(number: str) -> str:
+    return hashlib.sha256(f"shoal draft {number}".encode()).hexdigest()[:8]
+
+
 @contextlib.contextmanager
 def alone_in(folders: Iterable[Path], seconds: float = 5.0) -> Iterator[None]:
     """Let one process at a time rename files in these folders, so that the files of two runs do not mix.
@@ -105,12 +123,12 @@ def _locked(handle: int) -> bool:
 
 
 def remove_abandoned(folders: Iterable[str | Path]) -> None:
-    """Remove the drafts in these folders that nobody holds any more. What cannot be removed stays."""
+    """Remove this user's drafts in these folders that nobody holds any more. What cannot be removed stays."""
     if sys.platform == "win32":
         return
     for folder in folders:
         try:
-            found = [name for name in os.listdir(folder) if _NAME.fullmatch(name)]
+            found = [name for name in os.listdir(folder) if is_draft(name)]
         except OSError:
             continue
         for name in found:
@@ -121,7 +139,8 @@ def remove_abandoned(folders: Iterable[str | Path]) -> None:
 def _remove_unheld(path: str) -> None:
     held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        if stat.S_ISREG(os.fstat(held).st_mode):
+        found = os.fstat(held)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its writer is alive
             os.unlink(path)
     finally:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from shoal.ending import journal
 from shoal.errors import DataError, OutputError
-from shoal.frames.drafts import Draft, alone_in, remove_abandoned
+from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
 from shoal.frames.formats import file_format_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
@@ -23,6 +23,8 @@ from shoal.wording import either, first_line
 
 if TYPE_CHECKING:
     import polars as pl
+
+_LIKE_A_DRAFT = "files of such a name are drafts of Shoal, which the next run removes"
 
 
 class Outbox:
@@ -171,13 +173,17 @@ def check_holds(
 
 
 def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None, str]]) -> None:
-    """Refuse outputs that would replace a source or each other, which not even --force allows.
+    """Refuse outputs that would replace a source or each other, which not even --force allows, and sources that have
+    the name of a draft, which writing next to them would remove.
 
     `sources` and `outputs` say what each path is, such as ``the data``; anything that is not a path is ignored.
     """
     taken = {
         os.path.realpath(path): what for path, what in sources.items() if isinstance(path, str | os.PathLike)
     }
+    for place, what in taken.items():
+        if is_draft(os.path.basename(place)):
+            raise OutputError(f"{place} ({what}): {_LIKE_A_DRAFT}; rename it first")
     for path, what in outputs:
         if path is None:
             continue
@@ -196,6 +202,8 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise OutputError(f"{path} is a directory; add a file name")
+    if is_draft(target.name):
+        raise OutputError(f"{path}: {_LIKE_A_DRAFT}; choose another name")
     chosen = file_format_of(target)
     if table and chosen is None:
         raise OutputError(f"{path}: unknown file ending; known are {', '.join(suffixes())}")
