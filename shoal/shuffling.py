@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
-from shoal.linking.consistency import fits_somebody
+from shoal.linking.consistency import how_many_fit
 from shoal.methods.base import Shuffled
 from shoal.methods.permuting.permuting import shuffled_within
 from shoal.recorded import recorded_method
@@ -168,22 +168,20 @@ class _Combinations:
 
     def _shows(self, columns: Sequence[int], shown_from: Any) -> bool:
         """Whether the original has these combinations, as often, if the cells come from these rows."""
-        listed = list(columns)
-        if self.exact:
-            return self._matched(listed, shown_from) == len(self.low)
-        low = np.stack([self.low[shown_from[:, j], j] for j in listed], axis=1)
-        high = np.stack([self.high[shown_from[:, j], j] for j in listed], axis=1)
-        attributes = tuple(self.attributes[j] for j in listed)
-        return fits_somebody(attributes, np.asfortranarray(self.codes[:, listed]), low, high)
+        return self._matched(list(columns), shown_from) == len(self.low)
 
     def _matched(self, columns: list[int], shown_from: Any) -> int:
-        """Return how many rows can be told apart as rows of the original, in these columns of single values."""
+        """Return how many rows can be told apart as rows of the original, in these columns."""
+        low = np.stack([self.low[shown_from[:, j], j] for j in columns], axis=1)
+        if not self.exact:
+            high = np.stack([self.high[shown_from[:, j], j] for j in columns], axis=1)
+            attributes = tuple(self.attributes[j] for j in columns)
+            return how_many_fit(attributes, np.asfortranarray(self.codes[:, columns]), low, high)
         from shoal.kernels.grouping import distinct
 
-        shown = np.stack([self.low[shown_from[:, j], j] for j in columns], axis=1)
-        number, first = distinct(np.asfortranarray(np.concatenate([shown, self.codes[:, columns]])))
-        ours = np.bincount(number[: len(shown)], minlength=len(first))
-        theirs = np.bincount(number[len(shown) :], minlength=len(first))
+        number, first = distinct(np.asfortranarray(np.concatenate([low, self.codes[:, columns]])))
+        ours = np.bincount(number[: len(low)], minlength=len(first))
+        theirs = np.bincount(number[len(low) :], minlength=len(first))
         return int(np.minimum(ours, theirs).sum())
 
     def has(self, way: Making) -> bool:
@@ -202,14 +200,24 @@ class _Combinations:
         if self.is_true(everything):
             return [(everything,)]
         if not self.exact:
-            # Ranges match many combinations by chance. Nobody shuffles groups of columns and generalizes them, too.
+            # Ranges match many combinations by chance, so only the usual groups are tried.
             rest = tuple((j,) for j in range(quasi, self.columns))
-            return [(known, *rest)] if self.is_true(known) else [tuple((j,) for j in everything)]
+            usual = [(known, *rest)] if self.is_true(known) else [tuple((j,) for j in everything)]
+            return [*usual, *self._linked()]
         self.is_true(known)
         if self.columns > MOST_COLUMNS:
             return list(dict.fromkeys(self._joined(start) for start in range(self.columns)))
         found = {tuple(sorted(groups)) for groups in self._partitions((), 0) if self._closed(groups)}
         return sorted(found, key=lambda groups: (len(groups), groups))
+
+    def _linked(self) -> list[Groups]:
+        """Return the groups of a quasi-identifier and a sensitive column that stayed together, more than by chance."""
+        pairs = [(j, s) for j in range(self.quasi) for s in range(self.quasi, self.columns)]
+        return [
+            (pair, *((j,) for j in range(self.columns) if j not in pair))
+            for pair in pairs
+            if self.is_true(pair) and not any(self._shows(pair, self._shuffled()) for _ in range(3))
+        ]
 
     def _partitions(self, groups: Groups, column: int) -> Iterator[Groups]:
         if column == self.columns:
@@ -242,15 +250,14 @@ class _Combinations:
 
     def more_than_chance(self) -> bool:
         """Whether far more rows are rows of the original than values shuffled within buckets would give: then some of
-        them were left as they were.
+        them were left as they were. Ranges may match so many rows by chance that nobody can tell; then it may be, too.
         """
-        if not self.exact:
-            return False
         columns = list(range(self.columns))
         groups = self.largest(self.quasi)[0]
         drawn = [self._matched(columns, self._shuffled(groups)) for _ in range(DRAWS)]
         limit = float(np.mean(drawn)) + FAR * max(float(np.std(drawn)), 1.0)
-        return self._matched(columns, self.own) > limit
+        hidden = not self.exact and limit >= len(self.low)
+        return hidden or self._matched(columns, self.own) > limit
 
     def _shuffled(self, groups: Groups | None = None) -> Any:
         """Return whose value each cell shows after groups of columns, or each column, are shuffled again."""

@@ -157,6 +157,23 @@ def test_a_shuffle_of_a_few_buckets_protects_nobody_either():
     assert any("nothing shows for sure" in note for note in judged.notes)
 
 
+@pytest.mark.parametrize("last", [["78", "79"], ["[78, 79]", "[78, 79]"]])
+def test_a_range_does_not_hide_that_most_buckets_were_not_shuffled(last):
+    random = np.random.default_rng(3)
+    values = ["uvwxyz"[i % 3 * 2 + random.integers(2)] for i in range(60)]
+    table = pl.DataFrame({"age": range(20, 80), "s": values})
+    release = pl.DataFrame(
+        {
+            "age": [*map(str, range(20, 78)), *last],
+            "s": [values[1], values[0], *values[2:]],
+            "bucket": [i // 3 for i in range(60)],
+        }
+    )
+    wanted = {"original": table, "quasi": ["age"], "sensitive": ["s"], "l": 3, "hierarchies": {"age": "none"}}
+    assert not shoal.audit(release, **wanted).holds
+    assert shoal.attack(release, name="attribute-disclosure", **wanted).at_risk >= 50
+
+
 def test_a_column_of_the_user_called_bucket_is_a_column_like_any_other():
     table, _ = people(80, 5)
     table = table.with_columns(bucket=pl.int_range(80))

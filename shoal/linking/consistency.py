@@ -175,9 +175,9 @@ class Consistency(Brief):
         return flow
 
     @property
-    def complete(self) -> bool:
-        """Every row can belong to a person of its own."""
-        return int(self._flow().sum()) == int(self.size.sum())
+    def assignable(self) -> int:
+        """How many rows can belong to people of their own, all at once."""
+        return int(self._flow().sum())
 
     def _assigned(self) -> tuple[IntVector, IntVector]:
         """Find a complete assignment of published rows to people."""
@@ -218,16 +218,16 @@ def consistency(published: Published, original: CodedTable, owner: IntVector | N
     return Consistency(people, size, start, links, pairs, hidden=missing > 0)
 
 
-def fits_somebody(
-    attributes: tuple[Attribute, ...], codes: IntMatrix, low: IntMatrix, high: IntMatrix
-) -> bool:
-    """Whether rows that show these ranges can all belong to people with these codes, each to one of their own."""
+def how_many_fit(attributes: tuple[Attribute, ...], codes: IntMatrix, low: IntMatrix, high: IntMatrix) -> int:
+    """Return how many of the rows that show these ranges can belong to people with these codes, each to one of their
+    own.
+    """
     from shoal.kernels.grouping import distinct
 
     people = People.of(attributes, codes)
     box_of, first = distinct(np.asfortranarray(np.concatenate([low, high], axis=1)))
     start, links = people.inside(low[first], high[first])
-    return Consistency(people, np.bincount(box_of).astype(np.int64), start, links).complete
+    return Consistency(people, np.bincount(box_of).astype(np.int64), start, links).assignable
 
 
 def _pairs(
