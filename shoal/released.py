@@ -28,6 +28,9 @@ from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
 from shoal.wording import either
 
+MOST_WAYS = 4
+"""A note lists so many ways in which a release may have been made, or one more; others are counted."""
+
 
 def read_release(
     source: Any, second: Any, policy: Policy, *, delimiter: str | None = None
@@ -193,6 +196,8 @@ def _told(
         if table is None and not by_record:
             source = "two tables mean"
         return f"column '{bucket}': {source} that {words[0]}"
+    if len(words) > MOST_WAYS + 1:
+        words = [*words[:MOST_WAYS], f"{len(words) - MOST_WAYS:,} other ways to keep columns together"]
     settles = either(command="--record FILE", python="record")
     if table is None:
         settles += either(command=" or --original FILE", python=" or original")

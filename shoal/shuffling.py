@@ -75,6 +75,8 @@ class Making:
             return "each column was shuffled by itself within buckets"
         if self.together == (tuple(range(quasi)),) and self.sensitive_in is None:
             return "sensitive values were shuffled within buckets, and quasi-identifiers stayed in their rows"
+        if len(self.together) == 1 and self.sensitive_in is not None and -1 not in self.sensitive_in:
+            return "rows stayed whole, and somebody's row is one of their bucket"
         names = [[published.attributes[j].name for j in group] for group in self.together]
         for j, place in enumerate(self.sensitive_in or ()):
             if place >= 0:
@@ -118,7 +120,7 @@ def possible(
     unshuffled = Making(True, (tuple(range(quasi)),)) if quasi > 1 else alone
     known = published.low is not None and published.sets is None
     if table is None or not known:
-        ways = [unshuffled] if apart else [INTACT, unshuffled]
+        ways = [unshuffled] if apart else [INTACT, unshuffled, *_linked_ways(quasi, sensitive)]
         return _first(claimed, [*ways, alone] if table is not None else ways, claimed is not None and apart)
     combinations = _Combinations(published, table, quasi + sensitive)
     found = [Making.of_groups(groups, quasi, sensitive) for groups in combinations.largest(quasi)]
@@ -129,6 +131,17 @@ def possible(
     if combinations.unseen():
         found += [alone] if claimed is None or not combinations.has(claimed) else [claimed, alone]
     return _first(claimed, list(dict.fromkeys(found)), claimed in found)
+
+
+def _linked_ways(quasi: int, sensitive: int) -> list[Making]:
+    """Return the ways in which sensitive values stay with quasi-identifiers: with all of them, which tells most about
+    the rows of a bucket, or with one of them.
+    """
+    if not quasi or not sensitive:
+        return []
+    alone = tuple((j,) for j in range(quasi))
+    whole = Making(True, (tuple(range(quasi)),), (0,) * sensitive)
+    return list(dict.fromkeys([whole, *(Making(True, alone, (j,) * sensitive) for j in range(quasi))]))
 
 
 def _first(claimed: Making | None, ways: list[Making], there: bool) -> list[Making]:

@@ -124,6 +124,19 @@ def test_without_original_and_record_the_worst_is_assumed_and_told():
     )
 
 
+def test_the_worst_includes_sensitive_values_that_stayed_with_a_quasi_identifier():
+    """Classes reach into several buckets, so rows that count as whole seem safer than those of one bucket."""
+    units = [("a1", "b2", "x", 1), ("a2", "b1", "y", 1), ("a1", "b2", "y", 2), ("a2", "b3", "x", 2)]
+    units += [("a2", "b1", "x", 3), ("a2", "b3", "y", 3)]
+    release = pl.DataFrame([u for u in units for _ in range(2)], ["a", "b", "s", "bucket"], orient="row")
+    judged = shoal.audit(release, quasi=["a", "b"], sensitive=["s"], l=2)
+    assert not judged.holds
+    assert "a with s; b" in judged.notes[0]
+    many = release.with_columns(c=pl.lit("c"), d=pl.lit("d"))
+    note = shoal.audit(many, quasi=["a", "b", "c", "d"], sensitive=["s"], l=2).notes[0]
+    assert "3 other ways" in note
+
+
 def test_two_tables_need_no_record_for_sensitive_values():
     table, everybody = people(80, 5)
     made, _ = made_by("anatomy", table, everybody)
