@@ -75,6 +75,12 @@ NESTED = {
     "list_category": column([[{"x": "a"}]], [{"x": "MARKc"}], pl.List(pl.Struct({"x": pl.Categorical}))),
     "null_struct": nulled(column([{"x": f"MARK {LONG}"}, {"x": "a"}], {"x": "a"})),
     "null_list": nulled(column([[f"MARK {LONG}"], ["a"]], ["a"])),
+    "null_struct_whole": nulled(column([{"x": WHOLE}, {"x": 1}], {"x": 1})),
+    "struct_null_whole": nulled(column([WHOLE, 1], 1)).to_frame("x").to_struct(),
+    "null_list_whole": nulled(column([[WHOLE], [1]], [1])),
+    "list_null_whole": nulled(column([WHOLE, 1], 1)).to_frame("x").select(pl.concat_list("x")).to_series(),
+    "null_list_struct": nulled(column([[{"x": WHOLE}], [{"x": 1}]], [{"x": 1}])),
+    "null_array_whole": nulled(column([[WHOLE, 1], [1, 2]], [1, 1], pl.Array(pl.Int64, 2))),
 }  # fmt: skip
 QUASI = {
     "block": column(["north"], "rare"),
@@ -236,6 +242,28 @@ def test_all_cells_stay_as_they_are(buffers):
             if "enum" not in name and name not in ("deep", "list_struct", "array_struct")
         ]
         assert_frame_equal(there.select(plain), rows.select(plain))
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Int64, pl.Int128, pl.Decimal(38, 0), pl.Datetime("us"), pl.Duration("ns")]
+)
+@pytest.mark.parametrize("shape", ["flat", "struct", "list", "array", "list of structs", "struct of lists"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_no_value_stays_under_a_null(dtype, shape, inside):
+    made = pl.Series("x", [WHOLE, 1, WHOLE, 2]).cast(dtype)
+    shown = pl.Series([False, True, False, True])
+    made = pl.select(x=pl.when(shown).then(made)).to_series() if inside else made
+    if shape.endswith("structs") or shape == "struct":
+        made = made.to_frame().to_struct("x")
+    if "list" in shape:
+        made = made.to_frame().select(pl.concat_list("x")).to_series()
+    made = made.reshape((4, 1)) if shape == "array" else made
+    made = made.to_frame().to_struct("x") if shape == "struct of lists" else made
+    own = pl.select(x=made if inside else pl.when(shown).then(made))
+    there = without_leftovers(own)
+    assert not clean(pickle.dumps(own))
+    assert clean(pickle.dumps(there))
+    assert_frame_equal(there, own)
 
 
 def test_categories_that_occur_keep_their_order():

@@ -20,14 +20,14 @@ SHORT = 2
 
 
 def without_leftovers(data: pl.DataFrame, *, buffers: bool = True) -> pl.DataFrame:
-    """Return the table with types of the categories that occur, and without texts in its memory that no cell shows.
+    """Return the table with types of the categories that occur, and without values in its memory that no cell shows.
 
-    Without `buffers`, for a copy that is made cell by cell, only types shrink. O(rows) for texts and nested columns;
-    other columns are not copied.
+    Without `buffers`, for a copy that is made cell by cell, only types shrink. O(rows) for texts, nested columns and
+    columns with nulls; other columns are not copied.
     """
     return pl.DataFrame(
         {
-            column.name: _clean(column) if buffers or _may_hide(column.dtype, texts=False) else column
+            column.name: _clean(column) if buffers or _lists_categories(column.dtype) else column
             for column in data
         }
     )
@@ -45,7 +45,14 @@ def _clean(column: pl.Series) -> pl.Series:
         return _clean_struct(column)
     if isinstance(dtype, pl.List | pl.Array):
         return _clean_lists(column)
-    return column
+    return _shown(column)
+
+
+def _shown(column: pl.Series) -> pl.Series:
+    """Return a flat column without the values under its nulls, which stay in memory when a cell is made null."""
+    if not column.null_count() or column.dtype == pl.Object:
+        return column
+    return column.gather(pl.int_range(len(column), eager=True))
 
 
 def _used_categories(column: pl.Series) -> pl.Series:
@@ -55,7 +62,7 @@ def _used_categories(column: pl.Series) -> pl.Series:
     shown = np.zeros(len(categories), np.bool_)
     shown[physical.drop_nulls().to_numpy()] = True
     if shown.all():
-        return column
+        return _shown(column)
     smaller = pl.Enum(categories.filter(pl.Series(shown)))
     return categories.cast(smaller, strict=False).alias(column.name).gather(physical)
 
@@ -98,13 +105,11 @@ def _fields(column: pl.Series) -> list[pl.Field]:
 def _clean_lists(column: pl.Series) -> pl.Series:
     dtype = column.dtype
     assert isinstance(dtype, pl.List | pl.Array)
-    if not _may_hide(dtype.inner):
-        return column
     lists = column if isinstance(dtype, pl.List) else column.arr.to_list()
     lengths = lists.list.len().fill_null(0)
     if isinstance(dtype.inner, pl.Enum):
         used = lists.filter(lengths > 0).explode(empty_as_null=True)
-        cleaned = lists.cast(pl.List(_used_categories(used).dtype))
+        cleaned = _rebuilt(lists.cast(pl.List(_used_categories(used).dtype)), lengths)
     else:
         cleaned = _rebuilt(lists, lengths)
     if isinstance(dtype, pl.Array):
@@ -118,6 +123,8 @@ def _rebuilt(lists: pl.Series, lengths: pl.Series) -> pl.Series:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     elements = _clean(lists.filter(lengths > 0).explode(empty_as_null=True))
+    if _is_wide(elements.dtype):
+        return _gathered(elements, lists, lengths)
     ends = np.concatenate([[0], np.cumsum(lengths.to_numpy().astype(np.int64))])
     mask = pa.array(lists.is_null().to_numpy()) if lists.null_count() else None
     values = elements.to_arrow()
@@ -125,10 +132,30 @@ def _rebuilt(lists: pl.Series, lengths: pl.Series) -> pl.Series:
     return made.cast(pl.List(elements.dtype))
 
 
-def _may_hide(dtype: PolarsDataType, *, texts: bool = True) -> bool:
-    """Return whether a type lists categories (or holds `texts`), or consists of such types."""
+def _gathered(elements: pl.Series, lists: pl.Series, lengths: pl.Series) -> pl.Series:
+    """Put elements of types that only polars knows into lists again."""
+    rows = np.repeat(np.arange(len(lists)), lengths.to_numpy())
+    groups = pl.DataFrame({"row": rows, "element": elements}).group_by("row", maintain_order=True).all()
+    full = lengths > 0
+    places = pl.select(pl.when(full).then(full.cast(pl.Int64).cum_sum() - 1)).to_series()
+    made = groups.get_column("element").gather(places)
+    none = pl.lit(pl.Series([[]], dtype=made.dtype)).first()
+    return pl.select(pl.when((lengths == 0) & lists.is_not_null()).then(none).otherwise(made)).to_series()
+
+
+def _is_wide(dtype: PolarsDataType) -> bool:
+    """Return whether a type holds integers of 128 bits, which Arrow has no type for."""
     if isinstance(dtype, pl.Struct):
-        return any(_may_hide(field.dtype, texts=texts) for field in dtype.fields)
+        return any(_is_wide(field.dtype) for field in dtype.fields)
     if isinstance(dtype, pl.List | pl.Array):
-        return _may_hide(dtype.inner, texts=texts)
-    return isinstance(dtype, pl.Enum) or (texts and dtype in (pl.String, pl.Binary))
+        return _is_wide(dtype.inner)
+    return dtype in (pl.Int128, pl.UInt128)
+
+
+def _lists_categories(dtype: PolarsDataType) -> bool:
+    """Return whether a type lists categories, or consists of such types."""
+    if isinstance(dtype, pl.Struct):
+        return any(_lists_categories(field.dtype) for field in dtype.fields)
+    if isinstance(dtype, pl.List | pl.Array):
+        return _lists_categories(dtype.inner)
+    return isinstance(dtype, pl.Enum)
