@@ -257,11 +257,11 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
     card = make_card(
-        summary,
+        summary if case.tells_levels else {**summary, "levels": None},
         roles=roles,
         verdicts=case.verdicts,
         meanings=meanings,
-        measures=public_measures(summary["measures"]),
+        measures=public_measures(summary["measures"], levels=case.tells_levels),
         seed=seed,
     )
     return Result(**parts, record=record, card=card)

@@ -257,6 +257,15 @@ class Case(Evidence):
         small = self.published.rows > 0 and self.published.sizes.min() < self.requirements.k
         return super().classes_tell and not (self.requirements.without_classes and small)
 
+    @property
+    def tells_levels(self) -> bool:
+        """Whether the public may learn levels of generalization. Not if rows were suppressed and the data decides how
+        many levels a hierarchy has: one of these rows alone may have the longest value.
+        """
+        if not self.published.suppressed or self.original.population is not None:
+            return True
+        return not any(attribute.hierarchy.grown for attribute in self.original.attributes)
+
     @cached_property
     def measures(self) -> Mapping[str, float]:
         """The default measures that this release has."""

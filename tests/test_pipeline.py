@@ -317,3 +317,26 @@ def test_what_is_reached_is_secret_unless_somebody_says_otherwise():
     assert not Measure.public
     assert Verdict("a new model", 3, 3.25, True).told == "at least 3"
     assert public_measures({"lm": 0.5, "gcp": 0.25, "a new measure": 0.125}) == {"lm": 0.5}
+
+
+def test_a_card_does_not_tell_how_long_a_suppressed_value_is():
+    cards = []
+    for odd in ("999", "9999999999"):
+        data = pl.DataFrame(
+            {"code": ["111", "112", "113", "121", "122", "123"] * 2 + [odd], "s": list("abcabcabcabcx")}
+        )
+        result = shoal.anonymize(
+            data,
+            quasi=["code"],
+            sensitive=["s"],
+            k=6,
+            suppression=0.1,
+            method="full-domain",
+            hierarchies={"code": {"mask": "right"}},
+        )
+        assert result.suppressed == 1
+        assert result.record["levels"]
+        cards.append(result.card)
+    assert cards[0] == cards[1]
+    assert cards[0]["levels"] is None
+    assert not {"precision", "ag"} & set(cards[0]["measures"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -41,13 +42,13 @@ def automatic(values: pl.Series) -> Hierarchy:
     data = distinct_values(values)
     if is_ordered(data.dtype):
         domain = ordered_domain(data)
-        return _balanced(domain, INTERVAL)
+        return replace(_balanced(domain, INTERVAL), grown=True)
     written = dates_in(data)
     if written is not None and written.advice:
         raise HierarchyError(f"'auto' cannot sort these texts: {written.advice}, or write your own hierarchy")
     if data.dtype == pl.String and _is_code(data.drop_nulls()):
         return _slim(from_mask(data))
-    return _balanced(_natural(data), SPAN)
+    return replace(_balanced(_natural(data), SPAN), grown=True)
 
 
 def _is_code(values: pl.Series) -> bool:
@@ -67,7 +68,7 @@ def _slim(hierarchy: Hierarchy) -> Hierarchy:
         nodes = len(level.starts) - hierarchy.leaves.null_count()
         if nodes > 1 and len(level.starts) < len(kept[-1].starts):
             kept.append(level)
-    return Hierarchy(hierarchy.leaves, (*kept, hierarchy.levels[-1]))
+    return Hierarchy(hierarchy.leaves, (*kept, hierarchy.levels[-1]), grown=hierarchy.grown)
 
 
 def _natural(data: pl.Series) -> Domain:

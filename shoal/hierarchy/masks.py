@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import polars as pl
@@ -54,7 +55,7 @@ def from_mask(
     # If all values have the same length, the number of stars tells nothing about the other rows.
     alike = bool((keys.str.len_chars() == longest).all())
     naming = None if alike else Stars(mask, longest, kepts)
-    return Domain(frame["leaves"], regular).hierarchy(*levels, naming=naming)
+    return replace(Domain(frame["leaves"], regular).hierarchy(*levels, naming=naming), grown=True)
 
 
 def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:

@@ -60,6 +60,8 @@ class Hierarchy(Brief):
 
     aliases: tuple[Level, ...] = ()
     """Levels with the nodes of the highest one under other names, which a limit left: read, but never published."""
+    grown: bool = False
+    """How many levels there are depends on the values of the data, such as on the longest one."""
     unlimited: Hierarchy | None = None
     """The hierarchy without its generalization limit, to tell names above the limit from unknown ones; None if there is
     no limit that removes a node."""

@@ -107,6 +107,7 @@ class Precision(CellMeasure):
     name: ClassVar[str] = "precision"
     share: ClassVar[bool] = True
     public: ClassVar[bool] = True
+    by_levels: ClassVar[bool] = True
     summary: ClassVar[str] = "mean level of a cell over the height of its hierarchy (0..1)"
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
@@ -119,6 +120,7 @@ class Ag(CellMeasure):
 
     name: ClassVar[str] = "ag"
     public: ClassVar[bool] = True
+    by_levels: ClassVar[bool] = True
     summary: ClassVar[str] = "sum over all cells of the levels by which they were generalized"
     total: ClassVar[bool] = True
 
@@ -131,6 +133,7 @@ class Il(CellMeasure):
     """Information loss of a clustering (Byun et al. 2007): numbers by width, categories by height."""
 
     name: ClassVar[str] = "il"
+    by_levels: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "sum over all cells of width over domain (numbers) or height over tree (categories)"
     )

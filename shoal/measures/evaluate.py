@@ -45,9 +45,15 @@ def per_column(measure: str | CellMeasure, evidence: Evidence) -> dict[str, floa
     return dict(zip(names, losses.tolist(), strict=True))
 
 
-def public_measures(measures: Mapping[str, float]) -> dict[str, float]:
-    """Return the measures that may be published; a name that is not registered is not."""
-    return {name: value for name, value in measures.items() if name in MEASURES and MEASURES[name].public}
+def public_measures(measures: Mapping[str, float], *, levels: bool = True) -> dict[str, float]:
+    """Return the measures that may be published; a name that is not registered is not, nor without `levels` those that
+    count levels of hierarchies.
+    """
+    return {
+        name: value
+        for name, value in measures.items()
+        if name in MEASURES and MEASURES[name].public and (levels or not MEASURES[name].by_levels)
+    }
 
 
 def _chosen(names: Iterable[str] | None) -> list[Measure]:

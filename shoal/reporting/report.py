@@ -106,7 +106,9 @@ def report(
     parts += utility.distributions(subject, utility.columns_in_bins(subject))
     questions = utility.queries(subject, progress)
     parts += [] if questions is None else [questions]
-    parts += [] if compared is None else [utility.compared(compared, public=public)]
+    parts += (
+        [] if compared is None else [utility.compared(compared, public=public, levels=subject.tells_levels)]
+    )
     parts += [] if public else [sections.private(subject, attacks)]
     progress("write", 0.95)
     return Report(

@@ -121,7 +121,7 @@ def done(subject: Subject) -> Section:
         options = made_by.method.options() if made_by is not None and made_by.method.name == name else {}
         rows += [(f"option {key}", _words(value)) for key, value in options.items()]
         levels = record.get("levels")
-        if levels:
+        if levels and (subject.tells_levels or not subject.gate.public):
             names = [attribute.name for attribute in published.attributes]
             shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
             rows.append(("levels of generalization", shown))

@@ -67,7 +67,9 @@ def losses(subject: Subject) -> Section:
                 "Some cells of the release are not in the policy's hierarchies, so no loss can be computed."
             )
         )
-    told = public_measures(subject.measures) if subject.gate.public else subject.measures
+    told = subject.measures
+    if subject.gate.public:
+        told = public_measures(told, levels=subject.tells_levels)
     rows = [
         (name, number(value), MEASURES[name].summary)
         for name, value in told.items()
@@ -206,7 +208,7 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
     )
 
 
-def compared(comparison: Comparison, *, public: bool) -> Section:
+def compared(comparison: Comparison, *, public: bool, levels: bool = True) -> Section:
     """Show the frontier of a comparison. Why a method failed may name values, so the public edition does not show
     it."""
     parts: list[Part] = []
@@ -215,7 +217,7 @@ def compared(comparison: Comparison, *, public: bool) -> Section:
         parts.append(
             Words(f"The best release by the policy's measure that withstands its adversary: {titled(best)}.")
         )
-    if public and not MEASURES[comparison.measure].public:
+    if public and not public_measures({comparison.measure: 0.0}, levels=levels):
         parts.append(
             Words(
                 f"The measure {comparison.measure} reveals exact counts or extremes of the original, so only the "
