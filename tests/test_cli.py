@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -228,6 +229,24 @@ def test_a_wrong_name_or_policy_is_answered_before_anything_heavy_is_imported(fo
         check=True,
     )
     assert done.stdout.split("\n")[:2] == [str(code), "[]"]
+
+
+def test_inside_another_program_nothing_is_forked(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["shoal", "schema"])
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("forked"), raising=False)
+    assert main(standalone_mode=False) is None
+    ended = []
+
+    def work():
+        try:
+            main()
+        except SystemExit as exit:
+            ended.append(exit.code)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert ended == [0]
 
 
 def test_an_interrupt_leaves_the_old_file(folder, monkeypatch):

@@ -13,6 +13,7 @@ import os
 import random
 import resource
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -424,6 +425,23 @@ def test_names_are_as_long_as_the_file_system_allows(tmp_path):
     for name in ("ä" * 120 + ".csv.gz", "数" * 80 + ".csv", "a" * 250 + ".csv"):
         frames.write(pl.DataFrame({"a": [1]}), tmp_path / name)
         assert (tmp_path / name).exists()
+
+
+def _ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def _open_many():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    while (handle := os.dup(0)) < 1100:
+        os.set_inheritable(handle, True)
+
+
+@pytest.mark.parametrize("before", [_ignore_children, _open_many])
+def test_what_a_command_inherits_does_not_hide_how_it_ends(tmp_path, before):
+    done = run(tmp_path, "schema", preexec_fn=before, close_fds=False)
+    assert (done.code, done.told) == (0, "")
+    assert run(tmp_path, "init", "missing.csv", preexec_fn=before, close_fds=False).code == 3
 
 
 def test_no_place_for_compiled_kernels_and_no_home(folder):

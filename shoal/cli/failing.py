@@ -34,7 +34,8 @@ class Group(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **keywords: Any) -> Any:
         """Run the command line; as a program of its own, under supervision."""
-        if args is None:
+        standalone = keywords.get("standalone_mode", others[2] if len(others) > 2 else True)
+        if args is None and standalone and threading.current_thread() is threading.main_thread():
             supervise()
         return super().main(args, *others, **keywords)
 

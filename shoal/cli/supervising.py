@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
+import selectors
 import signal
 import sys
 import time
@@ -31,6 +31,8 @@ def supervise() -> None:
         started()
         return
     _open_standard_streams()
+    # Where the caller ignores it, nobody would learn how the work has ended.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     notes, note = os.pipe()
     answers, answer = os.pipe()
@@ -88,9 +90,12 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
     seen, rest = Journal(), b""
     came: list[int] = []
     until = 0.0
+    watched = selectors.DefaultSelector()
+    for handle in (notes, woken):
+        watched.register(handle, selectors.EVENT_READ)
     while True:
         waiting = max(0.0, until - time.monotonic()) if came else None
-        ready, _, _ = select.select([notes, woken], [], [], waiting)
+        ready = [key.fd for key, _ in watched.select(waiting)]
         if notes in ready:
             text = os.read(notes, 1 << 16)
             if not text:
@@ -111,7 +116,12 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             until = time.monotonic() + PATIENCE
-    _, status = os.waitpid(child, 0)
+    try:
+        _, status = os.waitpid(child, 0)
+    except ChildProcessError:  # somebody else has waited for it
+        told = f"written: {', '.join(seen.written)}" if seen.written else "nothing was written"
+        report_error(f"how the work has ended is not known; {told}", "Unknown", 1)
+        return 1
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return code
