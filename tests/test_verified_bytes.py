@@ -91,7 +91,10 @@ def test_other_formats_tell_nan_and_infinity_from_null(tmp_path, ending):
         (["", None, "a", "b"], "empty text, which Excel cannot tell from null"),
         (["", "c", "a", "b"], "empty text, which Excel cannot tell from null"),
         (["x" * 32_768, "y", "a", "b"], "more than 32,767 characters"),
+        (["\U0001f600" * 16_384, "y", "a", "b"], "more than 32,767 characters"),
         (["\uffff", "y", "a", "b"], "U+FFFE or U+FFFF"),
+        (["\x01", "y", "a", "b"], "control characters, which readers of Excel do not all give back"),
+        (["_x00aF_", "y", "a", "b"], "some readers of Excel take for a control character"),
     ],
 )
 def test_text_that_excel_changes_is_refused(tmp_path, monkeypatch, values, says, role):
@@ -99,6 +102,13 @@ def test_text_that_excel_changes_is_refused(tmp_path, monkeypatch, values, says,
     why = refused(tmp_path, table, "out.xlsx", monkeypatch, quasi=["q"], **{role: ["s"]}, k=4)
     assert f"column 's' has {says}" in why or says in why
     assert values[0] == "" or values[0] not in why
+
+
+@pytest.mark.parametrize("name", ["s\x01", "_x0001_", "s\uffff", "\U0001f600" * 128])
+def test_names_that_excel_changes_are_refused(tmp_path, monkeypatch, name):
+    table = pl.DataFrame({"q": [1] * 4, name: ["a", "b"] * 2})
+    why = refused(tmp_path, table, "out.xlsx", monkeypatch, quasi=["q"], plain=[name], k=4)
+    assert "a column name has" in why
 
 
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "plain"])

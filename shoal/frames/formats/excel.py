@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 _ROWS, _COLUMNS = 1_048_576, 16_384
 _DIGITS = 15
 _CHARACTERS, _HEADER = 32_767, 255
+_PAIRS = "[\U00010000-\U0010ffff]"
+"""Characters that Excel counts twice."""
 _NO_LETTERS = "[\ufffe\uffff]"
+_CONTROLS = r"[\x00-\x08\x0b-\x1f]"
+_ESCAPES = "_x[0-9A-Fa-f]{4}_"
+"""A workbook spells control characters so, and readers differ in which of the two they give back."""
 
 
 class Excel(FileFormat):
@@ -95,9 +101,13 @@ class Excel(FileFormat):
         for name in columns:
             if not name:
                 found.append("a column has an empty name, which a table in Excel cannot have")
-            elif len(name) > _HEADER:
+            elif len(name.encode("utf-16-le")) // 2 > _HEADER:
                 found.append(
                     f"a column name has more than {_HEADER} characters, which a table in Excel cannot have"
+                )
+            elif re.search(f"{_NO_LETTERS}|{_CONTROLS}|{_ESCAPES}", name):
+                found.append(
+                    "a column name has control characters, or a text such as _x0001_, which Excel takes for one"
                 )
             elif alike[name.lower()] > 1:
                 found.append(
@@ -125,10 +135,14 @@ class Excel(FileFormat):
             return ""
         if has_empty_text(text):
             return "has empty text, which Excel cannot tell from null"
-        if (text.str.len_chars() > _CHARACTERS).any():
+        if (text.str.len_chars() + text.str.count_matches(_PAIRS) > _CHARACTERS).any():
             return f"has text of more than {_CHARACTERS:,} characters, which Excel cuts"
         if text.str.contains(_NO_LETTERS).any():
             return "has text with the characters U+FFFE or U+FFFF, which Excel cannot hold"
+        if text.str.contains(_CONTROLS).any():
+            return "has text with control characters, which readers of Excel do not all give back"
+        if text.str.contains(_ESCAPES).any():
+            return "has text such as _x0001_, which some readers of Excel take for a control character"
         return ""
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
