@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from shoal.errors import OutputError
-from shoal.frames import ReadOptions, check_writable, give_back, output, read, write, write_text
+from shoal.frames import Outbox, ReadOptions, check_writable, give_back, output, read, write, write_text
 
 TABLE = pl.DataFrame(
     {
@@ -168,3 +168,18 @@ def test_text(tmp_path):
 def test_compressed_csv_is_the_same_text(tmp_path):
     plain, packed = write(TABLE, tmp_path / "a.csv"), write(TABLE, tmp_path / "b.csv.gz")
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".parquet"])
+def test_names_with_u0000(tmp_path, suffix):
+    cells = {"a\0": ["x", None], "b": [{"f\0": "x"}, None], "c": [[{"f\0": 1}], None]}
+    data = pl.DataFrame(cells)
+    with Outbox() as box:
+        assert box.publish(data, tmp_path / f"out{suffix}").equals(data)
+
+
+def test_a_file_that_cannot_be_read_again_is_refused(tmp_path):
+    data = pl.DataFrame({"x": pl.Series([[], []], dtype=pl.Array(pl.Int64, 0))})
+    with pytest.raises(OutputError, match="does not give back the table"), Outbox() as box:
+        box.publish(data, tmp_path / "out.arrow")
+    assert not list(tmp_path.iterdir())

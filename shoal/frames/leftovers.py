@@ -69,14 +69,16 @@ def _used_categories(column: pl.Series) -> pl.Series:
 
 def _own_texts(column: pl.Series) -> pl.Series:
     """Copy texts into buffers of their own, unless all are so short that there is no buffer."""
-    memory = column.to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
+    memory = column.alias("text").to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
     if not column.null_count() and len(memory) <= SHORT:
         return column
     return column.to_frame("t").select(pl.concat_str("t", pl.lit(""))).to_series().alias(column.name)
 
 
 def _own_bytes(column: pl.Series) -> pl.Series:
-    copied = pl.Series(pl.from_arrow(column.fill_null(b"").to_arrow(compat_level=pl.CompatLevel.oldest())))
+    copied = pl.Series(
+        pl.from_arrow(column.alias("bytes").fill_null(b"").to_arrow(compat_level=pl.CompatLevel.oldest()))
+    )
     return _masked(copied, column).alias(column.name)
 
 
@@ -123,17 +125,17 @@ def _rebuilt(lists: pl.Series, lengths: pl.Series) -> pl.Series:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     elements = _clean(lists.filter(lengths > 0).explode(empty_as_null=True))
-    if _is_wide(elements.dtype):
+    if _is_foreign(elements.dtype):
         return _gathered(elements, lists, lengths)
     ends = np.concatenate([[0], np.cumsum(lengths.to_numpy().astype(np.int64))])
     mask = pa.array(lists.is_null().to_numpy()) if lists.null_count() else None
-    values = elements.to_arrow()
+    values = elements.alias("element").to_arrow()
     made = pl.Series(pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(ends), values, mask=mask)))
     return made.cast(pl.List(elements.dtype))
 
 
 def _gathered(elements: pl.Series, lists: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Put elements of types that only polars knows into lists again."""
+    """Put elements of types that pyarrow cannot take into lists again."""
     rows = np.repeat(np.arange(len(lists)), lengths.to_numpy())
     groups = pl.DataFrame({"row": rows, "element": elements}).group_by("row", maintain_order=True).all()
     full = lengths > 0
@@ -143,12 +145,12 @@ def _gathered(elements: pl.Series, lists: pl.Series, lengths: pl.Series) -> pl.S
     return pl.select(pl.when((lengths == 0) & lists.is_not_null()).then(none).otherwise(made)).to_series()
 
 
-def _is_wide(dtype: PolarsDataType) -> bool:
-    """Return whether a type holds integers of 128 bits, which Arrow has no type for."""
+def _is_foreign(dtype: PolarsDataType) -> bool:
+    """Return whether pyarrow cannot take a type: one with integers of 128 bits, or with U+0000 in a name."""
     if isinstance(dtype, pl.Struct):
-        return any(_is_wide(field.dtype) for field in dtype.fields)
+        return any("\0" in field.name or _is_foreign(field.dtype) for field in dtype.fields)
     if isinstance(dtype, pl.List | pl.Array):
-        return _is_wide(dtype.inner)
+        return _is_foreign(dtype.inner)
     return dtype in (pl.Int128, pl.UInt128)
 
 

@@ -50,8 +50,7 @@ class Outbox:
         reason = refusal(chosen, data)
         if reason:
             raise OutputError(reason)
-        fitted = chosen.fitted(data)
-        self._prepare(target, lambda file: chosen.save(fitted, file, target, options))
+        self._prepare(target, lambda file: chosen.save(chosen.fitted(data), file, target, options))
         return target
 
     def publish(
@@ -62,6 +61,8 @@ class Outbox:
         Raises `OutputError` if a cell does not come back as it was given. The result has the types of `data` where
         the format has them, or where its text gives them back.
         """
+        import polars as pl
+
         from shoal.frames.returning import returned
 
         target = self.write(data, path, options=options)
@@ -72,8 +73,8 @@ class Outbox:
             back, changed = returned(chosen.reread(self._waiting[-1][1].path, options), data)
         except OSError as error:  # for example, its folder is gone
             raise _not_written(target, error) from error
-        except DataError:
-            # Its message may name the temporary file.
+        except (DataError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            # The message may name the temporary file, or show values.
             back, changed = data, "the table"
         if lost or changed:
             reason = lost or f"{chosen.title} does not give back {changed} as it was"
