@@ -14,6 +14,7 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -27,7 +28,7 @@ from shoal.errors import DataError, OutputError
 from shoal.frames.drafts import Draft
 from shoal.frames.formats import FORMATS, FileFormat
 from shoal.policy import Policy
-from tests.commands import KILL, at_work, descendants, drafts, gone, run, start, wait_for
+from tests.commands import HOME, KILL, at_work, descendants, drafts, gone, run, start, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses limits and signals of Linux")
 
@@ -425,6 +426,37 @@ def test_names_are_as_long_as_the_file_system_allows(tmp_path):
     for name in ("ä" * 120 + ".csv.gz", "数" * 80 + ".csv", "a" * 250 + ".csv"):
         frames.write(pl.DataFrame({"a": [1]}), tmp_path / name)
         assert (tmp_path / name).exists()
+
+
+ANONYMIZE = "anonymize d.csv -o o.csv --quasi a --k 2 --seed 1"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "says"),
+    [
+        (f"{ANONYMIZE} >/dev/full", 6, "could not be shown: No space left on device; written: "),
+        (f"{ANONYMIZE} --json >/dev/full", 6, "could not be shown: No space left on device; written: "),
+        (f"{ANONYMIZE} | true", 141, "nobody reads the output any more; written: "),
+        (f"{ANONYMIZE} --json | true", 141, "nobody reads the output any more; written: "),
+        ("methods --json >/dev/full", 6, "could not be shown: No space left on device; no file was written"),
+        ("methods | true", 141, ""),
+        ("--help >/dev/full", 6, "could not be shown"),
+        ("init missing.csv --json >/dev/full", 3, "missing.csv"),
+        ("init missing.csv 2>/dev/full", 3, ""),
+        ("init --nonsense 2>/dev/full", 2, ""),
+    ],
+)
+def test_a_terminal_that_takes_nothing(tmp_path, command, code, says):
+    (tmp_path / "d.csv").write_text("a\n1\n1\n2\n2\n")
+    shell = f"set -o pipefail; {sys.executable} -P -m shoal.cli {command}"
+    done = subprocess.run(
+        ["bash", "-c", shell], cwd=tmp_path, env={**os.environ, "PYTHONPATH": HOME}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert bool(done.stderr) == bool(says)
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "o.csv").exists() == (ANONYMIZE in command)
 
 
 def _ignore_children():

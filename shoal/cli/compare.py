@@ -101,10 +101,11 @@ def compare(
 
 
 def _show(found: Comparison, output: Path | None) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
+    from shoal.cli.show import plain_console
+
+    console = plain_console()
     for line in found.derivation:
         console.print(f"[dim]{escape(line)}[/]")
     for k in found.ks:

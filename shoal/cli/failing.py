@@ -12,10 +12,17 @@ from typing import Any, NoReturn
 
 import click
 
-from shoal.cli.messages import is_lack_of_memory, out_of_memory, print_json, report_error
+from shoal.cli.messages import (
+    cannot_be_shown,
+    forget_output,
+    is_lack_of_memory,
+    out_of_memory,
+    print_json,
+    report_error,
+)
 from shoal.cli.supervising import supervise
 from shoal.ending import journal
-from shoal.errors import ShoalError
+from shoal.errors import OutputError, ShoalError
 from shoal.wording import speak_command_line
 
 EXIT_CODES = """\b
@@ -28,6 +35,9 @@ Exit codes:
   70  Shoal made a mistake of its own; please report it
   130  interrupted; no file was left half written (143: ended by the system, 129: by its terminal)"""
 
+BROKEN_PIPE = 141
+"""As if the system had ended the command, which it does with most others."""
+
 
 class Group(click.Group):
     """Turns every error into a message without a stack trace, and its class into the exit code."""
@@ -37,7 +47,12 @@ class Group(click.Group):
         standalone = keywords.get("standalone_mode", others[2] if len(others) > 2 else True)
         if args is None and standalone and threading.current_thread() is threading.main_thread():
             supervise()
-        return super().main(args, *others, **keywords)
+        try:
+            return super().main(args, *others, **keywords)
+        except OSError as error:  # of what is told before a command begins, such as --help
+            if not standalone or not cannot_be_shown(error):
+                raise
+            sys.exit(_unshown(error))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -54,7 +69,10 @@ class Group(click.Group):
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         before = speak_command_line(True)
         try:
-            return super().invoke(ctx)
+            done = super().invoke(ctx)
+            if isinstance(sys.stdout, io.TextIOBase):
+                sys.stdout.flush()
+            return done
         except ShoalError as error:
             _fail(str(error), type(error).__name__, error.exit_code)
         except KeyboardInterrupt:
@@ -63,9 +81,11 @@ class Group(click.Group):
             if "--json" in sys.argv:
                 print_json(error.format_message(), type(error).__name__, error.exit_code)
             raise
-        except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):
-            raise  # click knows what to do; a pipe breaks when its reader has seen enough
+        except (click.exceptions.Exit, click.Abort, SystemExit):
+            raise  # click knows what to do
         except BaseException as error:  # a panic in a library is not an Exception
+            if cannot_be_shown(error):
+                raise click.exceptions.Exit(_unshown(error)) from None
             if os.environ.get("SHOAL_DEBUG"):
                 raise
             if _is_interrupt(error):
@@ -83,6 +103,19 @@ class Group(click.Group):
             )
         finally:
             speak_command_line(before)
+
+
+def _unshown(error: BaseException) -> int:
+    """Say that standard output took no more, and what was written nevertheless; return the exit code."""
+    forget_output()
+    written = f"written: {', '.join(journal.written)}" if journal.written else "no file was written"
+    if isinstance(error, BrokenPipeError):  # its reader has seen enough
+        if journal.written:
+            report_error(f"nobody reads the output any more; {written}", "BrokenPipe", BROKEN_PIPE)
+        return BROKEN_PIPE
+    reason = getattr(error, "strerror", None) or "cannot be written"
+    report_error(f"the output could not be shown: {reason}; {written}", "OutputError", OutputError.exit_code)
+    return OutputError.exit_code
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import os
 import sys
 
 import click
@@ -16,6 +18,8 @@ ADVICE = (
 )
 _SIGNS = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "cannot allocate")
 """What libraries and the system say when they cannot even be loaded."""
+
+_UNSHOWN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def out_of_memory(what: str) -> None:
@@ -38,13 +42,31 @@ def is_lack_of_memory(error: BaseException | None) -> bool:
 
 
 def report_error(message: str, kind: str, code: int) -> None:
-    """Print an error, with ``--json`` also as JSON."""
+    """Print an error, with ``--json`` also as JSON. Where it cannot be printed, the exit code has to tell it."""
     if "--json" in sys.argv:
         print_json(message, kind, code)
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(message, err=True)
+    with contextlib.suppress(OSError):
+        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo(message, err=True)
 
 
 def print_json(message: str, kind: str, code: int) -> None:
-    """Print an error as JSON."""
-    click.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": code}}, indent=2))
+    """Print an error as JSON, where it can be printed."""
+    try:
+        click.echo(json.dumps({"error": {"kind": kind, "message": message, "exit_code": code}}, indent=2))
+    except OSError:
+        forget_output()
+
+
+def cannot_be_shown(error: BaseException) -> bool:
+    """Whether an error comes from standard output: files have names, and other mistakes of writing them."""
+    return isinstance(error, OSError) and error.errno in _UNSHOWN and error.filename is None
+
+
+def forget_output() -> None:
+    """Drop what standard output did not take, so that nothing fails when the program ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        sys.stdout.flush()

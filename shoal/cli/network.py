@@ -191,7 +191,6 @@ def _given(nodes: Path | None, edges: Path | None, graph: Path | None) -> tuple[
 
 
 def _show(report: NetworkAudit, place: Path) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from shoal.cli import show
@@ -201,7 +200,7 @@ def _show(report: NetworkAudit, place: Path) -> None:
     # The two measures of networks have a line of their own.
     known = {name: value for name, value in report.measures.items() if name in MEASURES}
     show.audit(replace(report, measures=known), place)
-    console = Console(highlight=False)
+    console = show.plain_console()
     losses = "   ".join(f"{name.upper()} {number(report.measures[name])}" for name in ("ngil", "nsil"))
     console.print(f"network: {report.edges_published:,} edges   {losses}")
     for head, rows in (

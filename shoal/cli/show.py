@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -22,8 +24,15 @@ if TYPE_CHECKING:
     from shoal.suggesting import Suggestion
 
 
-def _console() -> Console:
-    return Console(highlight=False)
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave to others what the program says when nobody reads it any more."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def plain_console() -> Console:
+    """Return standard output, without colours that are not asked for."""
+    return _Console(highlight=False)
 
 
 @contextmanager
@@ -52,7 +61,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
 
 def result(made: Result, output: Path) -> None:
     """Show the release, its guarantees and its losses."""
-    console = _console()
+    console = plain_console()
     kept = made.rows - made.suppressed
     console.print(
         f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in "
@@ -74,7 +83,7 @@ def result(made: Result, output: Path) -> None:
 
 def audit(report: Audit, path: Path | str) -> None:
     """Show the guarantees and the losses of a release."""
-    console = _console()
+    console = plain_console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
     parts = counted_parts(report.classes, report.buckets)
     console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {parts}")
@@ -133,7 +142,7 @@ def suggestion(found: Suggestion, data: Path | str, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
     from shoal.suggesting.writing import identifying_lines
 
-    console = _console()
+    console = plain_console()
     table = Table(box=None, pad_edge=False)
     for column in ("column", "role", "because"):
         table.add_column(column)

@@ -9,6 +9,7 @@ lack of memory.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import selectors
@@ -16,6 +17,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from shoal.cli.messages import out_of_memory, report_error
 from shoal.cli.starting import started
@@ -82,7 +84,22 @@ def _keep_libraries_quiet() -> None:
         own = os.dup(2)
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
-        sys.stderr = os.fdopen(own, "w", encoding=sys.stderr.encoding, errors="replace", buffering=1)
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(_Unheard(own, "wb")),
+            encoding=sys.stderr.encoding,
+            errors="replace",
+            line_buffering=True,
+        )
+
+
+class _Unheard(io.FileIO):
+    """Standard error: where it takes nothing, the exit code has to tell everything."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
 
 
 def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int) -> int:
