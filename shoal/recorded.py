@@ -90,3 +90,12 @@ def check_release(record: Mapping[str, Any], rows: int, columns: Collection[str]
         raise DataError(
             f"the record is about a release with a column '{missing[0]}', which this one lacks: {_GIVE}"
         )
+
+
+def check_buckets(record: Mapping[str, Any], buckets: int | None) -> None:
+    """Refuse the record of a release with another number of buckets."""
+    told = record.get("buckets")
+    if isinstance(told, int) and told != buckets:
+        raise DataError(
+            f"the record is about a release of {told:,} buckets, but this one has {buckets or 0:,}: {_GIVE}"
+        )

@@ -16,13 +16,13 @@ from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.policy import Policy
-from shoal.recorded import check_release, recorded_method
+from shoal.recorded import check_buckets, check_release, recorded_method
 from shoal.release.published import Published
 from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.render import bucket_name
 from shoal.release.retyping import retyped_as, with_guessed_types
 from shoal.release.two_tables import joined, second_beside
-from shoal.shuffling import Making, by_record, possible
+from shoal.shuffling import Making, as_recorded, by_record, possible
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -162,7 +162,8 @@ def as_published(
         return Readings(rows, published, (), (*notes, *_unreadable(unknown, table)))
     shuffled, unknown = read(bucket)
     if record is not None:
-        ways = [by_record(record, shuffled, table)]
+        check_buckets(record, shuffled.buckets)
+        ways = as_recorded(by_record(record, shuffled, table), shuffled, table, apart=in_two)
     else:
         ways = possible(shuffled, table, _claimed(policy, shuffled, table), apart=in_two)
     if in_two and not all(way.in_buckets for way in ways):
@@ -196,6 +197,12 @@ def _told(
         if table is None and not by_record:
             source = "two tables mean"
         return f"column '{bucket}': {source} that {words[0]}"
+    if by_record:
+        return (
+            f"column '{bucket}': the record says that {words[0]}, but next to the original far more rows show the "
+            f"values of one person than such a shuffle would leave. Maybe {'; or '.join(words[1:])}. Shoal judges each "
+            "guarantee by the worst of these. Check that the record is about this release"
+        )
     if len(words) > MOST_WAYS + 1:
         words = [*words[:MOST_WAYS], f"{len(words) - MOST_WAYS:,} other ways to keep columns together"]
     settles = either(command="--record FILE", python="record")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector
+from shoal.errors import DataError
 from shoal.linking.consistency import how_many_fit
 from shoal.methods.base import Shuffled
 from shoal.methods.permuting.permuting import shuffled_within
@@ -133,6 +134,28 @@ def possible(
     return _first(claimed, list(dict.fromkeys(found)), claimed in found)
 
 
+def as_recorded(way: Making, published: Published, table: CodedTable | None, *, apart: bool) -> list[Making]:
+    """Return the way that a record tells, and ways with less shuffling if far more rows are rows of the original than
+    the shuffle would leave. Raises DataError if the release cannot have been made so.
+    """
+    if table is None or published.low is None or published.sets is not None or not way.in_buckets:
+        return [way]
+    quasi, sensitive = len(published.attributes), 0 if apart else len(published.sensitive)
+    combinations = _Combinations(published, table, quasi + sensitive)
+    if not combinations.has(way):
+        raise DataError(
+            f"by the record, {way.in_words(published)}, but the original lacks combinations that the release shows: "
+            "the record is about another release; give the record of this one"
+        )
+    units, known = combinations.units(way), tuple(range(quasi))
+    ways = [way]
+    if not any(set(known) <= set(unit) for unit in units) and combinations.left_alone(units, known):
+        ways.append(Making(True, (known,)))
+    if not apart and combinations.left_alone(units, tuple(range(quasi + sensitive))):
+        ways.append(INTACT)
+    return ways
+
+
 def _linked_ways(quasi: int, sensitive: int) -> list[Making]:
     """Return the ways in which sensitive values stay with quasi-identifiers: with all of them, which tells most about
     the rows of a bucket, or with one of them.
@@ -201,11 +224,16 @@ class _Combinations:
         """Whether the release may have been made in this way."""
         if not way.in_buckets:
             return self.is_true(range(self.columns))
+        return all(self.is_true(group) for group in self.units(way))
+
+    def units(self, way: Making) -> Groups:
+        """Return the columns that a way of shuffling keeps together."""
         groups = [list(group) for group in way.together or ()]
         for j, place in enumerate(way.sensitive_in or ()):
             if place >= 0 and self.quasi + j < self.columns:
                 groups[place].append(self.quasi + j)
-        return all(self.is_true(group) for group in groups)
+        grouped = {j for group in groups for j in group}
+        return (*map(tuple, groups), *((j,) for j in range(self.columns) if j not in grouped))
 
     def largest(self, quasi: int) -> list[Groups]:
         """Return the partitions of the columns into true groups in which no two groups can be joined."""
@@ -265,12 +293,19 @@ class _Combinations:
         """Whether far more rows are rows of the original than values shuffled within buckets would give: then some of
         them were left as they were. Ranges may match so many rows by chance that nobody can tell; then it may be, too.
         """
-        columns = list(range(self.columns))
-        groups = self.largest(self.quasi)[0]
-        drawn = [self._matched(columns, self._shuffled(groups)) for _ in range(DRAWS)]
-        limit = float(np.mean(drawn)) + FAR * max(float(np.std(drawn)), 1.0)
+        columns = tuple(range(self.columns))
+        limit = self._limit(self.largest(self.quasi)[0], columns)
         hidden = not self.exact and limit >= len(self.low)
-        return hidden or self._matched(columns, self.own) > limit
+        return hidden or self._matched(list(columns), self.own) > limit
+
+    def left_alone(self, units: Groups, columns: tuple[int, ...]) -> bool:
+        """Whether far more rows show in these columns what the original has than these units, shuffled, would give."""
+        return self._matched(list(columns), self.own) > self._limit(units, columns)
+
+    def _limit(self, units: Groups, columns: tuple[int, ...]) -> float:
+        """Return how many rows of the original may be seen by chance after these units were shuffled."""
+        drawn = [self._matched(list(columns), self._shuffled(units)) for _ in range(DRAWS)]
+        return float(np.mean(drawn)) + FAR * max(float(np.std(drawn)), 1.0)
 
     def _shuffled(self, groups: Groups | None = None) -> Any:
         """Return whose value each cell shows after groups of columns, or each column, are shuffled again."""

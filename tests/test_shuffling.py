@@ -237,6 +237,25 @@ def test_a_record_must_belong_to_the_release(tmp_path):
     assert judged.holds
 
 
+def test_rows_that_contradict_the_record_are_not_overruled_by_it():
+    table = pl.DataFrame({"a": range(60), "b": [i * 37 % 60 for i in range(60)], "s": list("uvwxyz" * 10)})
+    wanted = {"original": table, "quasi": ["a", "b"], "sensitive": ["s"], "l": 3}
+    kept = shoal.anonymize(table, quasi=["a", "b"], sensitive=["s"], l=3, method="bucketization", seed=1)
+    assert shoal.audit(kept.table, record=kept.record, **wanted).holds
+    back = kept.table.drop("s").join(table.select("a", "s"), on="a").select(kept.table.columns)
+    judged = shoal.audit(back, record=kept.record, **wanted)
+    assert not judged.holds
+    assert any("the record says" in note and "nothing was shuffled" in note for note in judged.notes)
+    sliced = shoal.anonymize(table, quasi=["a", "b"], sensitive=["s"], l=3, method="slice-columns", seed=1)
+    other = {**kept.record, "buckets": sliced.buckets}
+    with pytest.raises(DataError, match="about another release"):
+        shoal.audit(sliced.table, record=other, **wanted)
+    more = {**sliced.record, "buckets": kept.buckets}
+    assert shoal.attack(kept.table, record=more, name="linkage", k=2, **wanted).at_risk == 60
+    with pytest.raises(DataError, match="a release of 3 buckets"):
+        shoal.audit(sliced.table, record={**sliced.record, "buckets": 3}, **wanted)
+
+
 # --- never safer than the truth ---------------------------------------------------------------------------
 
 
