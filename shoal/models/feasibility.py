@@ -87,12 +87,15 @@ def unserved(
 
 
 def left_out(table: CodedTable, requirements: Requirements) -> str:
-    """Name the blocks that are suppressed because they cannot satisfy the models, for the record; empty if none."""
+    """Count the blocks that are suppressed because they cannot satisfy the models; empty if there are none.
+
+    Their names are values of suppressed rows, which nobody may learn from a release.
+    """
     _, names, dropped = unserved(table, requirements)
     if not names or not any(_parts(attribute) for attribute in table.attributes):
         return ""
     blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
-    return f"under the generalization limits {blocks} cannot be published, {_rows(dropped)} in all: {'; '.join(names)}"
+    return f"under the generalization limits {blocks} cannot be published, {_rows(dropped)} in all"
 
 
 def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
