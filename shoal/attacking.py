@@ -101,6 +101,8 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         population=case.table is not None and case.table.population is not None,
         owners=evidence.owner is not None,
         intact=evidence.published.rows_intact,
+        in_buckets=evidence.published.bucket_of is not None,
+        empty=not evidence.published.rows,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
     )
 

@@ -755,6 +755,12 @@ def test_overlapping_classes_have_no_size_of_their_own_without_owners():
         shoal.DataError, match="does not apply to this release: neither the method nor the policy"
     ):
         shoal.attack(apart, **{**attack, "method": "mondrian"})
+    with pytest.raises(shoal.DataError, match="does not apply to this release: it has no rows"):
+        shoal.attack(apart.clear(), **attack)
+    buckets = frame.with_columns(a=pl.Series([2, 1, 4, 3] * 2), bucket=pl.Series([0, 0, 1, 1] * 2))
+    told = {"policy": "[method]\nname = 'slice-columns'", "method": "", "seed": None, "input": {"rows": 8}}
+    with pytest.raises(shoal.DataError, match="does not apply to this release: values were shuffled"):
+        shoal.attack(buckets, record=told, relocation={"alpha": 0.05}, **attack)
 
 
 @settings(max_examples=60)

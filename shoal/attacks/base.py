@@ -40,6 +40,10 @@ class Setting:
     """It is known whose each row is, so that guesses can be judged."""
     intact: bool = True
     """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
+    in_buckets: bool = False
+    """It shows buckets, within which values were shuffled."""
+    empty: bool = False
+    """It has no rows."""
     k: int | None = None
     """The k that the release was made with, if that is known."""
 
