@@ -17,6 +17,7 @@ from shoal.linking.truth import Truth, truth_of
 from shoal.measures import MEASURES
 from shoal.measures.evaluate import measure_all, per_column
 from shoal.methods import METHODS
+from shoal.models.base import Model
 from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
@@ -173,7 +174,7 @@ class Case(Evidence):
     def verdicts(self) -> tuple[Verdict, ...]:
         """What every model of the policy says, and whether suppression stays within its limit."""
         published, limit = self.published, self.requirements.suppression
-        verdicts = [worst(answers(model.verify, self.readings)) for model in self.requirements.judged]
+        verdicts = [self._verdict(model) for model in self.requirements.judged]
         rows = published.rows + published.suppressed
         if limit or published.suppressed:
             share = published.suppressed / rows if rows else 0.0
@@ -181,6 +182,17 @@ class Case(Evidence):
             detail = f"{published.suppressed:,} of {rows:,} rows"
             verdicts.append(Verdict("suppression", limit, share, holds, detail, public=True))
         return tuple(verdicts)
+
+    def _verdict(self, model: Model) -> Verdict:
+        """Return what a model says. A release that is not true of its original may fit no people at all: then nothing
+        can be known, and the verdict about truth says why.
+        """
+        try:
+            return worst(answers(model.verify, self.readings))
+        except DataError as error:
+            if self.release is not None or self.truth is None or not self.truth.least:
+                raise
+            return Verdict(model.title, model.required, None, False, f"cannot be known: {error}")
 
     @property
     def failing(self) -> list[Verdict]:
@@ -213,11 +225,16 @@ class Case(Evidence):
 
     @cached_property
     def truthful(self) -> tuple[Verdict, ...]:
-        """Whether the release is true of the original, if that is known and the number of false rows can be decided."""
+        """Whether the release is true of the original, if that is known and the number of false rows can be decided.
+
+        Where not everything can be compared, a release can be refuted, but not found true.
+        """
         truth, allowed = self.truth, self.false_rows_allowed
         if truth is None or (truth.least <= allowed < truth.most and not truth.invented):
             return ()
         holds = truth.most <= allowed and not truth.invented
+        if holds and truth.in_part:
+            return ()
         return (Verdict("truthful", allowed, truth.least, holds, truth.words, higher_is_safer=False),)
 
     @property
@@ -239,7 +256,12 @@ class Case(Evidence):
             notes.append(
                 f"the original lacks columns of the release, so they were not compared: {', '.join(added)}"
             )
-        if not self.truthful:
+        if not self.truthful and truth.in_part and truth.most <= self.false_rows_allowed:
+            why = "some columns were not compared"
+            if truth.shuffled:
+                why = "each group of columns that was shuffled within buckets was compared by itself"
+            notes.append(f"not judged: whether the release is truthful. It was not refuted, but {why}")
+        elif not self.truthful:
             why = "classes overlap so much that the exact number takes too long"
             if truth.foreign:
                 why = f"cells of {', '.join(truth.foreign)} are not in the hierarchies, so they may cover any value"

@@ -155,8 +155,8 @@ def test_the_overlapping_slices_of_the_example():
     # Sara (5371, 27): in the first bucket with 1/4 x 2/4, in the second with 1/4 x 1/4. So 2/3 and 1/3 for the buckets,
     # and 40, 30, 42 with 1/3 each. Clara, Julie and Ada are in the first bucket only, and have one of two values.
     held = shoal.audit(SLICED, original=T1, **keywords, l={"slicing": 2})
-    assert [(v.required, v.reached, v.holds) for v in held.verdicts] == [(2, 2, True), (0, 0, True)]
-    assert held.verdicts[1].model == "truthful"
+    assert [(v.required, v.reached, v.holds) for v in held.verdicts] == [(2, 2, True)]
+    assert any("It was not refuted" in note for note in held.notes)
     failed = shoal.audit(SLICED, original=T1, **keywords, l={"slicing": 2.5})
     assert failed.verdicts[0].detail == "3 of 8 people have a more likely value"
     # By itself the second bucket tells that whoever is 27 has 42.

@@ -17,6 +17,7 @@ import polars as pl
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.frames import factorize
+from shoal.frames.sets import is_set, sets_as_text
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import is_ordered, parse, text_of
 from shoal.linking.consistency import People, within_sets
@@ -28,6 +29,8 @@ LINKS = 1 << 25
 """How many pairs of distinct rows that match are held at most; beyond it there are bounds instead of a count."""
 AT_ONCE = 1 << 14
 """How many classes look for their matching rows at a time."""
+NO_ELEMENTS = "{}"
+"""An empty list in formats without lists."""
 EXACT = 1e6
 """The weight of kept values in the tree over original rows: they must be equal, so it splits by them first."""
 
@@ -57,6 +60,11 @@ class Truth:
     """Columns of the original that the release lacks: not compared."""
     unlike: tuple[str, ...] = ()
     """Columns of lists or structures that the release holds in another type: not compared."""
+
+    @property
+    def in_part(self) -> bool:
+        """Not everything could be compared, so the release is refuted at best."""
+        return self.shuffled or bool(self.unlike)
 
     @property
     def words(self) -> str:
@@ -131,6 +139,12 @@ def _located(before: pl.Series, after: pl.Series) -> _Kept | None:
     """Number the values of a plain column, those of the release by the values of the original; None if the column holds
     lists or structures in one of them, and something else in the other.
     """
+    if isinstance(before.dtype, pl.List) and not before.dtype.inner.is_nested() and after.dtype == pl.String:
+        # Formats without lists hold them as text.
+        texts = after.drop_nulls().unique()
+        if not all(is_set(text) or text == NO_ELEMENTS for text in texts):
+            return None
+        before = sets_as_text(before)
     if any(column.dtype.is_nested() or column.dtype == pl.Object for column in (before, after)):
         if before.dtype != after.dtype:
             return None
