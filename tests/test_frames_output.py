@@ -183,3 +183,20 @@ def test_a_file_that_cannot_be_read_again_is_refused(tmp_path):
     with pytest.raises(OutputError, match="does not give back the table"), Outbox() as box:
         box.publish(data, tmp_path / "out.arrow")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [7, 10**38])
+@pytest.mark.parametrize("suffix", [".arrow", ".parquet"])
+def test_integers_of_128_bits_inside_others_are_read_by_all(tmp_path, suffix, number):
+    wide = pl.Struct({"f": pl.Int128, "g": pl.List(pl.UInt128), "h": pl.Array(pl.Int128, 1)})
+    cells = [{"f": number, "g": [number, None], "h": [-number]}, None]
+    data = pl.DataFrame(
+        {"x": pl.Series(cells, dtype=wide), "y": pl.Series([[number], []], dtype=pl.List(pl.Int128))}
+    )
+    with Outbox() as box:
+        back = box.publish(data, tmp_path / f"out{suffix}")
+    assert back.height == 2
+    library = pyarrow.feather if suffix == ".arrow" else pyarrow.parquet
+    there = library.read_table(tmp_path / f"out{suffix}").to_pylist()
+    assert [int(number) for number in there[0]["y"]] == [number]
+    assert int(there[0]["x"]["h"][0]) == -number

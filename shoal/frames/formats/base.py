@@ -179,17 +179,32 @@ def types_in(dtype: Any) -> Iterator[Any]:
 
 
 def without_wide_integers(column: pl.Series) -> pl.Series:
-    """Return integers of 128 bits as decimal numbers, or as text if they have too many digits.
+    """Return integers of 128 bits, also inside lists and structs, as decimal numbers, or as text if they have too many
+    digits.
 
     Of all readers of Arrow's types, only polars opens a file that has such integers.
     """
     import polars as pl
 
-    if column.dtype not in (pl.Int128, pl.UInt128):
+    if not any(dtype in (pl.Int128, pl.UInt128) for dtype in types_in(column.dtype)):
         return column
-    ends = [abs(int(str(end))) for end in (column.min(), column.max()) if end is not None]
-    few = max(ends, default=0) < 10**_DECIMAL_DIGITS
-    return column.cast(pl.Decimal(_DECIMAL_DIGITS, 0) if few else pl.String)
+    try:
+        return column.cast(_narrower(column.dtype, pl.Decimal(_DECIMAL_DIGITS, 0)))
+    except pl.exceptions.PolarsError:
+        return column.cast(_narrower(column.dtype, pl.String()))
+
+
+def _narrower(dtype: Any, other: pl.DataType) -> Any:
+    """Return a type with another one in the place of integers of 128 bits."""
+    import polars as pl
+
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _narrower(field.dtype, other) for field in dtype.fields})
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_narrower(dtype.inner, other), dtype.shape[0])
+    if isinstance(dtype, pl.List):
+        return pl.List(_narrower(dtype.inner, other))
+    return other if dtype in (pl.Int128, pl.UInt128) else dtype
 
 
 def has_empty_text(column: pl.Series) -> bool:
