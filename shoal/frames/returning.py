@@ -12,6 +12,9 @@ from shoal.frames.frame import Frame
 from shoal.frames.sets import as_text, sets_as_text
 
 _DATE, _TIME = "%Y-%m-%d", "%H:%M:%S%.f"
+_DIGITS = {"ms": 3, "us": 6, "ns": 9}
+_CLOSE = 1e-15
+"""How far a number may be from the decimal number that it was written as, relatively: a few units in its last place."""
 
 
 def returned(back: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -66,12 +69,26 @@ def same_values(back: pl.Series, given: pl.Series) -> pl.Series | None:
     if isinstance(dtype, pl.List | pl.Array | pl.Struct):
         return back if _same_nested(back, given) else None
     try:
-        typed = _parsed(back, dtype) if back.dtype == pl.String else back.cast(dtype, strict=False)
+        typed = _parsed(back, dtype) if back.dtype == pl.String else _cast(back, dtype)
     except pl.exceptions.PolarsError:
         return None
     if typed is None:  # a type that no text is read as
         return back if back.equals(as_text(given)) else None
     return typed if typed.equals(given) else None
+
+
+def _cast(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return a column in another type; null everywhere if that type cannot say what the column says."""
+    zones = [kind.time_zone is None for kind in (column.dtype, dtype) if isinstance(kind, pl.Datetime)]
+    typed = column.cast(dtype, strict=False)
+    there = typed.cast(column.dtype, strict=False)
+    if column.dtype.is_float() and dtype.is_float():
+        kept = True  # the shortest text of a short number is another long number
+    elif column.dtype.is_float() and isinstance(dtype, pl.Decimal):
+        kept = bool(((there - column).abs() <= column.abs() * _CLOSE).all())
+    else:
+        kept = there.equals(column)
+    return typed if kept and len(set(zones)) < 2 else typed.clear(len(typed))
 
 
 def _as_words(column: pl.Series) -> pl.Series:
@@ -114,6 +131,7 @@ def _parsed(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
         return text.str.to_time(_TIME, strict=False)
     if isinstance(dtype, pl.Datetime):
         text = text.str.replace(" ", "T", literal=True)
+        text = _only(text, rf"^[^.]*(\.\d{{0,{_DIGITS[dtype.time_unit]}}}0*([^0-9].*)?)?$")
         if dtype.time_zone is None:
             return text.str.to_datetime(f"{_DATE}T{_TIME}", time_unit=dtype.time_unit, strict=False)
         whole = text.str.replace("Z$", "+00:00")
@@ -121,6 +139,14 @@ def _parsed(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
             f"{_DATE}T{_TIME}%:z", time_unit=dtype.time_unit, time_zone="UTC", strict=False
         )
         return moments.dt.convert_time_zone(dtype.time_zone)
+    if isinstance(dtype, pl.Decimal):
+        text = _only(text, rf"^-?(0|[1-9]\d*)(\.\d{{0,{dtype.scale}}}0*)?$")
+    elif dtype.is_integer():
+        text = _only(text, r"^(0|-?[1-9]\d*)$")
     if dtype.is_numeric():
         return text.cast(dtype, strict=False)
     return None
+
+
+def _only(text: pl.Series, pattern: str) -> pl.Series:
+    return pl.select(pl.when(text.str.contains(pattern)).then(text)).to_series()
