@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,29 @@ def read_record(given: Any) -> Mapping[str, Any] | None:
         raise DataError(
             f"this is not a record of a run: it lacks one of policy, method, seed, input; {_source()}"
         )
+    for what, right in _shapes(found):
+        if not right:
+            raise DataError(f"this is not a record of a run: {what}; {_source()}")
     return found
+
+
+def _shapes(record: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield what the parts of a record that are read must be, and whether they are."""
+    made, groups = record["input"], record.get("groups")
+    yield "'policy' must be the text of a policy", isinstance(record["policy"], str)
+    counted = isinstance(made, Mapping) and _is_count(made.get("rows"))
+    yield "'input' must say how many rows the original has", counted
+    yield "'suppressed' must be a number of rows", _is_count(record.get("suppressed", 0))
+    lists = groups is None or (isinstance(groups, list | tuple) and all(map(_is_names, groups)))
+    yield "'groups' must be lists of columns", lists
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
 def _source() -> str:
@@ -48,9 +70,12 @@ def _source() -> str:
 def recorded_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a section of the policy that a record holds; the files that the policy names need not exist any more."""
     try:
-        return dict(tomllib.loads(record["policy"]).get(name, {}))
+        found = tomllib.loads(record["policy"]).get(name, {})
     except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
         raise DataError(f"the policy in the record cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f"the policy in the record cannot be read: [{name}] is not a section")
+    return found
 
 
 def recorded_method(record: Mapping[str, Any]) -> Method:
@@ -80,9 +105,12 @@ def check_release(record: Mapping[str, Any], rows: int, columns: Collection[str]
     told = int(record["input"]["rows"]) - int(record.get("suppressed", 0))
     if told != rows:
         raise DataError(f"the record is about a release of {told:,} rows, but this one has {rows:,}: {_GIVE}")
+    sections = recorded_section(record, "columns")
+    if not all(isinstance(column, str | dict) for column in sections.values()):
+        raise DataError("the policy in the record cannot be read: [columns] gives columns their roles")
     wanted = [
         name
-        for name, column in recorded_section(record, "columns").items()
+        for name, column in sections.items()
         if (column if isinstance(column, str) else column.get("role")) != "identifier"
     ]
     missing = [name for name in wanted if name not in columns]

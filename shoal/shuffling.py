@@ -18,7 +18,7 @@ from shoal.errors import DataError
 from shoal.linking.consistency import how_many_fit
 from shoal.methods.base import Shuffled
 from shoal.methods.permuting.permuting import shuffled_within
-from shoal.recorded import recorded_method
+from shoal.recorded import recorded_method, recorded_section
 from shoal.release.published import Published
 from shoal.table import CodedTable
 
@@ -98,6 +98,10 @@ def by_record(record: Mapping[str, Any], published: Published, table: CodedTable
     if groups is None:
         return Making.of(method.shuffled_together(published if table is None else table))
     names = [attribute.name for attribute in (*published.attributes, *published.sensitive)]
+    listed = {*names, *recorded_section(record, "columns")}
+    unknown = [name for group in groups for name in group if name not in listed]
+    if unknown:
+        raise DataError(f"the record shuffles a column '{unknown[0]}' that its policy does not name")
     units = tuple(tuple(names.index(name) for name in group if name in names) for group in groups)
     units = tuple(unit for unit in units if unit)
     if len(units) == 1:  # A single group: rows are as they were, and still have bucket numbers.

@@ -227,6 +227,12 @@ def test_a_record_must_belong_to_the_release(tmp_path):
     for wrong in ({}, {"policy": "x"}):
         with pytest.raises(DataError, match="not a record of a run"):
             shoal.audit(made.table, record=wrong, **wanted)
+    for part in ({"input": None}, {"input": {}}, {"policy": 5}, {"groups": 3}, {"suppressed": None}):
+        with pytest.raises(DataError, match="not a record of a run: "):
+            shoal.audit(made.table, original=table, record={**made.record, **part}, **wanted)
+    for part in ({"groups": [["a"], ["zz"]]}, {"policy": "columns = 3"}, {"policy": "[columns]\na = 3"}):
+        with pytest.raises(DataError):
+            shoal.audit(made.table, original=table, record={**made.record, **part}, **wanted)
     with pytest.raises(DataError, match="does not exist"):
         shoal.audit(made.table, record=tmp_path / "none.json", **wanted)
     unknown = {**made.record, "policy": '[method]\nname = "sorcery"\n'}
