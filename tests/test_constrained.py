@@ -274,3 +274,22 @@ def test_every_release_under_limits_is_verified(name):
 def test_a_report_names_the_limit():
     made = shoal.anonymize(CITIES, **ASKED, seed=1)
     assert "limit of city" in shoal.report(made, **ASKED, original=CITIES).html
+
+
+def test_a_name_above_the_limit_for_some_values_covers_only_the_others():
+    data = pl.DataFrame({"c": ["de", "fr", "jp", "cn"] * 2, "s": list("abcabcab")})
+    asked = {
+        "quasi": ["c"], "sensitive": ["s"], "k": 2, "limits": {"c": ["Europe"]},
+        "hierarchies": {"c": {"tree": {"Europe": ["de", "fr"], "Asia": ["jp", "cn"]}}},
+    }  # fmt: skip
+    hidden = data.with_columns(c=pl.lit("*"))
+    found = shoal.audit(hidden, original=data, **asked).verdicts[1]
+    assert (found.model, found.holds, found.reached) == ("limit of c", False, 4)
+    alone = shoal.audit(hidden, **asked).verdicts[1]
+    assert (alone.holds, alone.reached) == (False, None)
+    assert "cannot be known" in alone.detail
+    shown = data.with_columns(
+        c=pl.when(pl.col("c").is_in(["de", "fr"])).then(pl.lit("Europe")).otherwise(pl.lit("*"))
+    )
+    assert shoal.audit(shown, original=data, **asked).holds
+    assert shoal.audit(shown.with_columns(pl.col("c").replace("*", "Asia")), **asked).holds

@@ -64,6 +64,18 @@ class WithinLimit(Model):
                 else "; give the original, which says what the hierarchy holds"
             )
             return self.verdict(published, None, False, why + hint)
+        place = names.index(self.column_name)
+        rests = published.rests[place] if published.rests else ()
+        if rests and evidence.table is None:
+            many = counted(sum(rows for _, _, rows in rests), "cell")
+            why = f"cannot be known: {many} above it for some values only; give the original, which says for how many"
+            return self.verdict(published, None, False, why)
+        if rests and evidence.owner is None and evidence.table is not None:
+            # They are within it for as many rows at most as have such values; the widest has all that the others have.
+            low, high = min(low for low, _, _ in rests), max(high for _, high, _ in rests)
+            codes = evidence.table.codes[:, place]
+            others = int(((codes >= low) & (codes <= high)).sum())
+            above += max(sum(rows for _, _, rows in rests) - others, 0)
         return self.verdict(
             published, above, above == 0, f"{counted(above, 'cell')} above it" if above else ""
         )

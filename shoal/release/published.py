@@ -62,6 +62,10 @@ class Published(Brief):
     """Per quasi-identifier, how many cells are above its generalization limit, and how many are not in its hierarchy,
     so that nobody can tell; empty if the cells were not read from text."""
 
+    rests: tuple[tuple[tuple[int, int, int], ...], ...] = ()
+    """Per quasi-identifier, the cells whose name lies above its limit for some values only: the codes of the others,
+    first and last, and how many rows show it."""
+
     in_part: Boxes | None = None
     """What the classes cover whose cells can all be read, if there are others."""
 

@@ -111,6 +111,7 @@ def read_published(
         bucket_of=texts[:, -1] if bucket is not None else None,
         in_part=in_part,
         beyond_limits=tuple(_beyond_limit(shown, texts[:, j]) for j, shown in enumerate(cells)),
+        rests=tuple(_rests(shown, texts[:, j]) for j, shown in enumerate(cells)),
         texts=texts[first, :-1] if bucket is not None else None,
     )
     return published, unknown
@@ -139,6 +140,11 @@ def _beyond_limit(shown: PlacedCells, number: IntVector) -> tuple[int, int]:
         return 0, 0
     rows = np.bincount(number, minlength=len(lost))
     return int(rows[shown.above].sum()), int(rows[lost].sum())
+
+
+def _rests(shown: PlacedCells, number: IntVector) -> tuple[tuple[int, int, int], ...]:
+    """Return the codes and the rows of each cell whose name lies above the limit for some values only."""
+    return tuple((int(shown.low[at]), int(shown.high[at]), int((number == at).sum())) for at in shown.rest)
 
 
 def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -53,6 +53,9 @@ class PlacedCells(Brief):
     above: BoolVector
     """Which cells are above the column's generalization limit: by their name, or because no allowed node covers the
     set. A cell with the name of a removed node is not `known`, but `low` and `high` enclose what it covers."""
+    rest: tuple[int, ...] = ()
+    """Which cells have the name of a node that lies above the limit for some of its values, and within it for the rest:
+    they are read as the rest, but may stand for all."""
     sets: tuple[LongVector, IntVector] | None = None
     """The start of the set of each cell, and all codes, if the column shows sets."""
 
@@ -66,12 +69,13 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
     if hierarchy.unlimited is not None:
         low, high = low.copy(), high.copy()
     above = _above_limit(names, hierarchy, low, high, known)
+    rest = _rest(names, hierarchy, low, high, known & ~above)
     if known.all() or not isinstance(names.dtype, pl.String | pl.Categorical | pl.Enum):
-        return number, PlacedCells(low, high, known, above)
+        return number, PlacedCells(low, high, known, above, rest)
     lost = np.flatnonzero(~known & ~above)
     parsed = [elements_of(text) if is_set(text) else None for text in names.cast(pl.String).gather(lost)]
     if all(elements is None for elements in parsed):
-        return number, PlacedCells(low, high, known, above)
+        return number, PlacedCells(low, high, known, above, rest)
     words = [word for elements in parsed if elements is not None for word in elements]
     place = iter(_located(pl.Series(words, dtype=pl.String), hierarchy))
     found: list[IntVector] = [np.arange(low[i], high[i] + 1, dtype=np.int32) for i in range(len(low))]
@@ -81,7 +85,30 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
             known[at] = codes.min() >= 0
             found[at] = np.unique(np.maximum(codes, 0))
     lengths = np.array([len(codes) for codes in found])
-    return number, _placed(lengths, np.concatenate(found), known, above, hierarchy)
+    return number, replace(_placed(lengths, np.concatenate(found), known, above, hierarchy), rest=rest)
+
+
+def _rest(
+    names: pl.Series, hierarchy: Hierarchy, low: IntVector, high: IntVector, within: BoolVector
+) -> tuple[int, ...]:
+    """Return which names within the limit are those of a node with more values, some of which it is above."""
+    if hierarchy.unlimited is None:
+        return ()
+    whole, texts = hierarchy.unlimited, text_of(names)
+    first, last, there = whole.read(names)
+    found = []
+    for at in np.flatnonzero(within & there & (last - first > high - low)):
+        codes = whole.locate(hierarchy.leaves[int(low[at]) : int(high[at]) + 1])
+        begin, end = codes.min(), codes.max()
+        own = end - begin == high[at] - low[at] and any(
+            whole.low[index, begin] == begin
+            and whole.high[index, begin] == end
+            and level.names[int(np.searchsorted(level.starts, begin))] == texts[int(at)]
+            for index, level in enumerate(whole.levels)
+        )
+        if not own:
+            found.append(int(at))
+    return tuple(found)
 
 
 def _above_limit(
@@ -151,7 +178,7 @@ def _placed(
     if hierarchy.unlimited is not None:
         # Codes of a block are contiguous, so the ends of a set tell whether it lies in one.
         above = above | (known & (hierarchy.blocks[low] != hierarchy.blocks[high]))
-    return PlacedCells(low, high, known, above, (start, codes))
+    return PlacedCells(low, high, known, above, sets=(start, codes))
 
 
 def class_sets(cells: Sequence[PlacedCells], shown: IntMatrix) -> ValueSets:
