@@ -104,8 +104,10 @@ def anonymize_file(
 class _Way(Protocol):
     """How a release reaches its readers."""
 
-    def check(self, table: CodedTable, policy: Policy) -> None:
-        """Raise OutputError, before the work, if values that will be published cannot be."""
+    def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
+        """Raise OutputError, before the work, if values that will be published cannot be. `exact`: also those of the
+        quasi-identifiers will be.
+        """
 
     def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
         """Publish a table, and return what its readers see, or raise OutputError."""
@@ -117,7 +119,7 @@ class _ToFrames:
     def __init__(self) -> None:
         self.given: list[Any] = [None, None]
 
-    def check(self, table: CodedTable, policy: Policy) -> None:
+    def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
         """Frames hold whatever came in a frame."""
 
     def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
@@ -133,11 +135,15 @@ class _ToFiles:
     box: frames.Outbox
     output: Path
 
-    def check(self, table: CodedTable, policy: Policy) -> None:
-        """Refuse values that the format cannot hold. Generalized values are text, so only kept columns count."""
+    def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
+        """Refuse values that the format cannot hold. Generalized values are text, so they do not count."""
+        shown = {column.name: column for column in table.kept}
+        if exact:
+            for index, attribute in enumerate(table.attributes):
+                shown[attribute.name] = attribute.hierarchy.leaves.gather(table.codes[:, index])
         frames.check_holds(
             self.output,
-            table.kept,
+            pl.DataFrame({name: shown[name] for name in table.columns if name in shown}),
             sensitive=[attribute.name for attribute in table.sensitive],
             columns=table.columns,
             rows=max(1, table.rows - int(policy.utility.suppression * table.rows)),
@@ -177,7 +183,7 @@ def _make(
     progress("encode", 0.1)
     with clock("encode"):
         table = encode_with_population(frame, policy, population)
-        way.check(table, policy)
+        way.check(table, policy, exact=method.shows_exact)
     release = _proposed(policy, method, table, run, clock)
     progress("write", 0.8)
     with clock("write"):

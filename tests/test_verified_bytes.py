@@ -26,8 +26,10 @@ from shoal.cli import main
 from shoal.errors import OutputError, ViolationError
 from shoal.frames import FORMATS, dataframes
 from shoal.frames.formats.base import FileFormat
+from shoal.methods import METHODS
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.network.anonymize import anonymize_network_files
+from shoal.policy import Policy
 from shoal.table.encode import encode
 
 NAN, INF = math.nan, math.inf
@@ -461,3 +463,19 @@ def test_pandas_integers_that_floats_cannot_hold_stay_apart():
     assert result.classes == 3
     assert sorted(result.table["a"].dropna().tolist()) == sorted(v for v in values if v)
     assert shoal.audit(result.table, quasi=["a"], sensitive=["s"], k=3, original=table).holds
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("o.xlsx", ["", "", "a", "a"] * 4), ("o.jsonl", [1.5, 1.5, math.nan, math.nan] * 4)]
+)
+def test_exact_quasi_identifiers_are_refused_before_the_work(tmp_path, monkeypatch, name, values):
+    """Methods that publish them say at once what the file cannot hold, and others generalize it."""
+    source, asked = tmp_path / "d.parquet", {"quasi": ["q"], "sensitive": ["s"]}
+    pl.DataFrame({"q": values, "s": list("abcd") * 4}).write_parquet(source)
+    exact = [method for method, kind in METHODS.items() if kind.shows_exact]
+    assert exact
+    for method in exact:
+        monkeypatch.setattr(METHODS[method], "anonymize", lambda *_: pytest.fail("worked"))
+        policy = Policy.from_keywords(**asked, l=2, method=method)
+        with pytest.raises(OutputError, match=rf"{name}: column 'q' .* instead"):
+            anonymize_file(source, policy, tmp_path / name)

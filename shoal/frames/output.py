@@ -49,7 +49,7 @@ class Outbox:
         assert chosen is not None
         reason = refusal(chosen, data)
         if reason:
-            raise OutputError(reason)
+            raise OutputError(f"{path}: {reason}")
         self._prepare(target, lambda file: chosen.save(chosen.fitted(data), file, target, options))
         return target
 

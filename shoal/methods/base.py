@@ -34,6 +34,8 @@ class Method(ABC):
 
     shows_buckets: ClassVar[bool] = False
     """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
+    shows_exact: ClassVar[bool] = False
+    """Its releases show quasi-identifiers as they are, never generalized."""
     drops_classes: ClassVar[bool] = False
     """It may suppress single classes that fail the requirements, not only whole blocks."""
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)

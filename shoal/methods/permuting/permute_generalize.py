@@ -41,6 +41,7 @@ class PermuteGeneralize(Permuting):
         "shuffles columns within buckets and generalizes only as far as presence requires"
     )
     paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
+    shows_exact: ClassVar[bool] = False
     own_partitioners: ClassVar[tuple[str, ...]] = (BOXES, PEOPLE)
 
     partitioner: str = BOXES

@@ -33,6 +33,7 @@ class Permuting(Method):
     """What all permuting methods share: buckets from a partitioner, and a shuffle within each bucket."""
 
     shows_buckets: ClassVar[bool] = True
+    shows_exact: ClassVar[bool] = True
 
     k: int = 4
     """The smallest number of rows in a bucket. Buckets also satisfy the policy's models for sensitive values."""
