@@ -351,6 +351,19 @@ def test_whoever_matches_a_bucket_of_ranges_is_exposed_though_no_row_shows_their
     assert found.at_risk == 2
 
 
+def test_candidates_of_buckets_are_judged_bucket_by_bucket():
+    table = pl.DataFrame({"age": [20, 21, 30, 31], "s": ["a", "b", "a", "b"]})
+    release = table.with_columns(s=pl.Series(["b", "a", "a", "b"]), bucket=pl.Series([0, 0, 1, 1]))
+    wanted = {"original": table, "quasi": ["age"], "sensitive": ["s"], "k": 2, "notion": "probabilistic-k"}
+    diverse = {
+        l: next(v for v in shoal.audit(release, l=l, **wanted).verdicts if "among candidates" in v.model)
+        for l in (2, 3)  # noqa: E741
+    }
+    assert diverse[2].holds
+    assert not diverse[3].holds
+    assert diverse[3].detail.endswith("judged bucket by bucket, which is stricter")
+
+
 def test_an_identifier_called_bucket_stays_removed():
     table, _ = people(80, 5)
     table = table.with_columns(bucket=pl.int_range(80))
