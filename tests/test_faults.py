@@ -459,6 +459,12 @@ def test_a_terminal_that_takes_nothing(tmp_path, command, code, says):
     assert (tmp_path / "o.csv").exists() == (ANONYMIZE in command)
 
 
+def test_a_pipe_is_no_file_to_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match=r"pipe\.csv is not a regular file"):
+        frames.read(tmp_path / "pipe.csv")
+
+
 def _ignore_children():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 

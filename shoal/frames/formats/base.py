@@ -217,7 +217,7 @@ def has_empty_text(column: pl.Series) -> bool:
 
 
 def check_readable(path: Path) -> None:
-    """Raise `DataError` if there is no such file; it names a file with a similar name.
+    """Raise `DataError` if there is no such regular file; it names a file with a similar name.
 
     Raises MemoryError if this process may not reserve enough memory to read any file.
     """
@@ -230,3 +230,7 @@ def check_readable(path: Path) -> None:
             raise DataError(f"{path}: there is no directory {folder}")
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
         raise DataError(f"{path}: there is no such file; {did_you_mean(path.name, names)}".rstrip("; "))
+    if not path.is_file():
+        raise DataError(
+            f"{path} is not a regular file, and Shoal reads a file more than once; save it as one first"
+        )
