@@ -22,7 +22,7 @@ from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
-from shoal.recorded import check_original, read_record
+from shoal.recorded import check_original, read_record, recorded_method
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.release.reading import read_back
@@ -218,10 +218,18 @@ class Case(Evidence):
         if self.table is None:
             return 0
         budgets = [model.budget for model in self.requirements.models if isinstance(model, HybridK)]
-        if not budgets and self.policy.method.name in METHODS and METHODS[self.policy.method.name].relocates:
+        if not budgets and self.record is not None:
+            made = recorded_method(self.record)
+            budgets = [getattr(made, "budget", 0.0)] if made.relocates else []
+        elif not budgets and self._policy_relocates:
             budgets = [getattr(self.policy.build_method(), "budget", 0.0)]
         share = min(budgets, default=0.0)
         return int(np.floor(share * self.table.rows * len(self.table.attributes) + 1e-9))
+
+    @property
+    def _policy_relocates(self) -> bool:
+        name = self.policy.method.name
+        return name in METHODS and METHODS[name].relocates
 
     @cached_property
     def truthful(self) -> tuple[Verdict, ...]:
@@ -244,6 +252,11 @@ class Case(Evidence):
         if truth is None:
             return []
         notes = []
+        if self.record is None and self.release is None and self._policy_relocates and truth.least:
+            notes.append(
+                f"up to {self.false_rows_allowed:,} rows may be false by the policy; whether the method of the policy "
+                "made this release is not known without its record"
+            )
         if truth.unlike:
             notes.append(
                 f"columns that the release holds in another type were not compared: {', '.join(truth.unlike)}"

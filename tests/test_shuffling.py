@@ -374,3 +374,14 @@ def test_an_identifier_called_bucket_stays_removed():
         judged = shoal.audit(made.table, original=original, record=made.record, **wanted)
         assert judged.holds
         assert judged.buckets == made.buckets
+
+
+def test_how_many_rows_may_be_false_depends_on_the_method_that_made_the_release():
+    table = pl.DataFrame({"a": [1, 1, 2, 2] * 5})
+    moved = pl.DataFrame({"a": [1, 1, 1, 2] + [1, 1, 2, 2] * 4})
+    wanted = {"original": table, "quasi": ["a"], "k": 2, "method": {"name": "hybrid", "budget": 0.1}}
+    told = {"policy": "[method]\nname = 'mondrian'", "method": "", "seed": None, "input": {"rows": 20}}
+    alone = shoal.audit(moved, **wanted)
+    assert alone.holds
+    assert any("not known without its record" in note for note in alone.notes)
+    assert not shoal.audit(moved, record=told, **wanted).holds
