@@ -266,7 +266,9 @@ def test_everybody_got_one_kind_of_answer():
     people = pl.DataFrame({name: random.integers(0, 4, 80) for name in "abc"})
     table = people[:40].with_columns(s=pl.Series(["x", "y"] * 20))
     keywords = {"quasi": ["a", "b", "c"], "sensitive": ["s"], "k": 2, "seed": 1, "method": "slice-columns"}
-    release = table.with_columns(bucket=pl.lit(0))
+    release = table.with_columns(pl.col(c).shuffle(seed=j) for j, c in enumerate("abcs")).with_columns(
+        bucket=pl.lit(0)
+    )
     found = shoal.attack(
         release,
         original=table,
