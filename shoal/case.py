@@ -209,8 +209,13 @@ class Case(Evidence):
 
     @cached_property
     def truth(self) -> Truth | None:
-        """How many published rows cover no original row of their own; None without the original."""
-        return None if self.table is None else truth_of(self.published, self.table, self.rows, self.owner)
+        """How many published rows cover no original row of their own; None without the original. Where a release may
+        have been made in several ways, it is false only if it is false in each of them.
+        """
+        if self.table is None:
+            return None
+        found = [truth_of(own.published, self.table, self.rows, own.owner) for own in self.readings]
+        return min(found, key=lambda truth: (truth.least, truth.invented, truth.most))
 
     @property
     def false_rows_allowed(self) -> int:

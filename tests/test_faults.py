@@ -428,16 +428,16 @@ def test_names_are_as_long_as_the_file_system_allows(tmp_path):
         assert (tmp_path / name).exists()
 
 
-ANONYMIZE = "anonymize d.csv -o o.csv --quasi a --k 2 --seed 1"
+IN_A_SHELL = "anonymize d.csv -o o.csv --quasi a --k 2 --seed 1"
 
 
 @pytest.mark.parametrize(
     ("command", "code", "says"),
     [
-        (f"{ANONYMIZE} >/dev/full", 6, "could not be shown: No space left on device; written: "),
-        (f"{ANONYMIZE} --json >/dev/full", 6, "could not be shown: No space left on device; written: "),
-        (f"{ANONYMIZE} | true", 141, "nobody reads the output any more; written: "),
-        (f"{ANONYMIZE} --json | true", 141, "nobody reads the output any more; written: "),
+        (f"{IN_A_SHELL} >/dev/full", 6, "could not be shown: No space left on device; written: "),
+        (f"{IN_A_SHELL} --json >/dev/full", 6, "could not be shown: No space left on device; written: "),
+        (f"{IN_A_SHELL} | true", 141, "nobody reads the output any more; written: "),
+        (f"{IN_A_SHELL} --json | true", 141, "nobody reads the output any more; written: "),
         ("methods --json >/dev/full", 6, "could not be shown: No space left on device; no file was written"),
         ("methods | true", 141, ""),
         ("--help >/dev/full", 6, "could not be shown"),
@@ -456,7 +456,7 @@ def test_a_terminal_that_takes_nothing(tmp_path, command, code, says):
     assert says in done.stderr
     assert bool(done.stderr) == bool(says)
     assert "Traceback" not in done.stderr
-    assert (tmp_path / "o.csv").exists() == (ANONYMIZE in command)
+    assert (tmp_path / "o.csv").exists() == (IN_A_SHELL in command)
 
 
 def test_a_pipe_is_no_file_to_read(tmp_path):

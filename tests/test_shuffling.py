@@ -287,7 +287,9 @@ def test_what_is_read_from_rows_is_never_safer_than_the_truth(method, at_hand, s
     }  # fmt: skip
     truth, read = shoal.audit(made.table, record=made.record, **given), shoal.audit(made.table, **given)
     assert truth.holds
-    for true, told in zip(truth.verdicts, read.verdicts, strict=True):
+    # Whether the release is true of the original is another question, and one that only some readings can answer.
+    pairs = ([v for v in found.verdicts if v.model != "truthful"] for found in (truth, read))
+    for true, told in zip(*pairs, strict=True):
         assert true.model == told.model
         assert not told.holds or true.holds
         assert safety(told) <= safety(true) + 1e-9, (true, told, read.notes)
