@@ -476,14 +476,23 @@ Judge = Callable[..., bool]
 
 
 def _within_limit(reading: Reading, limit: int | Sequence[str]) -> bool:
-    """Every cell of the first column is a name of some value, from itself to the first limit on its way up."""
-    allowed = set()
+    """Every cell of the first column is a name of some value, from itself to the first limit on its way up. A name that
+    is above the limit of other values shows for no more rows than there are people with the former.
+    """
+    allowed, above = defaultdict(set), set()
     for value in reading.domain:
         names = list(reading.names[0](value))
         marked = [level for level, name in enumerate(names) if not isinstance(limit, int) and name in limit]
         highest = limit if isinstance(limit, int) else min(marked, default=len(names) - 1)
-        allowed |= set(names[: highest + 1])
-    return all(row.cells[0] in allowed for row in reading.rows)
+        for name in names[: highest + 1]:
+            allowed[name].add(value)
+        above |= set(names[highest + 1 :])
+    if any(row.cells[0] not in allowed for row in reading.rows):
+        return False
+    mixed = above & set(allowed)
+    values = {value for name in mixed for value in allowed[name]}
+    entitled = sum(person[0] in values for person in reading.people)
+    return sum(row.cells[0] in mixed for row in reading.rows) <= entitled
 
 
 JUDGES: dict[str, Judge] = {

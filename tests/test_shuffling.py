@@ -267,7 +267,8 @@ def test_rows_that_contradict_the_record_are_not_overruled_by_it():
 
 def safety(verdict: Verdict) -> float:
     if isinstance(verdict.reached, list):
-        return -max(verdict.reached)
+        # No reading may hide who is certainly in the table; how likely the others are, it may understate.
+        return -float(max(verdict.reached) > 1 - 1e-9)
     return verdict.reached if verdict.higher_is_safer else -verdict.reached
 
 
