@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-# The first call of a kernel compiles it, so a deadline per example would measure numba.
+# The first call of a kernel compiles it, so a deadline per example would measure numba. Before a change lands, the same
+# examples are tried each time, so that it is judged by what it changes; all other runs search on.
 settings.register_profile(
-    "shoal", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "shoal",
+    deadline=None,
+    print_blob=True,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("shoal")
 
