@@ -32,6 +32,7 @@ from shoal.release.verdict import Verdict, worst
 from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
+from shoal.table.plan import REMOVED
 
 Answer = TypeVar("Answer")
 
@@ -268,7 +269,8 @@ class Case(Evidence):
             )
         if truth.missing:
             notes.append(f"the release lacks columns of the original: {', '.join(truth.missing)}")
-        known = (*self.original.columns, *self.policy.names("identifier"), bucket_name(self.original.taken))
+        removed = [name for role in REMOVED for name in self.policy.names(role)]
+        known = (*self.original.columns, *removed, bucket_name(self.original.taken))
         added = [name for name in self.rows.columns if name not in known]
         if added:
             notes.append(

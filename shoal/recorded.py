@@ -12,6 +12,7 @@ from shoal.errors import DataError, PolicyError
 from shoal.methods import Method
 from shoal.policy.checks import built
 from shoal.policy.parts import MethodChoice
+from shoal.table.plan import REMOVED
 from shoal.wording import either
 
 _GIVE = "give the record of this release"
@@ -111,7 +112,7 @@ def check_release(record: Mapping[str, Any], rows: int, columns: Collection[str]
     wanted = [
         name
         for name, column in sections.items()
-        if (column if isinstance(column, str) else column.get("role")) != "identifier"
+        if (column if isinstance(column, str) else column.get("role")) not in REMOVED
     ]
     missing = [name for name in wanted if name not in columns]
     if missing:

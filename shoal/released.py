@@ -127,6 +127,11 @@ def as_published(
             f"stand for suppressed rows, say so: "
             + either(command=f"--suppressed-as '{ROOT}'", python=f'suppressed_as="{ROOT}"')
         )
+    left = [name for name in policy.names("drop") if name in rows.columns]
+    if left:
+        notes.append(
+            f"the policy drops columns that the release has, so they were not judged: {', '.join(left)}"
+        )
     if record is not None:
         check_release(record, len(rows), rows.columns)
     if table is not None:

@@ -9,12 +9,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import shoal
+from shoal.cli import main
+from shoal.errors import PolicyError
 from shoal.measures import Measure
 from shoal.measures.evaluate import public_measures
 from shoal.methods import METHODS
 from shoal.models import Model
+from shoal.policy import Policy
 from shoal.release.record import card_markdown
 from shoal.release.verdict import Verdict
 
@@ -35,6 +39,39 @@ ROLES = {
     "plain": ["stay"],
     "hierarchies": {"zip": {"mask": "right"}, "age": {"widths": [5, 10, 20]}},
 }
+
+
+def test_dropped_columns_are_not_published_and_are_nobodys_secret(tmp_path):
+    """`drop` is like `identifier`, except that a release of another tool may have the column."""
+    roles = {**ROLES, "plain": [], "drop": ["stay"]}
+    result = shoal.anonymize(PEOPLE, **roles, k=5)
+    assert result.table.columns == ["age", "zip", "sex", "disease"]
+    told = {column["name"]: (column["role"], column["published"]) for column in result.card["columns"]}
+    assert told["stay"] == ("drop", "not published")
+    assert told["name"] == ("identifier", "removed")
+    judged = shoal.audit(result.table, original=PEOPLE, **roles, k=5)
+    assert judged.holds
+    assert not any("stay" in note for note in judged.notes)
+    with_it = result.table.with_columns(stay=pl.Series([1] * 40))
+    for more in ({}, {"original": PEOPLE}):
+        judged = shoal.audit(with_it, **roles, **more, k=5)
+        assert judged.holds
+        assert "the policy drops columns that the release has, so they were not judged: stay" in judged.notes
+        assert not any("the original lacks" in note for note in judged.notes)
+    PEOPLE.write_csv(tmp_path / "in.csv")
+    words = ["--quasi", "age,zip", "--identifier", "name", "--drop", "sex,stay,disease", "--k", "5"]
+    done = CliRunner().invoke(main, ["anonymize", f"{tmp_path}/in.csv", "-o", f"{tmp_path}/out.csv", *words])
+    assert done.exit_code == 0, done.output
+    assert pl.read_csv(tmp_path / "out.csv").columns == ["age", "zip"]
+
+
+@pytest.mark.parametrize("key", ["hierarchy", "limit", "weight", "protected"])
+def test_nothing_is_asked_of_dropped_columns(key):
+    entry = {"hierarchy": "auto", "limit": 1, "weight": 2.0, "protected": ["x"]}[key]
+    with pytest.raises(PolicyError, match=f"columns.stay.{key}: .*but the column is drop"):
+        Policy.from_dict(
+            {"columns": {"age": "quasi", "stay": {"role": "drop", key: entry}}, "privacy": {"k": 2}}
+        )
 
 
 # Methods whose releases consist of equivalence classes; others have contract tests of their own.

@@ -144,7 +144,7 @@ def test_columns_that_nobody_decided_on_are_refused():
     assert "did you mean 'diseases'" in found["columns.disease"].hint
 
 
-@pytest.mark.parametrize(("choice", "role"), [("drop", "identifier"), ("plain", "plain")])
+@pytest.mark.parametrize(("choice", "role"), [("drop", "drop"), ("plain", "plain")])
 def test_other_columns_may_be_dropped_or_kept(choice, role):
     policy = Policy.from_toml(f'[data]\nother_columns = "{choice}"\n{SMALL}')
     assert policy.plans(["age", "disease", "extra"])[2].role == role

@@ -29,6 +29,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option(
     "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
+@click.option("--drop", callback=listed, metavar="A,B,..", help="Without a policy: columns to leave out.")
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,
@@ -50,6 +51,7 @@ def anonymize(
     sensitive: list[str],
     identifier: list[str],
     plain: list[str],
+    drop: list[str],
     k: int | None,
     record: Path | None,
     cards: tuple[Path, ...],
@@ -61,7 +63,7 @@ def anonymize(
 
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
-    policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain)
+    policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop)
     options.check_readable(data)
 
     from shoal.anonymizing import anonymize_file

@@ -42,7 +42,7 @@ def audit(
     as_json: bool,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
-    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [])
+    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [], [])
     options.check_readable(release, original, second)
 
     from shoal.auditing import audit as judge

@@ -112,13 +112,14 @@ def chosen_policy(
     sensitive: list[str],
     identifier: list[str],
     plain: list[str],
+    drop: list[str],
 ) -> Policy:
     """Return the policy of a command, from a file or from roles on the command line, with all settings applied."""
     from shoal.policy import Policy
 
-    roles = {"--quasi": quasi, "--sensitive": sensitive, "--identifier": identifier, "--plain": plain}
+    roles = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain, "drop": drop}
     if path is not None:
-        given = [name for name, columns in roles.items() if columns]
+        given = [f"--{name}" for name, columns in roles.items() if columns]
         if given:
             problems = [
                 Problem(name, "cannot be combined with a policy file", "give one or the other")
@@ -134,7 +135,5 @@ def chosen_policy(
     changes += [] if k is None else [f"privacy.k={k}"]
     if path is not None:
         return Policy.read(path, changes)
-    policy = Policy.from_keywords(
-        quasi=quasi, sensitive=sensitive, identifier=identifier, plain=plain, k=USUAL_K
-    )
+    policy = Policy.from_keywords(**roles, k=USUAL_K)
     return policy.override(changes) if changes else policy

@@ -19,6 +19,7 @@ from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFi
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.table import Attribute
+from shoal.table.plan import REMOVED
 from shoal.wording import role_of, setting, shown
 
 SECTIONS: dict[str, type[Part]] = {
@@ -128,7 +129,7 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("weight", f"goes with quasi-identifiers, but the column is {role}", "only they lose precision")
     if column.protected is not None and role != "sensitive":
         add("protected", f"goes with sensitive columns, but the column is {role}")
-    if column.hierarchy is not None and role in ("identifier", "plain"):
+    if column.hierarchy is not None and role in ("plain", *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     else:
         missing = file_problem(column.hierarchy, base)

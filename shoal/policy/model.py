@@ -30,7 +30,7 @@ from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFi
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.table import Attribute
-from shoal.table.plan import ColumnPlan, Role
+from shoal.table.plan import REMOVED, ColumnPlan, Role
 from shoal.wording import printable, setting
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ class Policy(BaseModel):
         sensitive: Iterable[str] = (),
         identifier: Iterable[str] = (),
         plain: Iterable[str] = (),
+        drop: Iterable[str] = (),
         hierarchies: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
@@ -168,7 +169,13 @@ class Policy(BaseModel):
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
         a method by name or as a table.
         """
-        roles = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
+        roles = {
+            "quasi": quasi,
+            "sensitive": sensitive,
+            "identifier": identifier,
+            "plain": plain,
+            "drop": drop,
+        }
         columns, problems = _by_role(python_values(roles))
         keys = Privacy.model_fields
         own = inspect.signature(cls.from_keywords).parameters
@@ -294,13 +301,13 @@ class Policy(BaseModel):
         """Return what to do with each column of a table, in the order of the table.
 
         Raises PolicyError if the table lacks a column of the policy, or has columns without a role.
-        A release need not have the identifiers, and its other columns are plain.
+        A release need not have the columns that are removed, and its other columns are plain.
         """
         missing = f"the {'release' if of_release else 'table'} has no such column"
         problems = [
             Problem(dotted("columns", name), missing, did_you_mean(name, names))
             for name, column in self.columns.items()
-            if name not in names and not (of_release and column.role in ("identifier", "plain"))
+            if name not in names and not (of_release and column.role in ("plain", *REMOVED))
         ]
         member = self.population.column if self.population is not None else None
         other = [name for name in names if name not in self.columns and name != member]
@@ -311,7 +318,7 @@ class Policy(BaseModel):
             problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
         if problems:
             raise PolicyError(problems)
-        fallback: Role = "plain" if choice == "plain" else "identifier"
+        fallback: Role = "plain" if choice == "plain" else "drop"
         return tuple(self._plan(name, "identifier" if name == member else fallback) for name in names)
 
     def _plan(self, name: str, fallback: Role) -> ColumnPlan:

@@ -111,8 +111,8 @@ class Column(Part):
     """What a column is, and how it may be generalized."""
 
     role: Role
-    """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: dropped.
-    `plain`: published as it is."""
+    """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: names people, removed.
+    `plain`: published as it is. `drop`: not published, although it names nobody."""
     hierarchy: HierarchySpec | None = None
     """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0

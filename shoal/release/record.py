@@ -22,6 +22,7 @@ PUBLISHED_AS = {
     "sensitive": "as it is",
     "plain": "as it is",
     "identifier": "removed",
+    "drop": "not published",
 }
 
 

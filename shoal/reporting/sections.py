@@ -53,7 +53,8 @@ def asked(subject: Subject) -> Section:
             ),
             Words(
                 "A quasi-identifier is what other people may know about a person. A sensitive column is what nobody "
-                "should learn. An identifier names people directly. A plain column is published as it is."
+                "should learn. An identifier names people directly. A plain column is published as it is. "
+                "A dropped column is not published, although it names nobody."
             ),
             *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
         ),

@@ -12,7 +12,7 @@ from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
 from shoal.frames import Frame, factorize
 from shoal.hierarchy import Hierarchy, build
 from shoal.table import Attribute, CodedTable
-from shoal.table.plan import ColumnPlan
+from shoal.table.plan import REMOVED, ColumnPlan
 
 
 def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
@@ -23,7 +23,7 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
 
     Each column is factorized, its hierarchy is built over the few distinct values, and the codes are then
     renumbered in the order of the hierarchy: O(rows + distinct values) per column. Columns without a plan are
-    dropped, like identifiers. All problems of all columns are raised together.
+    dropped, like identifiers and columns to drop. All problems of all columns are raised together.
     """
     table = _InMemory(source) if isinstance(source, pl.DataFrame) else source
     _check_columns(table, plan)
@@ -36,7 +36,7 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     if problems:
         _raise(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
-    columns = [name for name in table.columns if _role(by_name, name) not in (None, "identifier")]
+    columns = [name for name in table.columns if _role(by_name, name) not in (None, *REMOVED)]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     shown = pl.DataFrame({name: table.column(name) for name in kept})
     dropped = tuple(name for name in table.columns if name not in columns)

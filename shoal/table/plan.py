@@ -7,7 +7,9 @@ from typing import Literal
 
 from shoal.hierarchy.kinds import Spec
 
-Role = Literal["quasi", "sensitive", "identifier", "plain"]
+Role = Literal["quasi", "sensitive", "identifier", "plain", "drop"]
+REMOVED: tuple[Role, ...] = ("identifier", "drop")
+"""Roles of columns that are not published: those that name people, and those that nobody needs."""
 
 
 @dataclass(frozen=True)
