@@ -31,6 +31,8 @@ class Journal:
     """Folders that were made for the output; they go again if nothing appears in them."""
     written: list[str] = field(default_factory=list)
     """Files that have appeared."""
+    lent: list[str] = field(default_factory=list)
+    """Temporary folders, which go with all that is in them."""
     kept: str = ""
     """What remains on purpose if the work is interrupted, in words."""
     moving: bool = False
@@ -48,6 +50,10 @@ class Journal:
     def make(self, folder: str) -> None:
         """Note that a folder was made for the output."""
         self._note("made", folder)
+
+    def lend(self, folder: str) -> None:
+        """Note a temporary folder."""
+        self._note("lent", folder)
 
     def keep(self, what: str) -> None:
         """Note what remains after an interrupt, such as ``finished trials are in out``."""
@@ -82,12 +88,12 @@ class Journal:
             self.kept = text
         elif what == "moving":
             self.moving = bool(text)
-        elif what in ("made", "written"):
+        elif what in ("made", "lent", "written"):
             getattr(self, what).append(text)
 
     def clear(self) -> None:
         """Forget all notes, for the next command of this process."""
-        self.folders, self.made, self.written, self.kept = set(), [], [], ""
+        self.folders, self.made, self.lent, self.written, self.kept = set(), [], [], [], ""
 
     def interrupted(self) -> str:
         """Say what an interrupt has left."""

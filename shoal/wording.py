@@ -5,30 +5,38 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-_on_command_line = False
+Voice = Literal["python", "command", "studio"]
+"""Whose words hints are in: those of a program, of the command line, or of Studio."""
+
+_voice: Voice = "python"
 
 
-def speak_command_line(yes: bool) -> bool:
-    """Give hints in the words of the command line from now on, or in those of Python; return how it was before."""
-    global _on_command_line  # one process serves one of them, and threads of it serve the same
-    before, _on_command_line = _on_command_line, yes
+def speak(voice: Voice) -> Voice:
+    """Give hints in these words from now on; return the former voice."""
+    global _voice  # one process serves one of them, and threads of it serve the same
+    before, _voice = _voice, voice
     return before
 
 
-def speaks_command_line() -> bool:
-    """Return whether hints are in the words of the command line."""
-    return _on_command_line
+def voice() -> Voice:
+    """Return whose words hints are in."""
+    return _voice
 
 
-def either(*, command: str, python: str) -> str:
-    """Return the words that the reader can use: ``--force`` on the command line, ``force=True`` in Python."""
-    return command if _on_command_line else python
+def either(*, command: str, python: str, studio: str | None = None) -> str:
+    """Return the words that the reader can use: ``--force`` on the command line, ``force=True`` in Python. Where Studio
+    has no words of its own, it uses those of the command line.
+    """
+    if _voice == "studio" and studio is not None:
+        return studio
+    return python if _voice == "python" else command
 
 
 def setting(path: str, value: object) -> str:
-    """Return how to set a value of a policy: ``--set utility.suppression=0.05``, or ``suppression=0.05`` in Python.
+    """Return how to set a value of a policy: ``--set utility.suppression=0.05``, ``suppression=0.05`` in Python, or
+    ``set utility.suppression = 0.05`` in Studio, which makes a button of it.
 
     An ellipsis as the value leaves it open.
     """
@@ -44,7 +52,11 @@ def setting(path: str, value: object) -> str:
         inner = f'{{"{key}": {inner}}}'
     if section == "method" and len(keys) > 1:
         inner = inner.replace("{", '{"name": .., ', 1)
-    return either(command=f"--set {shlex.quote(f'{path}={bare}')}", python=f"{keys[0]}={inner}")
+    return either(
+        command=f"--set {shlex.quote(f'{path}={bare}')}",
+        python=f"{keys[0]}={inner}",
+        studio=f"set {path} = {bare}",
+    )
 
 
 def more_suppression() -> str:

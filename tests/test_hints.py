@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import shoal
 from shoal import frames
 from shoal.cli import main
-from shoal.wording import either, setting, speak_command_line, speaks_command_line
+from shoal.wording import either, setting, speak, voice
 
 ROOT = Path(shoal.__file__).parent
 FLAGS = re.compile(r"(?<![\w-])--[a-z]{2,}|`shoal [a-z]")
@@ -81,11 +81,11 @@ def test_settings_in_both_languages():
     }
     for (path, value), (command, python) in cases.items():
         assert setting(path, value) == python
-        before = speak_command_line(True)
+        before = speak("command")
         try:
             assert setting(path, value) == command
         finally:
-            speak_command_line(before)
+            speak(before)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_the_same_mistakes_in_python_and_on_the_command_line(people):
     assert "force=True" not in by_command
     with pytest.raises(shoal.PolicyError, match=r"`shoal\.suggest`"):
         shoal.Policy.read(people / "none" / "policy.toml")
-    assert not speaks_command_line()
+    assert voice() == "python"
     assert either(command="--x", python="x=..") == "x=.."
 
 

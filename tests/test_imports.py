@@ -36,6 +36,7 @@ LAYERS = (
     ("anonymizing",),
     ("explaining", "reporting"),
     ("network",),
+    ("studio",),
     ("cli",),
 )
 RANK = {place: rank for rank, layer in enumerate(LAYERS) for place in layer}

@@ -14,7 +14,7 @@ from shoal import frames
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.methods import METHODS
 from shoal.policy.encoding import encode_with_population
-from shoal.wording import speak_command_line
+from shoal.wording import speak
 from tests.rules import satisfies
 
 MODELS = [
@@ -113,9 +113,9 @@ def refusal(frame, asked, settings=()):
 @pytest.fixture(autouse=True)
 def command_line():
     """Hints in the words of the command line, so that they can be applied."""
-    before = speak_command_line(True)
+    before = speak("command")
     yield
-    speak_command_line(before)
+    speak(before)
 
 
 @pytest.mark.parametrize("method", METHODS)

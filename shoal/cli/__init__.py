@@ -20,6 +20,7 @@ from shoal.cli.listing import LISTED, listing, schema
 from shoal.cli.network import network
 from shoal.cli.report import explain, report
 from shoal.cli.sample import sample
+from shoal.cli.studio import studio
 from shoal.errors import ShoalBug
 
 
@@ -46,7 +47,7 @@ def completion(shell: str, as_json: bool) -> None:
     click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
 
 
-for command in (init, anonymize, audit, attack, compare, explain, report, network, sample, schema):
+for command in (studio, init, anonymize, audit, attack, compare, explain, report, network, sample, schema):
     main.add_command(command)
 for kind in LISTED:
     main.add_command(listing(kind))

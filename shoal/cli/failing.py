@@ -23,7 +23,7 @@ from shoal.cli.messages import (
 from shoal.cli.supervising import supervise
 from shoal.ending import journal
 from shoal.errors import OutputError, ShoalError
-from shoal.wording import speak_command_line
+from shoal.wording import speak
 
 EXIT_CODES = """\b
 Exit codes:
@@ -67,7 +67,7 @@ class Group(click.Group):
         ):
             # Ended from outside, for example by a scheduler: stop as after Ctrl-C, without half a file.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-        before = speak_command_line(True)
+        before = speak("command")
         try:
             done = super().invoke(ctx)
             if isinstance(sys.stdout, io.TextIOBase):
@@ -102,7 +102,7 @@ class Group(click.Group):
                 70,
             )
         finally:
-            speak_command_line(before)
+            speak(before)
 
 
 def _unshown(error: BaseException) -> int:

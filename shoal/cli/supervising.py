@@ -13,6 +13,7 @@ import io
 import json
 import os
 import selectors
+import shutil
 import signal
 import sys
 import time
@@ -176,6 +177,8 @@ def _tidy(seen: Journal) -> None:
     from shoal.frames.drafts import remove_abandoned
 
     remove_abandoned(seen.folders)
+    for folder in seen.lent:
+        shutil.rmtree(folder, ignore_errors=True)
     for folder in reversed(seen.made):
         with contextlib.suppress(OSError):  # only if it is empty
             os.rmdir(folder)

@@ -10,10 +10,10 @@ import os
 import pickle
 import signal
 import sys
-from typing import IO
+from typing import IO, cast
 
 from shoal.ending import end_with_parent
-from shoal.wording import speak_command_line
+from shoal.wording import Voice, speak
 
 READY = b"ready"
 
@@ -41,7 +41,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed.
     end_with_parent(int(sys.argv[1]))
-    speak_command_line("--command-line" in sys.argv)
+    speak(cast(Voice, sys.argv[2]))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(os.fdopen(os.dup(0), "rb"), answers)

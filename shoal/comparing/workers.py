@@ -20,7 +20,7 @@ from shoal.comparing.trial import Trial
 from shoal.errors import ShoalError
 from shoal.release import Release
 from shoal.table import CodedTable
-from shoal.wording import speaks_command_line
+from shoal.wording import voice
 
 
 class Worker:
@@ -69,22 +69,7 @@ class Worker:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            environment = dict(os.environ)
-            home = str(Path(shoal.__file__).resolve().parents[1])
-            paths = [home, *filter(None, [environment.get("PYTHONPATH")])]
-            environment["PYTHONPATH"] = os.pathsep.join(paths)
-            environment["POLARS_MAX_THREADS"] = str(self._threads)
-            # -P: a file of the user with the name of a library must not replace it.
-            command = [sys.executable, "-P", "-m", "shoal.comparing.worker", str(os.getpid())]
-            command += ["--command-line"] if speaks_command_line() else []
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                # A traceback might show values of the data.
-                stderr=None if os.environ.get("SHOAL_DEBUG") else subprocess.DEVNULL,
-                env=environment,
-            )
+            self._process = start_python("shoal.comparing.worker", threads=self._threads)
             if self._closed:
                 self._process.kill()
             try:
@@ -107,6 +92,25 @@ class Worker:
                 if pipe is not None:
                     with contextlib.suppress(OSError):
                         pipe.close()
+
+
+def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen[bytes]:
+    """Start a module of Shoal as a process with pipes, which gets the number of this process and its voice as
+    arguments."""
+    environment = dict(os.environ)
+    home = str(Path(shoal.__file__).resolve().parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join([home, *filter(None, [environment.get("PYTHONPATH")])])
+    if threads is not None:
+        environment["POLARS_MAX_THREADS"] = str(threads)
+    return subprocess.Popen(
+        # -P: a file of the user with the name of a library must not replace it.
+        [sys.executable, "-P", "-m", module, str(os.getpid()), voice()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # A traceback might show values of the data.
+        stderr=None if os.environ.get("SHOAL_DEBUG") else subprocess.DEVNULL,
+        env=environment,
+    )
 
 
 def _send(process: subprocess.Popen[bytes], what: Any) -> None:

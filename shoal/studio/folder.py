@@ -1,0 +1,72 @@
+"""The private folder of one Studio: uploads and releases lie in it, and it goes when Studio ends.
+
+Who uses a folder holds a lock on it, which ends with the process however that ends. So a folder without a lock was left
+by a Studio that was killed, and the next one removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from shoal.ending import journal
+
+if sys.platform != "win32":
+    import fcntl
+
+_PREFIX = "shoal-studio-"
+
+
+class Folder:
+    """A folder that only this user can enter, and that is gone after `close`."""
+
+    def __init__(self) -> None:
+        remove_abandoned()
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
+        journal.lend(str(self.path))
+        self._held: int | None = None
+        if sys.platform != "win32":
+            self._held = os.open(self.path, os.O_RDONLY)
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def inside(self, name: str) -> Path:
+        """Return a new folder in it."""
+        path = self.path / name
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path
+
+    def close(self) -> None:
+        """Remove it with everything inside."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+
+def remove_abandoned() -> None:
+    """Remove this user's folders that no Studio uses any more. What cannot be removed stays."""
+    if sys.platform == "win32":
+        return
+    place = tempfile.gettempdir()
+    with contextlib.suppress(OSError):
+        for name in os.listdir(place):
+            if name.startswith(_PREFIX):
+                with contextlib.suppress(OSError):
+                    _remove_unheld(os.path.join(place, name))
+
+
+def _remove_unheld(path: str) -> None:
+    held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        found = os.fstat(held)
+        if stat.S_IMODE(found.st_mode) == 0o700 and found.st_uid == os.geteuid():
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its Studio is alive
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(held)

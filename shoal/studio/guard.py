@@ -1,0 +1,126 @@
+"""Who may talk to Studio: this browser alone, from Studio's own pages.
+
+Any page in any browser on this machine can send requests to 127.0.0.1, and a host name of somebody else may point
+there as well. So a request needs the right Host, the cookie that the one-time link gave, and, to change anything,
+Studio's own Origin.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What pages may load: Studio's own files, nothing inline, and nothing from elsewhere."""
+
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    # Not "no-referrer": forms would then be sent with the Origin "null".
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+OWN_POLICY = "x-studio-policy"
+"""A response with this header, such as the preview of a report, has another policy, and may be framed by Studio."""
+
+WELCOME = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Shoal Studio</title>
+<meta http-equiv="refresh" content="0;url=/"></head>
+<body><p><a href="/">Open Shoal Studio</a></p></body></html>
+"""
+
+
+class Guard:
+    """Lets a request through to the pages, or refuses it, and puts the safe headers on every answer."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._port = port
+        self._token: str | None = secrets.token_urlsafe(32)
+        self._key = secrets.token_urlsafe(32)
+        self._cookie = f"shoal-{port}"
+        # Cookies are shared by all ports of a host, so the port is in the name.
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.opened = False
+        """Whether the link was used."""
+
+    @property
+    def link(self) -> str:
+        """The link that opens Studio, once."""
+        return f"http://127.0.0.1:{self._port}/?token={self._token}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def safe(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                own = headers.get(OWN_POLICY)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                if own is not None:
+                    headers["content-security-policy"] = f"{own}; frame-ancestors 'self'"
+                    headers["x-frame-options"] = "SAMEORIGIN"
+                    del headers[OWN_POLICY]
+                message["headers"] = headers.raw
+            await send(message)
+
+        answer = self._refusal(scope)
+        await (self._app if answer is None else answer)(scope, receive, safe)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if host not in self._hosts or len(headers.getlist("host")) != 1:
+            return _refuse(421, "Studio answers only at the address that `shoal studio` printed.")
+        request = Request(scope)
+        if request.method == "GET" and request.url.path == "/" and "token" in request.query_params:
+            return self._welcome(request)
+        if not self._knows(request):
+            return _refuse(
+                403,
+                "This browser has no access to Studio. Open the link that `shoal studio` printed; it works once, in "
+                "one browser. Otherwise end Studio and start it again.",
+            )
+        if request.method not in ("GET", "HEAD") and headers.get("origin") != f"http://{host}":
+            return _refuse(403, "Only Studio's own pages may change anything.")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            return _refuse(403, "Only Studio's own pages may read from it.")
+        return None
+
+    def _welcome(self, request: Request) -> Response:
+        token = request.query_params["token"]
+        if self._token is None or not secrets.compare_digest(token.encode(), self._token.encode()):
+            if self._knows(request):  # the same browser, again
+                return HTMLResponse(WELCOME)
+            return _refuse(403, "This link was used already, or is wrong. End Studio and start it again.")
+        self._token = None
+        self.opened = True
+        # A page and not a redirect: with a redirect, the browser would keep the cookie back if the link was clicked on
+        # a page of another site, such as a terminal in the browser.
+        answer = HTMLResponse(WELCOME)
+        answer.set_cookie(self._cookie, self._key, httponly=True, samesite="strict", path="/")
+        return answer
+
+    def _knows(self, request: Request) -> bool:
+        given = request.cookies.get(self._cookie, "")
+        return secrets.compare_digest(given.encode(), self._key.encode())
+
+
+def _refuse(status: int, words: str) -> Response:
+    return PlainTextResponse(words + "\n", status_code=status)

@@ -1,0 +1,291 @@
+"""`Project`: what one Studio works on. The policy is its state; everything else follows from it and from the data."""
+
+from __future__ import annotations
+
+import copy
+import shlex
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import PolicyError, Problem, ShoalError
+from shoal.studio.folder import Folder
+from shoal.studio.jobs import Jobs
+
+if TYPE_CHECKING:
+    from shoal.frames import Frame
+    from shoal.policy import Policy
+    from shoal.suggesting import Suggestion
+
+Tables = dict[str, Any]
+"""A policy as plain tables, shaped like its file; it may have problems."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the table comes from."""
+
+    place: str | Path
+    """A path or the address of a table in a database."""
+    name: str
+    """What people call it: the name of the file that they dropped, or its path."""
+    kept: bool = False
+    """It lies in Studio's own folder, so the commands that Studio shows name a file of that name instead."""
+
+    @property
+    def told(self) -> str:
+        """How a command names it."""
+        return self.name if self.kept else str(self.place)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the current choice protects and costs, always in sight."""
+
+    label: str
+    """The method with its options."""
+    policy: str
+    """The policy that it was made for, as TOML."""
+    holds: bool
+    rows: int
+    """Rows of the original."""
+    suppressed: int
+    smallest: int | None
+    """The fewest rows that read alike; None if the release has no classes."""
+    risk: float | None
+    """The largest chance with which an adversary identifies somebody, by the strongest attack that was tried."""
+    loss: float | None
+    """Information loss (LM)."""
+    risk_before: float | None = None
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something to tell on the next page."""
+
+    kind: str
+    """``problem``, ``warning`` or ``done``."""
+    words: str
+    screen: str = ""
+
+
+class Project:
+    """What one Studio works on, and its history."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.lock = threading.RLock()
+        self.version = 0
+        """Changes when a page would look different."""
+        self.jobs = Jobs(folder, self.changed)
+        self.source: Source | None = None
+        self.frame: Frame | None = None
+        self.suggestion: Suggestion | None = None
+        self.opening: str = ""
+        """The name of the table that is being read now."""
+        self.base: Path = folder.inside("files")
+        """The folder that hierarchy files of the policy are relative to."""
+        self.standing: Standing | None = None
+        self.tour = False
+        """Whether pages explain themselves."""
+        self.notices: list[Notice] = []
+        self.store: dict[str, Any] = {}
+        """What screens keep, by their key; emptied when another table is opened."""
+        self._tables: Tables = {}
+        self._past: list[tuple[str, Tables]] = []
+        self._future: list[tuple[str, Tables]] = []
+        self._policy: Policy | None = None
+        self._problems: tuple[Problem, ...] = ()
+
+    # --- the table --------------------------------------------------------------------------------------
+
+    def open(self, source: Source, policy: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
+        """Begin to read a table, in a thread; `policy` is the file of a policy for it, otherwise one is suggested."""
+        self.opening = source.name
+        self.changed()
+        threading.Thread(target=self._open, args=(source, policy, data), daemon=True).start()
+
+    def _open(self, source: Source, path: Path | None, data: Mapping[str, Any] | None) -> None:
+        try:
+            self.read(source, path, data)
+        except ShoalError as error:
+            self.tell("problem", str(error), "data")
+        except Exception as error:
+            kind = type(error).__name__
+            self.tell(
+                "problem", f"Shoal made a mistake of its own ({kind}); the table was not opened.", "data"
+            )
+        finally:
+            self.opening = ""
+            self.changed()
+
+    def read(self, source: Source, path: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
+        """Read a table, and take its policy or suggest one. Seconds for a million rows."""
+        from shoal import frames
+        from shoal.policy import Policy
+        from shoal.policy.overrides import read_as
+        from shoal.suggesting import look_at
+
+        given = None if path is None else Policy.read(path)
+        frame = frames.read(source.place, read_as(data or {}) if given is None else given.read_options())
+        _ = frame.data  # now, and not at the first click
+        suggestion = look_at(frame)
+        policy = Policy.from_toml(suggestion.to_toml()) if given is None else given
+        with self.lock:
+            self.jobs.close()
+            self.source, self.frame, self.suggestion = source, frame, suggestion
+            self.base = self.folder.inside("files") if path is None else path.parent
+            self.standing, self.store = None, {}
+            self._past, self._future = [], []
+            self._set(policy.to_dict())
+
+    # --- the policy ---------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> Tables:
+        """A copy of the policy as plain tables."""
+        return copy.deepcopy(self._tables)
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy; None while it has problems."""
+        return self._policy
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the policy now."""
+        return self._problems
+
+    def needed(self) -> Policy:
+        """Return the policy, or raise its problems."""
+        if self._policy is None:
+            raise PolicyError(self._problems)
+        return self._policy
+
+    def problems_at(self, path: str) -> list[Problem]:
+        """Return the problems of a part of the policy, such as ``columns.age``."""
+        return [one for one in self._problems if one.path == path or one.path.startswith(f"{path}.")]
+
+    def edit(self, label: str, change: Callable[[Tables], None]) -> None:
+        """Change the policy, as one step that can be undone. A policy with problems is kept: pages show them."""
+        with self.lock:
+            tables = self.tables
+            change(tables)
+            if tables == self._tables:
+                return
+            self._past.append((label, self._tables))
+            self._future.clear()
+            self._set(tables)
+
+    def set(self, path: str, value: str) -> None:
+        """Set one value, spelled as for ``--set``: ``privacy.k`` and ``5``."""
+        from shoal.policy.overrides import changed
+
+        def change(tables: Tables) -> None:
+            after, problems = changed(tables, [f"{path}={value}"])
+            if problems:
+                raise PolicyError(problems)
+            tables.clear()
+            tables.update(after)
+
+        self.edit(f"{path} = {value}", change)
+
+    def undo(self) -> None:
+        """Take the last step back."""
+        with self.lock:
+            if self._past:
+                label, tables = self._past.pop()
+                self._future.append((label, self._tables))
+                self._set(tables)
+
+    def redo(self) -> None:
+        """Make the step again that was taken back."""
+        with self.lock:
+            if self._future:
+                label, tables = self._future.pop()
+                self._past.append((label, self._tables))
+                self._set(tables)
+
+    @property
+    def last_step(self) -> str:
+        """What `undo` would take back."""
+        return self._past[-1][0] if self._past else ""
+
+    @property
+    def next_step(self) -> str:
+        """What `redo` would make again."""
+        return self._future[-1][0] if self._future else ""
+
+    def _set(self, tables: Tables) -> None:
+        from shoal.policy import Policy
+
+        self._tables = tables
+        try:
+            policy = Policy.from_dict(tables, self.base)
+            if self.frame is not None:
+                policy.plans(self.frame.columns)
+            self._policy, self._problems = policy, ()
+        except PolicyError as error:
+            self._policy, self._problems = None, error.problems
+        self.changed()
+
+    # --- what pages show ----------------------------------------------------------------------------------
+
+    @property
+    def toml(self) -> str:
+        """The policy as a file."""
+        from shoal.policy import toml
+
+        return toml.document(self._tables) if self._policy is None else self._policy.to_toml()
+
+    @property
+    def command(self) -> str:
+        """The command that does the same."""
+        told = "data.csv" if self.source is None else self.source.told
+        return f"shoal anonymize {shlex.quote(told)} -p policy.toml -o release.csv"
+
+    @property
+    def python(self) -> str:
+        """The Python that does the same."""
+        told = "data.csv" if self.source is None else self.source.told
+        return (
+            "import shoal\n\n"
+            'policy = shoal.Policy.read("policy.toml")\n'
+            f"result = shoal.anonymize({told!r}, policy)\n"
+            "result.table\n"
+        )
+
+    @property
+    def stale(self) -> bool:
+        """Whether the policy has changed since the current choice was made."""
+        return self.standing is not None and self.standing.policy != self.toml
+
+    def stand(self, standing: Standing | None) -> None:
+        """Make a release the current choice."""
+        self.standing = standing
+        self.changed()
+
+    def tell(self, kind: str, words: str, screen: str = "") -> None:
+        """Show something on the next page."""
+        self.notices.append(Notice(kind, words, screen))
+        self.changed()
+
+    def taken_notices(self) -> list[Notice]:
+        """Return what is to be told now, and forget it."""
+        with self.lock:
+            told, self.notices = self.notices, []
+        return told
+
+    def changed(self) -> None:
+        """Let open pages know that they are out of date."""
+        self.version += 1
+
+    def close(self) -> None:
+        """End all jobs, and remove the folder."""
+        self.jobs.close()
+        self.folder.close()
+
+
+__all__ = ["Notice", "Project", "Source", "Standing", "Tables"]

@@ -1,0 +1,247 @@
+"""The server: pages, forms, progress, and the life of a Studio from its link to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from shoal.errors import OutputError, ShoalError
+from shoal.studio.folder import Folder
+from shoal.studio.guard import Guard
+from shoal.studio.page import ended_page, failed_page, page, style
+from shoal.studio.project import Project, Source
+from shoal.studio.screens import SCREENS
+from shoal.studio.uploads import LARGEST, receive
+from shoal.wording import speak
+
+HOST = "127.0.0.1"
+PAUSE = 0.15
+"""Seconds between two looks for something to tell open pages."""
+
+
+class Studio:
+    """One Studio: its project, its pages and its server."""
+
+    def __init__(self, port: int = 0, *, largest: int = LARGEST) -> None:
+        speak("studio")
+        self.socket = _bound(port)
+        self.port = int(self.socket.getsockname()[1])
+        self.project = Project(Folder())
+        self.largest = largest
+        self.guard = Guard(_application(self), self.port)
+        config = uvicorn.Config(
+            self.guard, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1,
+            server_header=False,
+        )  # fmt: skip
+        self.server = uvicorn.Server(config)
+        self.closing = False
+
+    @property
+    def link(self) -> str:
+        """The link that opens it in a browser, once."""
+        return self.guard.link
+
+    def open(self, data: Path | str | None, policy: Path | None = None) -> None:
+        """Begin to read a table."""
+        if data is not None:
+            self.project.open(Source(data, str(data)), policy)
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until somebody ends it. `ready` is called as soon as the link works."""
+        threading.Thread(target=self._announce, args=(ready,), daemon=True).start()
+        try:
+            self.server.run(sockets=[self.socket])
+        finally:
+            self.closing = True
+            self.project.close()
+
+    def _announce(self, ready: Callable[[], None]) -> None:
+        while not self.server.started:
+            threading.Event().wait(0.01)
+        ready()
+
+    def end(self) -> None:
+        """Let `run` return."""
+        self.closing = True
+        self.server.should_exit = True
+
+    # --- answers ------------------------------------------------------------------------------------------
+
+    def show(self, request: Request) -> Response:
+        """Show a screen."""
+        key = request.path_params["screen"]
+        return page(self.project, key, request.query_params) if key in SCREENS else _unknown("page")
+
+    def part(self, request: Request) -> Response:
+        """Answer a question of a screen."""
+        key = request.path_params["screen"]
+        found = SCREENS[key].parts().get(request.path_params["name"]) if key in SCREENS else None
+        if found is None:
+            return _unknown("page")
+        try:
+            return found(self.project, request.query_params)
+        except ShoalError as error:
+            return PlainTextResponse(f"{error}\n", status_code=400)
+
+    async def act(self, request: Request) -> Response:
+        """Answer a form of a screen."""
+        key = request.path_params["screen"]
+        action = SCREENS[key].actions().get(request.path_params["name"]) if key in SCREENS else None
+        if action is None:
+            return _unknown("action")
+        async with request.form(max_files=0, max_fields=20_000, max_part_size=8 << 20) as form:
+            return await run_in_threadpool(self._acted, lambda: action(self.project, form), key)
+
+    async def act_on_frame(self, request: Request) -> Response:
+        """Answer a form that every page has."""
+        action = FRAME_ACTIONS.get(request.path_params["name"])
+        if action is None:
+            return _unknown("action")
+        async with request.form(max_files=0) as form:
+            back = str(form.get("screen", ""))
+            return await run_in_threadpool(self._acted, lambda: action(self, form), back)
+
+    def _acted(self, act: Callable[[], str | Response | None], key: str) -> Response:
+        """Act, and go on to the next page; what went wrong is told there."""
+        key = key if key in SCREENS else SCREENS.default
+        try:
+            after = act()
+        except ShoalError as error:
+            self.project.tell("problem", str(error), key)
+            after = None
+        return after if isinstance(after, Response) else RedirectResponse(after or f"/{key}", status_code=303)
+
+    async def upload(self, request: Request) -> Response:
+        """Take a file that was dropped on a screen."""
+        key = request.path_params["screen"]
+        if key not in SCREENS:
+            return _unknown("page")
+        try:
+            path, name = await receive(request, self.project.folder, self.largest)
+        except ShoalError as error:
+            self.project.tell("problem", str(error), key)
+            return PlainTextResponse(f"{error}\n", status_code=413)
+        taken = SCREENS[key].take_file
+        return await run_in_threadpool(
+            self._acted, lambda: taken(self.project, path, name, request.query_params), key
+        )
+
+    async def events(self, request: Request) -> Response:
+        """Tell an open page about changes and progress."""
+
+        async def stream() -> AsyncIterator[str]:
+            seen: tuple[int, int] | None = None
+            while not self.closing and not await request.is_disconnected():
+                jobs = self.project.jobs
+                now = (self.project.version, jobs.ticks)
+                if now != seen:
+                    seen = now
+                    told = {"version": now[0], "jobs": [job.summary() for job in jobs.active]}
+                    yield f"data: {json.dumps(told)}\n\n"
+                await asyncio.sleep(PAUSE)
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+# --- what every page offers ---------------------------------------------------------------------------------
+
+
+def _undo(studio: Studio, _form: FormData) -> None:
+    studio.project.undo()
+
+
+def _redo(studio: Studio, _form: FormData) -> None:
+    studio.project.redo()
+
+
+def _set(studio: Studio, form: FormData) -> None:
+    studio.project.set(str(form["path"]), str(form["value"]))
+
+
+def _cancel(studio: Studio, form: FormData) -> None:
+    number = str(form["job"])
+    studio.project.jobs.cancel(int(number) if number.isdecimal() else 0)
+
+
+def _tour(studio: Studio, form: FormData) -> None:
+    studio.project.tour = bool(form.get("on"))
+    studio.project.changed()
+
+
+def _close(studio: Studio, form: FormData) -> Response | None:
+    if studio.project.jobs.active and "sure" not in form:
+        studio.project.tell("ask-close", "A job is still running. It ends with Studio.")
+        return None
+    studio.end()
+    return ended_page()
+
+
+FRAME_ACTIONS: dict[str, Callable[[Studio, FormData], str | Response | None]] = {
+    "undo": _undo,
+    "redo": _redo,
+    "set": _set,
+    "cancel": _cancel,
+    "tour": _tour,
+    "close": _close,
+}
+
+
+def _bound(port: int) -> socket.socket:
+    """Take the port now, so that a port in use is told at once."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((HOST, port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise OutputError(
+            f"port {port} cannot be used ({reason}); without --port, a free one is taken"
+        ) from None
+    return found
+
+
+def _application(studio: Studio) -> Starlette:
+    return Starlette(
+        routes=[
+            Route("/", _home),
+            Route("/style.css", style),
+            Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
+            Route("/events", studio.events),
+            Route("/upload/{screen}", studio.upload, methods=["POST"]),
+            Route("/studio/{name}", studio.act_on_frame, methods=["POST"]),
+            Route("/{screen}", studio.show),
+            Route("/{screen}/{name}", studio.part),
+            Route("/{screen}/{name}", studio.act, methods=["POST"]),
+        ],
+        exception_handlers={Exception: _mistake},
+    )
+
+
+def _home(_request: Request) -> Response:
+    return RedirectResponse(f"/{SCREENS.default}", status_code=303)
+
+
+def _mistake(_request: Request, error: Exception) -> Response:
+    """Answer with words: a stack trace may show values of the data."""
+    if os.environ.get("SHOAL_DEBUG"):
+        raise error
+    return failed_page(type(error).__name__)
+
+
+def _unknown(what: str) -> Response:
+    return PlainTextResponse(f"There is no such {what}.\n", status_code=404)

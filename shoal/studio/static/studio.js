@@ -1,0 +1,230 @@
+// What every page of Studio does: forms without reloading, news from the server, files that are dropped, copying, undo.
+// A screen's own script exports `init(work)`, which is called whenever its work is shown anew.
+
+const PIECES = ["steps", "work", "standing", "tools", "top-name", "policy-body"];
+let waiting = false; // the page is out of date, but somebody is typing
+
+/** Replace the pieces of this page by those of another version of it, and keep focus, scrolling and what is open. */
+function swap(html, address) {
+  const next = new DOMParser().parseFromString(html, "text/html");
+  if (!next.getElementById("work")) {
+    document.open();
+    document.write(html);
+    document.close();
+    return;
+  }
+  const focus = focused();
+  const open = [...document.querySelectorAll("details[id][open]")].map((one) => one.id);
+  const shut = [...document.querySelectorAll("details[id]:not([open])")].map((one) => one.id);
+  const scrolled = [...document.querySelectorAll("[data-scroll][id]")].map((one) => [one.id, one.scrollTop, one.scrollLeft]);
+  for (const id of PIECES) {
+    const [from, to] = [next.getElementById(id), document.getElementById(id)];
+    if (from && to) to.replaceWith(document.adoptNode(from));
+  }
+  document.title = next.title;
+  const same = document.body.dataset.screen === next.body.dataset.screen;
+  document.body.dataset.screen = next.body.dataset.screen;
+  if (next.body.dataset.script) document.body.dataset.script = next.body.dataset.script;
+  else delete document.body.dataset.script;
+  if (address && address !== location.href) history[same ? "replaceState" : "pushState"](null, "", address);
+  if (same) {
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    for (const id of shut) document.getElementById(id)?.removeAttribute("open");
+    for (const [id, top, left] of scrolled) document.getElementById(id)?.scrollTo({ top, left, behavior: "instant" });
+    focus();
+  } else {
+    scrollTo(0, 0);
+    document.getElementById("work").focus();
+  }
+  shown();
+}
+
+/** Return a function that puts the focus back on what is, or does, the same as what has it now. */
+function focused() {
+  const one = document.activeElement;
+  if (!one || one === document.body) return () => {};
+  const { id, name } = one;
+  const key = one.dataset.focus;
+  const form = one.form?.getAttribute("action");
+  const value = one.type === "radio" || one.tagName === "BUTTON" ? one.value : null;
+  const range = typeof one.selectionStart === "number" ? [one.selectionStart, one.selectionEnd] : null;
+  return () => {
+    let found = id ? document.getElementById(id) : null;
+    if (!found && key) found = document.querySelector(`[data-focus="${CSS.escape(key)}"]`);
+    if (!found && form) {
+      const same = [...document.querySelectorAll("form")].filter((other) => other.getAttribute("action") === form);
+      const inside = same.flatMap((other) => [...other.elements]);
+      found = inside.find((other) => other.name === name && (value === null || other.value === value));
+    }
+    found?.focus({ preventScroll: true });
+    if (range && found?.setSelectionRange) {
+      try { found.setSelectionRange(...range); } catch { /* not for every kind of input */ }
+    }
+  };
+}
+
+async function shown() {
+  const place = document.body.dataset.script;
+  if (!place) return;
+  const module = await import(place);
+  module.init?.(document.getElementById("work"));
+}
+
+/** Fetch a page, by a form or anew, and show it. */
+export async function go(address, options = {}) {
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(address, { credentials: "same-origin", ...options });
+    const kind = answer.headers.get("content-type") ?? "";
+    if (!kind.startsWith("text/html")) throw new Error(await answer.text());
+    swap(await answer.text(), answer.url);
+  } catch (error) {
+    say(error instanceof TypeError ? "Studio does not answer." : error.message);
+  } finally {
+    document.body.removeAttribute("aria-busy");
+  }
+}
+
+/** Send a form's fields, or others, and show the page that comes back. */
+export function send(address, fields) {
+  return go(address, { method: "POST", body: new URLSearchParams(fields) });
+}
+
+/** Show this page anew. */
+export function refresh() {
+  return go(location.href);
+}
+
+function say(words) {
+  const box = document.getElementById("notices");
+  if (!box) return;
+  const line = document.createElement("p");
+  line.className = "notice bad";
+  line.textContent = words;
+  box.replaceChildren(line);
+}
+
+// --- forms ------------------------------------------------------------------------------------------------
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || form.hasAttribute("data-plain")) return;
+  event.preventDefault();
+  if (form.dataset.sure && !confirm(form.dataset.sure)) return;
+  send(form.action, new FormData(form, event.submitter));
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.closest("[data-auto]") && event.target.form) event.target.form.requestSubmit();
+});
+
+document.addEventListener("click", async (event) => {
+  const opener = event.target.closest("[data-open]");
+  if (opener) document.querySelector(opener.dataset.open)?.showModal();
+  const copier = event.target.closest("[data-copy]");
+  if (copier) {
+    await navigator.clipboard.writeText(document.querySelector(copier.dataset.copy).textContent);
+    copier.textContent = "Copied";
+    setTimeout(() => { copier.textContent = "Copy"; }, 1500);
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.altKey || typing()) return;
+  event.preventDefault();
+  send(event.shiftKey ? "/studio/redo" : "/studio/undo", { screen: document.body.dataset.screen });
+});
+
+addEventListener("popstate", refresh);
+
+/** Whether the focus is in a field in which somebody may be typing. */
+export function typing() {
+  const fields = "input:not([type=checkbox], [type=radio], [type=range], [type=file]), textarea, select, [contenteditable=true]";
+  return document.activeElement?.matches?.(fields) ?? false;
+}
+
+// --- files ------------------------------------------------------------------------------------------------
+
+/** Upload a file to a screen; `more` is added to the address. */
+export function upload(file, screen, more = "") {
+  const words = document.querySelector("[data-drop-words]");
+  const request = new XMLHttpRequest();
+  request.open("POST", `/upload/${screen}${more}`);
+  request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
+  request.upload.onprogress = (event) => {
+    if (words && event.lengthComputable) words.textContent = `${file.name}: ${Math.round((100 * event.loaded) / event.total)} %`;
+  };
+  request.onload = () => {
+    if ((request.getResponseHeader("content-type") ?? "").startsWith("text/html")) swap(request.responseText, request.responseURL);
+    else refresh();
+  };
+  request.onerror = () => refresh();
+  request.send(file);
+}
+
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(kind, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault(); // otherwise the browser would open the file
+    const place = event.target.closest?.("[data-drop]");
+    place?.classList.toggle("over", kind === "dragover");
+    const [file] = event.dataTransfer.files;
+    if (kind === "drop" && place && file) upload(file, place.dataset.drop, place.dataset.dropMore);
+  });
+}
+
+document.addEventListener("change", (event) => {
+  const place = event.target.closest?.("[data-drop]");
+  const [file] = (event.target.type === "file" && event.target.files) || [];
+  if (place && file) upload(file, place.dataset.drop, place.dataset.dropMore);
+});
+
+// --- news from the server -------------------------------------------------------------------------------
+
+function told(news) {
+  for (const job of news.jobs) {
+    for (const box of document.querySelectorAll(`[data-job="${job.number}"]`)) {
+      const bar = box.querySelector("progress");
+      if (bar) bar.value = job.share;
+      const words = box.querySelector("[data-job-words]");
+      if (words && job.state === "running") words.textContent = job.stage;
+      const time = box.querySelector("[data-job-time]");
+      const left = job.left === null ? "" : `, about ${Math.max(1, Math.round(job.left))} s left`;
+      if (time) time.textContent = `${Math.round(job.elapsed)} s${left}`;
+    }
+  }
+  if (Number(document.getElementById("work")?.dataset.version) < news.version) {
+    const one = document.activeElement;
+    const busy = typing() && one.tagName !== "SELECT" && one.value !== one.defaultValue;
+    if (busy || document.querySelector("[data-busy]")) waiting = true;
+    else refresh();
+  }
+}
+
+document.addEventListener("focusout", () => {
+  if (!waiting) return;
+  setTimeout(() => {
+    if (typing()) return;
+    waiting = false;
+    refresh();
+  }, 200);
+});
+
+let silent = 0;
+function listen() {
+  const source = new EventSource("/events");
+  source.onmessage = (event) => {
+    silent = 0;
+    document.getElementById("gone").hidden = true;
+    told(JSON.parse(event.data));
+  };
+  source.onerror = () => {
+    source.close();
+    silent += 1;
+    if (silent > 2) document.getElementById("gone").hidden = false;
+    setTimeout(listen, 1000);
+  };
+}
+
+listen();
+shown();
