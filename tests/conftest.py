@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.studio import browser as browser
+from tests.studio import studio as studio
+
 # The first call of a kernel compiles it, so a deadline per example would measure numba. Before a change lands, the same
 # examples are tried each time, so that it is judged by what it changes; all other runs search on.
 settings.register_profile(

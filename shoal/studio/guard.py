@@ -34,7 +34,7 @@ OWN_POLICY = "x-studio-policy"
 """A response with this header, such as the preview of a report, has another policy, and may be framed by Studio."""
 
 WELCOME = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Shoal Studio</title>
+<html lang="en"><head><meta charset="utf-8"><title>Shoal Studio</title><link rel="icon" href="data:,">
 <meta http-equiv="refresh" content="0;url=/"></head>
 <body><p><a href="/">Open Shoal Studio</a></p></body></html>
 """
