@@ -15,7 +15,7 @@ from shoal.reporting import sections, utility
 from shoal.reporting.attacks import try_all
 from shoal.reporting.page import page
 from shoal.reporting.parts import Section
-from shoal.reporting.risks import risks_of
+from shoal.reporting.risks import Risks, risks_of
 from shoal.reporting.subject import Subject, read_subject
 from shoal.run import Progress, silent
 from shoal.wording import counted, counted_parts
@@ -37,6 +37,14 @@ class Report:
     """Every requirement of the policy is satisfied."""
     withstands: bool
     """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+    sections: tuple[Section, ...]
+    """What the page shows, as plain data."""
+    risk_before: float
+    """The largest chance to find one person's row, if the original were published."""
+    risk_after: float | None
+    """The same for the release; None if it is not known."""
+    smallest: int | None
+    """Rows of the smallest equivalence class; None if classes do not say who can be found."""
 
     def __repr__(self) -> str:
         """Say in a line what it is, without the page."""
@@ -116,7 +124,19 @@ def report(
         edition=edition,
         holds=holds,
         withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
+        sections=tuple(parts),
+        risk_before=risks.before.prosecutor_max,
+        risk_after=_largest(risks),
+        smallest=int(subject.published.sizes.min())
+        if subject.classes_tell and subject.published.rows
+        else None,
     )
+
+
+def _largest(risks: Risks) -> float | None:
+    if risks.after is not None:
+        return risks.after.prosecutor_max
+    return 1.0 / float(risks.sizes_after.min()) if len(risks.sizes_after) else None
 
 
 def _comparison(given: Comparison | str | Path | None) -> Comparison | None:

@@ -174,7 +174,7 @@ class Jobs:
         threading.Thread(target=self._follow, args=(job, job._process), daemon=True).start()
 
     def _follow(self, job: Job, process: subprocess.Popen[bytes]) -> None:
-        job.tell((job.work, job.arguments))
+        job.tell((job.work, job.arguments, job.folder))
         assert process.stdout is not None
         try:
             while job.active:

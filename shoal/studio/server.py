@@ -26,7 +26,7 @@ from shoal.studio.page import ended_page, failed_page, page, style
 from shoal.studio.project import Project, Source
 from shoal.studio.screens import SCREENS
 from shoal.studio.uploads import LARGEST, receive
-from shoal.wording import speak
+from shoal.wording import either, speak
 
 HOST = "127.0.0.1"
 PAUSE = 0.15
@@ -210,7 +210,9 @@ def _bound(port: int) -> socket.socket:
         found.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise OutputError(
-            f"port {port} cannot be used ({reason}); without --port, a free one is taken"
+            f"port {port} cannot be used ({reason}); "
+            + either(command="without --port", python="with port 0")
+            + ", Studio takes a free one"
         ) from None
     return found
 

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any, cast
 
 from shoal.ending import end_with_parent
@@ -26,6 +27,9 @@ PAUSE = 0.1
 
 class Line:
     """What a job says to Studio, and hears from it. Work is called with it: ``work(line, **arguments)``."""
+
+    folder: Path
+    """Where the job may write; it goes if the job does not end well."""
 
     def __init__(self, said: IO[bytes], heard: IO[bytes]) -> None:
         self._said, self._heard = said, heard
@@ -62,7 +66,7 @@ class Line:
 
 def serve(line: Line, heard: IO[bytes]) -> None:
     """Do the work that was asked for, and tell how it ended."""
-    place, arguments = pickle.load(heard)
+    place, arguments, line.folder = pickle.load(heard)
     module, _, name = place.partition(":")
     try:
         line.say("done", getattr(import_module(module), name)(line, **arguments))
