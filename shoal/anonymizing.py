@@ -269,6 +269,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         meanings=meanings,
         measures=public_measures(summary["measures"], levels=case.tells_levels),
         seed=seed,
+        recoded=[name for name, own in made.frame.options.columns.items() if own.null_values],
     )
     return Result(**parts, record=record, card=card)
 

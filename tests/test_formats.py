@@ -28,6 +28,7 @@ from shoal.frames import FORMATS, Frame, Outbox, ReadOptions, formats, read, wri
 from shoal.frames.formats.base import FileFormat, Format
 from shoal.frames.frame import framed
 from shoal.frames.holding import refusal
+from shoal.frames.options import ColumnReading
 
 PAGE = Path(__file__).parents[1] / "docs" / "command-line.md"
 FILES = [name for name, kind in FORMATS.items() if issubclass(kind, FileFormat)]
@@ -239,6 +240,9 @@ OTHER = ReadOptions(
     quote="'",
     sheet="other",
     header=False,
+    decimal=",",
+    thousands=" ",
+    columns={"c": ColumnReading(("NA",))},
     guess_types=False,
     likely_delimiter="|",
     section="release",
@@ -253,8 +257,9 @@ def test_a_format_ignores_the_options_that_it_does_not_name(tmp_path, name, opti
     if option in kind.options:
         return
     path = write(TABLE, tmp_path / f"t{kind.suffixes[0]}")
-    if option == "null_values":
-        assert read(path, ReadOptions(null_values=("NA",))).column("c").to_list() == [None, "x"]
+    if option in ("null_values", "columns"):  # they hold for every format
+        told = ReadOptions(**{option: {"null_values": ("NA",), "columns": OTHER.columns}[option]})
+        assert read(path, told).column("c").to_list() == [None, "x"]
         return
     changed = dataclasses.replace(ReadOptions(), **{option: getattr(OTHER, option)})
     assert read(path, changed).data.equals(read(path).data)
@@ -262,8 +267,9 @@ def test_a_format_ignores_the_options_that_it_does_not_name(tmp_path, name, opti
 
 def test_every_option_is_used_by_a_format():
     used = {option for kind in FORMATS.values() for option in kind.options}
-    # No user sets these two: what to try first, and what messages call the section.
-    assert used | {"likely_delimiter", "section"} == {field.name for field in dataclasses.fields(ReadOptions)}
+    # The first holds for every format. No user sets the others: what to try first, and what messages call the section.
+    others = {"columns", "likely_delimiter", "section"}
+    assert used | others == {field.name for field in dataclasses.fields(ReadOptions)}
 
 
 class Pond(Format):

@@ -135,5 +135,7 @@ def chosen_policy(
     changes += [] if k is None else [f"privacy.k={k}"]
     if path is not None:
         return Policy.read(path, changes)
-    policy = Policy.from_keywords(**roles, k=USUAL_K)
+    policy = Policy.from_keywords(
+        quasi=quasi, sensitive=sensitive, identifier=identifier, plain=plain, drop=drop, k=USUAL_K
+    )
     return policy.override(changes) if changes else policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from shoal.brief import Brief
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_patterns
 from shoal.frames.given import Given
-from shoal.frames.options import ReadOptions
+from shoal.frames.notation import as_told, with_nulls
+from shoal.frames.options import ColumnReading, ReadOptions
 from shoal.wording import first_line
 
 
@@ -108,7 +109,8 @@ def framed(
 ) -> Frame:
     """Return the table of any source after checking its shape and names.
 
-    Replaces `options.null_values` by null, unless the reader did so (`nulls_done`).
+    Replaces `options.null_values` by null, unless the reader did so (`nulls_done`), and reads single columns as
+    `options.columns` say.
     """
     where = str(path) if path else f"the {kind} frame"
     schema = query.collect_schema()
@@ -118,10 +120,46 @@ def framed(
     if not rows and not options.of_release:
         raise DataError(f"{where}: the table has {len(schema)} columns but no rows")
     refuse_patterns(schema.names(), where)
-    if options.null_values and not nulls_done:
-        query = query.with_columns(pl.col(pl.String).replace(dict.fromkeys(options.null_values)))
     untyped = [name for name, dtype in schema.items() if dtype == pl.Null]
     if untyped:
         query = query.with_columns(selectors.by_name(*untyped).cast(pl.String))
         schema = pl.Schema({**schema, **dict.fromkeys(untyped, pl.String())})
+    query = _with_nulls(query, schema, options, nulls_done=nulls_done)
+    told = _told(query, schema, options, where)
+    if told:
+        query = query.with_columns(told)
+        schema = pl.Schema({**schema, **{column.name: column.dtype for column in told}})
+        if given is not None:  # such a column has another type now
+            names = {column.name for column in told}
+            types = {name: kind for name, kind in given.types.items() if name not in names}
+            given = replace(given, types=types)
     return Frame(kind, schema, rows, options, digest, path, query, version, given)
+
+
+def _with_nulls(
+    query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, *, nulls_done: bool
+) -> pl.LazyFrame:
+    codes = {
+        name: (*(() if nulls_done else options.null_values), *_reading(options, name).null_values)
+        for name in schema
+    }
+    changed = [with_nulls(name, schema[name], own) for name, own in codes.items() if own]
+    return query.with_columns([column for column in changed if column is not None])
+
+
+def _told(query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, where: str) -> list[pl.Series]:
+    """Return the columns that reading options give another type, read now."""
+    told = []
+    for name in schema:
+        if name in options.columns:
+            column = query.select(selectors.by_name(name)).collect().to_series()
+            try:
+                found = as_told(column, options.columns[name], options)
+            except DataError as error:
+                raise DataError(f"{where}: {error}") from None
+            told += [found] if found.dtype != column.dtype else []
+    return told
+
+
+def _reading(options: ReadOptions, name: str) -> ColumnReading:
+    return options.columns.get(name, ColumnReading())

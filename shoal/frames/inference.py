@@ -24,16 +24,17 @@ _SURE_DIGITS = 15
 """A 64-bit float always keeps this many significant digits."""
 
 
-def guess_numbers_and_dates(column: pl.Series) -> pl.Series:
+def guess_numbers_and_dates(column: pl.Series, *, points: bool = True) -> pl.Series:
     """Return a text column as Int64, Float64, Boolean, Date or Datetime if that loses nothing, else unchanged.
 
+    Without `points`, a point in a number is no decimal sign, so that only whole numbers are numbers.
     O(rows): checks each distinct value once, and skips types that the first rows rule out.
     """
     return _first_that_fits(
         column,
         (
             (_WHOLE, _integers),
-            (f"{_DECIMAL}|{_NOT_FINITE}", _floats),
+            *(((f"{_DECIMAL}|{_NOT_FINITE}", _floats),) if points else ()),
             ("^(true|false)$", _booleans),
             (_DATE, _dates),
             (_MOMENT, _moments),

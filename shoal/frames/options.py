@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from shoal.errors import DataError
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """How to read the cells of one column, in a table of any format."""
+
+    null_values: tuple[str, ...] = ()
+    """Codes that mean null in this column; numbers compare by value. Texts that are numbers or dates without them
+    become such."""
+    date_format: str = ""
+    """The format of its dates, such as ``%d.%m.%Y``; "" for ISO dates."""
+    unit: str = ""
+    """A text before or after each number, such as a currency."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,12 @@ class ReadOptions:
     """Sheet of an Excel file; by default the first."""
     header: bool = True
     """Whether the first line names the columns; otherwise they are column_1, column_2, .."""
+    decimal: str = "."
+    """The sign before the fraction of a number in a text file: a point or a comma."""
+    thousands: str = ""
+    """The sign between groups of three digits in a text file; "" for none."""
+    columns: Mapping[str, ColumnReading] = field(default_factory=dict)
+    """How to read single columns."""
     guess_types: bool = True
     """Whether to convert text columns that only hold numbers or dates; otherwise text stays text."""
     likely_delimiter: str | None = None
@@ -44,6 +64,13 @@ class ReadOptions:
                 raise DataError(f"{name} = {text!r}: must be one ASCII character, such as ';' or '\\t'")
         if self.quote and self.quote == self.delimiter:
             raise DataError(f"delimiter and quote are both {self.quote!r}: they must differ")
+        if self.decimal not in (".", ",") or self.thousands not in ("", ".", ",", "'", " "):
+            raise DataError(
+                f"decimal = {self.decimal!r}, thousands = {self.thousands!r}: the decimal sign must be '.' or ',', and "
+                "the sign between thousands '.', ',', \"'\" or a space"
+            )
+        if self.decimal == self.thousands:
+            raise DataError(f"decimal and thousands are both {self.decimal!r}: they must differ")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)

@@ -156,6 +156,7 @@ class Policy(BaseModel):
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
         protected: Mapping[str, Sequence[str]] | None = None,
+        reading: Mapping[str, Mapping[str, Any]] | None = None,
         method: str | Mapping[str, Any] = METHODS.default,
         measure: str = MEASURES.default,
         suppression: float = 0.0,
@@ -167,7 +168,7 @@ class Policy(BaseModel):
         **requirements: Any,
     ) -> Policy:
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
-        a method by name or as a table.
+        a method by name or as a table. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``.
         """
         roles = {
             "quasi": quasi,
@@ -187,10 +188,10 @@ class Policy(BaseModel):
         ]
         extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
         more = (("limit", "limits", limits), ("protected", "protected", protected))
-        for key, word, values in (*extras, *more):
+        for key, word, values in (*extras, *more, ("", "reading", reading)):
             for name, value in python_values(values or {}).items():
                 if name in columns:
-                    columns[name][key] = value
+                    columns[name] |= {key: value} if key else value
                 else:
                     problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
         asked = {key: value for key, value in requirements.items() if key in keys and value is not None}
@@ -276,9 +277,7 @@ class Policy(BaseModel):
 
     def read_options(self) -> ReadOptions:
         """Return how to read the table."""
-        from shoal.frames import ReadOptions
-
-        return ReadOptions(**self.data.model_dump(exclude={"other_columns"}))
+        return self.data.options({name: own for name, own in self.columns.items() if own.role not in REMOVED})
 
     def release_options(self, likely: str | None = None) -> ReadOptions:
         """Return how to read a release: in the dialect that Shoal writes, unless `[release]` says otherwise.

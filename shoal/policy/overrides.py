@@ -76,8 +76,6 @@ def reading_options(settings: Iterable[str]) -> ReadOptions:
 
 def read_as(raw: Mapping[str, Any], known: Iterable[Problem] = (), *, where: str = ARGUMENTS) -> ReadOptions:
     """Return how to read a table from a section `[data]`, or raise its problems together with the known ones."""
-    from shoal.frames import ReadOptions
-
     problems = list(known)
     try:
         data = Data.model_validate(raw)
@@ -85,7 +83,7 @@ def read_as(raw: Mapping[str, Any], known: Iterable[Problem] = (), *, where: str
         problems += explained(error, Data, "data")
     if problems:
         raise PolicyError(problems, where=where)
-    return ReadOptions(**data.model_dump(exclude={"other_columns"}))
+    return data.options()
 
 
 def _keys(text: str) -> list[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
@@ -21,6 +25,9 @@ from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.part import Number, Part, Text, wrong
 from shoal.table.plan import Role
 from shoal.wording import shown
+
+if TYPE_CHECKING:
+    from shoal.frames.options import ColumnReading, ReadOptions
 
 # --- reading options --------------------------------------------------------------------------------------
 
@@ -43,6 +50,10 @@ class Reading(Part):
     """Character around cells that contain the delimiter; an empty string when nothing is quoted."""
     null_values: tuple[Text, ...] = ()
     """Texts that mean "no value", such as `?` or `NA`."""
+    decimal: Literal[".", ","] = "."
+    """The sign before the fraction of a number in a text file."""
+    thousands: Literal["", ".", ",", "'", " "] = ""
+    """The sign between groups of three digits in a text file; an empty string for none."""
     sheet: Text | None = None
     """Sheet of a workbook; the first one when not given."""
     header: Annotated[bool, Strict()] = True
@@ -62,6 +73,8 @@ class Reading(Part):
     def _differ(self) -> Reading:
         if self.quote and self.quote == self.delimiter:
             raise wrong(f"delimiter and quote are both {self.quote!r}", "they have to differ")
+        if self.decimal == self.thousands:
+            raise wrong(f"decimal and thousands are both {self.decimal!r}", "they have to differ")
         return self
 
     @field_validator("encoding")
@@ -87,6 +100,16 @@ class Data(Reading):
     """What to do with columns that the policy does not name: refuse the table, drop them, or publish them as
     they are."""
 
+    def options(self, columns: Mapping[str, Column] | None = None) -> ReadOptions:
+        """Return how to read a table and these columns of it."""
+        from shoal.frames.options import ColumnReading, ReadOptions
+
+        told = {name: own.reading() for name, own in (columns or {}).items()}
+        return ReadOptions(
+            **self.model_dump(exclude={"other_columns"}),
+            columns={name: own for name, own in told.items() if own != ColumnReading()},
+        )
+
 
 class ReleaseFile(Reading):
     """How a release of another tool is read. What Shoal writes needs none of this, however the table was read."""
@@ -105,6 +128,39 @@ def _limit(value: object) -> object:
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
         return tuple(value)
     raise wrong(f"must be a level or a list of node names, not {shown(value)}")
+
+
+def _codes(value: object) -> object:
+    """Return codes for missing as texts: a policy may spell numbers as numbers."""
+    if not isinstance(value, list | tuple):
+        raise wrong(f"must be a list of codes, not {shown(value)}", f"write [{shown(value)}]")
+    for code in value:
+        if isinstance(code, bool) or not isinstance(code, str | int | float):
+            raise wrong(f"must hold texts and numbers, not {shown(code)}")
+    return tuple(map(str, value))
+
+
+def _date_format(value: str) -> str:
+    """Refuse formats that do not say the day, or only two digits of the year."""
+    signs = set(re.findall(r"%[-_0:.]?([A-Za-z])", value))
+    if "y" in signs:
+        hint = "1959 and 2059 would be one year; rewrite the column with four digits"
+        raise wrong(f"two digits of a year (%y) do not say the century: {shown(value)}", hint)
+    day = {"F"} & signs or (
+        "Y" in signs and ("j" in signs or ({"m", "b", "B"} & signs and {"d", "e"} & signs))
+    )
+    if not day or signs - set("FYmbBdejHIMSpTRfz"):
+        raise wrong(
+            f"is not the format of a date: {shown(value)}", 'for example "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
+        )
+    return value
+
+
+class DateText(Part):
+    """How the dates of a column are written."""
+
+    format: Annotated[Text, AfterValidator(_date_format)]
+    """Signs of strftime, such as `%d.%m.%Y`."""
 
 
 class Column(Part):
@@ -126,8 +182,24 @@ class Column(Part):
         | None
     ) = None
     """How far values may be generalized: a level, or the names of the highest allowed nodes."""
+    null_values: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_codes),
+        WithJsonSchema({"type": "array", "items": {"type": ["string", "number"]}}),
+    ] = ()
+    """Codes that mean "no value" in this column, such as `N` or `-9`; in addition to those of `[data]`."""
+    dates: DateText | None = None
+    """How its dates are written, if not as `1959-01-20`."""
+    unit: Text | None = None
+    """A text before or after each number, such as `EUR`; only the number is published."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
+
+    def reading(self) -> ColumnReading:
+        """Return how its cells are read."""
+        from shoal.frames.options import ColumnReading
+
+        return ColumnReading(self.null_values, self.dates.format if self.dates else "", self.unit or "")
 
 
 # --- method and utility -----------------------------------------------------------------------------------

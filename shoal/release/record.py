@@ -64,10 +64,13 @@ def make_card(
     meanings: Sequence[str],
     measures: Mapping[str, float],
     seed: int | None,
+    recoded: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
     `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
+    In the columns `recoded`, codes for missing became null. Only the policy says which codes: maybe no published row
+    has one.
     """
     if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
@@ -99,6 +102,7 @@ def make_card(
             for verdict, meaning in zip(verdicts, meanings, strict=True)
         ],
         "measures": {name: plain(value) for name, value in measures.items()},
+        **({"codes_for_missing_are_null": list(recoded)} if recoded else {}),
         **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
         **_false_cells(summary),
     }
@@ -156,6 +160,9 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         f"{'' if c['loss'] is None else format(c['loss'], '.1%')} |"
         for c in card["columns"]
     ]
+    if "codes_for_missing_are_null" in card:
+        names = ", ".join(map(_cell, card["codes_for_missing_are_null"]))
+        lines += ["", f"Codes for missing values in the original are empty cells here: {names}."]
     if "shuffled_together" in card:
         groups = "; ".join(", ".join(map(_cell, group)) for group in card["shuffled_together"])
         lines += ["", f"Within buckets, each of these groups of columns was shuffled as a unit: {groups}."]

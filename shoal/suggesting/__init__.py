@@ -12,7 +12,7 @@ import polars as pl
 from shoal import frames
 from shoal.errors import DataError
 from shoal.frames import FORMATS, Frame
-from shoal.policy import Policy
+from shoal.policy import Data, Policy
 from shoal.policy.overrides import read_as
 from shoal.suggesting.guess import Guess, guess_columns
 from shoal.suggesting.sensitivity import propose_p
@@ -131,7 +131,8 @@ def _reading(frame: Frame) -> dict[str, Any]:
     return {
         option.name: value
         for option in fields(frame.options)
-        if (value := getattr(frame.options, option.name)) != option.default
+        if option.name in Data.model_fields
+        and (value := getattr(frame.options, option.name)) != option.default
         and value not in usual.get(option.name, ())
         and option.name not in FORMATS[frame.kind].told_by_name
     }

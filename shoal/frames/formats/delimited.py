@@ -27,6 +27,8 @@ class Csv(FileFormat):
         "quote",
         "null_values",
         "header",
+        "decimal",
+        "thousands",
         "guess_types",
     )
     refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")

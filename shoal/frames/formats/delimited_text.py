@@ -25,6 +25,7 @@ import polars as pl
 from shoal.errors import DataError
 from shoal.frames.column_names import refuse_duplicates, refuse_patterns
 from shoal.frames.inference import guess_numbers_and_dates
+from shoal.frames.notation import in_plain_notation
 from shoal.frames.options import ReadOptions
 from shoal.wording import counted, setting
 
@@ -82,9 +83,17 @@ def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Read
     text = replace(text, delimiter=delimiter, quote=quote)
     options = replace(options, delimiter=delimiter, quote=quote, encoding=encoding)
     data = _read_fast(text, _column_names(text, options.header), options)
-    if options.guess_types:
-        data = data.with_columns([guess_numbers_and_dates(column) for column in data])
-    return data, options
+    return data.with_columns([_typed(column, options) for column in data]), options
+
+
+def _typed(texts: pl.Series, options: ReadOptions) -> pl.Series:
+    plain, points = in_plain_notation(texts, options)
+    if not options.guess_types:
+        return (
+            plain if options.of_release else texts
+        )  # numbers of a release are to be compared with the original's
+    guessed = guess_numbers_and_dates(plain, points=points)
+    return texts if guessed.dtype == pl.String else guessed
 
 
 def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
