@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -54,6 +54,10 @@ class Case(Evidence):
     """What a reader should know about how the rows were read."""
     others: tuple[Published, ...] = ()
     """The release read in other ways, if nothing shows for sure how it was made; the worst counts."""
+    complete: bool = True
+    """The true way is among them; see `shoal.shuffling.Ways`."""
+    loosest: Published | None = None
+    """The release as if each column had been shuffled by itself within buckets, if that is not known to be wrong."""
     record: Mapping[str, Any] | None = None
     """The private record of the run that made the release, if it is known."""
     digest: str | None = None
@@ -156,6 +160,8 @@ class Case(Evidence):
         return cls(
             published=found.published,
             others=found.others,
+            complete=found.complete,
+            loosest=found.loosest,
             table=table,
             k=requirements.k,
             policy=policy,
@@ -189,7 +195,11 @@ class Case(Evidence):
         can be known, and the verdict about truth says why.
         """
         try:
-            return worst(answers(model.verify, self.readings))
+            found = worst(answers(model.verify, self.readings))
+            if found.holds and model.needs_every_way and not self.complete:
+                why = "cannot be known: there are too many ways in which columns may have been shuffled"
+                return replace(found, reached=None, holds=False, detail=f"{why}; give the record")
+            return found
         except DataError as error:
             if self.release is not None or self.truth is None or not self.truth.least:
                 raise
@@ -211,11 +221,13 @@ class Case(Evidence):
     @cached_property
     def truth(self) -> Truth | None:
         """How many published rows cover no original row of their own; None without the original. Where a release may
-        have been made in several ways, it is false only if it is false in each of them.
+        have been made in several ways, it is false only if it is false in each of them, however unlikely.
         """
         if self.table is None:
             return None
         found = [truth_of(own.published, self.table, self.rows, own.owner) for own in self.readings]
+        if self.loosest is not None:
+            found.append(truth_of(self.loosest, self.table, self.rows))
         return min(found, key=lambda truth: (truth.least, truth.invented, truth.most))
 
     @property

@@ -22,7 +22,7 @@ from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.render import bucket_name
 from shoal.release.retyping import retyped_as, with_guessed_types
 from shoal.release.two_tables import joined, second_beside
-from shoal.shuffling import Making, as_recorded, by_record, possible
+from shoal.shuffling import APART, Making, as_recorded, by_record, possible
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
@@ -92,6 +92,10 @@ class Readings(Brief):
     """The first, which names the release and its parts."""
     others: tuple[Published, ...] = ()
     """Empty where it is known how the release was made. A release is judged by the worst of all."""
+    complete: bool = True
+    """As in `Ways`."""
+    loosest: Published | None = None
+    """As if each column had been shuffled by itself, if that may be: what is true of it is not refuted."""
     notes: tuple[str, ...] = ()
     """What a user should know about how it was read."""
 
@@ -164,13 +168,14 @@ def as_published(
                 f"by the record, the release has a column '{bucket}' that numbers buckets, but it is not there"
             )
         published, unknown = read(None)
-        return Readings(rows, published, (), (*notes, *_unreadable(unknown, table)))
+        return Readings(rows, published, notes=(*notes, *_unreadable(unknown, table)))
     shuffled, unknown = read(bucket)
     if record is not None:
         check_buckets(record, shuffled.buckets)
-        ways = as_recorded(by_record(record, shuffled, table), shuffled, table, apart=in_two)
+        made = as_recorded(by_record(record, shuffled, table), shuffled, table, apart=in_two)
     else:
-        ways = possible(shuffled, table, _claimed(policy, shuffled, table), apart=in_two)
+        made = possible(shuffled, table, _claimed(policy, shuffled, table), apart=in_two)
+    ways = made.found
     if in_two and not all(way.in_buckets for way in ways):
         raise DataError("by the record, the release is in one table, but this one is in two")
     intact = shuffled if all(way.in_buckets for way in ways) else read(None)[0]
@@ -179,7 +184,19 @@ def as_published(
         for way in ways
     ]
     notes.append(_told(bucket, ways, shuffled, table, by_record=record is not None))
-    return Readings(rows, first, tuple(others), (*notes, *_unreadable(unknown, table)))
+    if not made.complete and table is not None and table.population is not None:
+        notes.append(
+            "not known: how likely people are to be in the table. There are too many ways in which columns may have "
+            f"been shuffled; give {either(command='--record FILE', python='record')}"
+        )
+    return Readings(
+        rows,
+        first,
+        tuple(others),
+        made.complete,
+        None if record is not None else replace(shuffled, together=APART.together, sensitive_in=None),
+        (*notes, *_unreadable(unknown, table)),
+    )
 
 
 def _claimed(policy: Policy, published: Published, table: CodedTable | None) -> Making | None:

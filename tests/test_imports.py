@@ -28,6 +28,7 @@ LAYERS = (
     ("policy",),
     ("samples", "suggesting"),
     ("recorded",),
+    ("combinations",),
     ("shuffling",),
     ("released",),
     ("case",),

@@ -383,9 +383,24 @@ def test_no_shuffle_within_buckets_is_false(data):
     for links in (0, 4, truth.LINKS):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(truth, "LINKS", links)
-            found = shoal.audit(rows, original=original, **SLICED)
-            # Rows that show that nothing was shuffled are read without buckets.
-            assert found.buckets is None or "truthful" not in [one.model for one in found.verdicts]
+            found = verdict(rows, original, SLICED)
+            assert found is None or found.holds
+
+
+@pytest.mark.parametrize(("other", "holds"), [(0, True), (1, None), (59, False)])
+def test_rows_that_stayed_whole_are_refuted_only_by_what_no_shuffle_within_buckets_gives(other, holds):
+    """Nothing else was shuffled; tags are swapped with nobody, within a bucket, and across buckets."""
+    original = pl.DataFrame(
+        {
+            "place": ["abcd"[i % 4] for i in range(60)], "age": [i * 7 % 8 for i in range(60)],
+            "ill": [["flu", "cold", "ulcer"][i * i % 3] for i in range(60)], "tag": list(range(60)),
+        }
+    )  # fmt: skip
+    tags = original["tag"].to_list()
+    tags[0], tags[other] = tags[other], tags[0]
+    rows = original.with_columns(tag=pl.Series(tags), bucket=pl.Series([i // 6 for i in range(60)]))
+    found = verdict(rows, original, {**SLICED, "method": "mondrian"})
+    assert (None if found is None else found.holds) is holds
 
 
 def test_a_report_says_so_too():

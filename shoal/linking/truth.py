@@ -21,6 +21,7 @@ from shoal.frames.sets import is_set, sets_as_text
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import is_ordered, parse, text_of
 from shoal.linking.consistency import People, within_sets
+from shoal.linking.pinned import missing_values
 from shoal.release.published import Published
 from shoal.table import CodedTable
 from shoal.wording import counted
@@ -370,9 +371,13 @@ def _shuffled(
         hull_low[:, j] = bounds(np.ascontiguousarray(low[:, j]), bucket, len(first))[0]
         hull_high[:, j] = bounds(np.ascontiguousarray(high[:, j]), bucket, len(first))[1]
     unread = boxes.unread[published.class_of]
+    units = _units(published, len(kept))
     return max(
-        _untrue_units(columns, people, bucket, low, high, hull_low, hull_high, unread)
-        for columns in _units(published, len(kept))
+        missing_values(units, people.codes, people.weight, bucket, low, high),
+        *(
+            _untrue_units(columns, people, bucket, low, high, hull_low, hull_high, unread)
+            for columns in units
+        ),
     )
 
 

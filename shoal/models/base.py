@@ -58,6 +58,9 @@ class Model(ABC):
     ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
     higher_is_safer: ClassVar[bool] = True
     needs_original: ClassVar[bool] = False
+    needs_every_way: ClassVar[bool] = False
+    """An adversary who knows more may find a release safer by it. If a release may have been made in several ways, one
+    that tells more then does not stand for the others."""
     needs_order: ClassVar[bool] = False
     """The values of the sensitive column must stand in an order: see `Hierarchy.in_order`."""
 

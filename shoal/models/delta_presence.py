@@ -41,6 +41,7 @@ class DeltaPresence(Model):
     about: ClassVar[str] = "unsure-of-membership"
     weakest: ClassVar[bool] = True
     needs_original: ClassVar[bool] = True
+    needs_every_way: ClassVar[bool] = True
 
     low: Annotated[float, Bounds(ge=0, le=1)]
     """Smallest allowed probability; above 0, everybody in the population must match a class."""
