@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -86,6 +87,13 @@ class Outbox:
         """Prepare a text in UTF-8, and return where it will be."""
         target = check_writable(path, force=self.force, table=False)
         self._prepare(target, lambda file: file.write(text.encode()))
+        return target
+
+    def copy(self, source: Path, path: str | Path) -> Path:
+        """Prepare a copy of a file, byte by byte, and return where it will be."""
+        target = check_writable(path, force=self.force, table=False)
+        with source.open("rb") as given:
+            self._prepare(target, lambda file: shutil.copyfileobj(given, file, 1 << 20))
         return target
 
     def _prepare(self, target: Path, fill: Callable[[IO[bytes]], object]) -> None:

@@ -26,7 +26,7 @@ SUPPRESSED = "suppressed"
 
 
 def release(line: Line, *, source: str | Path, policy: str, base: Path, output: str) -> dict[str, Any]:
-    """Make a release with its papers in the job's folder, then look at it: rows side by side, and the private report."""
+    """Make a release with its papers in the job's folder, then look at it: rows side by side, and a private report."""
     chosen, folder = Policy.from_toml(policy, base), line.folder
 
     def first(stage: str, share: float) -> None:

@@ -1,0 +1,155 @@
+"""What Studio can hand over: files that are made, each public or private, as a folder or as one zip."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shoal import frames
+from shoal.errors import OutputError
+from shoal.hierarchy.kinds import parsed
+from shoal.hierarchy.kinds.file import File
+from shoal.policy import Policy
+from shoal.reporting.report import EDITIONS
+from shoal.studio.project import Project
+from shoal.studio.releasing import Made
+from shoal.studio.works.release import CARDS, RECORD
+
+PAPERS = "papers"
+"""The kind of the job that writes the reports."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One file to hand over."""
+
+    key: str
+    name: str
+    """Its name in a folder or zip."""
+    title: str
+    about: str
+    public: bool
+    path: Path | None = None
+    """Where it lies; None if it is a text."""
+    text: str = ""
+
+    @property
+    def place(self) -> str:
+        """Its path in a folder or zip: what may be published stands apart from what may not."""
+        return f"{'public' if self.public else 'private'}/{self.name}"
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        return len(self.text.encode()) if self.path is None else self.path.stat().st_size
+
+    def beginning(self, most: int) -> bytes:
+        """Its first bytes, at most so many."""
+        if self.path is None:
+            return self.text.encode()[:most]
+        with self.path.open("rb") as file:
+            return file.read(most)
+
+
+ABOUT = {
+    "release": "The table to publish, verified on these bytes.",
+    "second": "The sensitive values by bucket, which belong to the release.",
+    "card": "What the release is, guarantees and has lost.",
+    "public": "For the recipient: nothing in it depends on fewer than k people.",
+    "private": "For your files: with the rows that are most exposed, and the run.",
+    "record": "How this release was made, to defend and to repeat it.",
+    "policy": "What was asked for; the command line and Python use it.",
+    "command": "To make the release again, and to audit this one.",
+    "file": "The policy names it.",
+}
+
+
+def items(project: Project, made: Made) -> list[Item]:
+    """Return what can be handed over now, the release first."""
+    found = [Item("release", made.output, "Release", ABOUT["release"], True, made.path)]
+    second = next(
+        (path for path in made.folder.iterdir() if path.stem == f"{made.path.stem}-sensitive"), None
+    )
+    if second is not None:
+        found.append(Item("second", second.name, "Release, second table", ABOUT["second"], True, second))
+    for at, name in enumerate(CARDS):
+        kind = name.rpartition(".")[2]
+        found.append(Item(f"card-{at}", name, f"Card ({kind})", ABOUT["card"], True, made.folder / name))
+    job = project.jobs.latest(PAPERS)
+    if job is not None and job.state == "done" and job.policy == made.policy:
+        for edition in EDITIONS:
+            path, title = job.folder / job.result[edition], f"Report, {edition} edition"
+            public = edition == "public"
+            found.append(Item(f"report-{edition}", path.name, title, ABOUT[edition], public, path))
+    found += [
+        Item("record", RECORD, "Record", ABOUT["record"], False, made.folder / RECORD),
+        Item("policy", "policy.toml", "Policy", ABOUT["policy"], False, text=made.policy),
+        Item("command", "command.txt", "Commands", ABOUT["command"], False, text=_commands(project, made)),
+    ]
+    for at, path in enumerate(_files_of(Policy.from_toml(made.policy, project.base))):
+        name = path.as_posix()
+        found.append(Item(f"file-{at}", name, f"Hierarchy {name}", ABOUT["file"], False, project.base / path))
+    return found
+
+
+def _commands(project: Project, made: Made) -> str:
+    told = shlex.quote("data.csv" if project.source is None else project.source.told)
+    return (
+        f"shoal anonymize {told} -p policy.toml -o {made.output}\n"
+        f"shoal audit {made.output} -p policy.toml --original {told} --record {RECORD}\n"
+    )
+
+
+def _files_of(policy: Policy) -> list[Path]:
+    """Return the files that a policy names inside its own folder."""
+    named = [parsed(column.hierarchy) for column in policy.columns.values() if column.hierarchy is not None]
+    files = [Path(kind.path) for kind in named if isinstance(kind, File)]
+    files += (
+        [Path(policy.population.file)] if policy.population is not None and policy.population.file else []
+    )
+    return [path for path in dict.fromkeys(files) if not path.is_absolute() and ".." not in path.parts]
+
+
+def zipped(chosen: Sequence[Item], path: Path) -> None:
+    """Write files as one zip, with folders for what is public and what is private."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for item in chosen:
+            # The zip has no dates: when each file was made is nobody's business.
+            with archive.open(_entry(item), "w", force_zip64=True) as out:
+                if item.path is None:
+                    out.write(item.text.encode())
+                else:
+                    with item.path.open("rb") as given:
+                        shutil.copyfileobj(given, out, 1 << 20)
+
+
+def _entry(item: Item) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(item.place)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def written(chosen: Sequence[Item], folder: Path, *, force: bool) -> list[Path]:
+    """Write files into a folder, all or none; private ones are readable by their owner alone."""
+    if not folder.is_absolute():
+        raise OutputError(f"{folder}: give the whole path of the folder, from the root on")
+    if not folder.parent.is_dir():
+        raise OutputError(f"{folder}: there is no folder {folder.parent}; create it first")
+    targets = [folder / item.place for item in chosen]
+    try:
+        folder.mkdir(exist_ok=True)
+        for target, item in zip(targets, chosen, strict=True):
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o755 if item.public else 0o700)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
+    with frames.Outbox(force=force) as box:
+        for target, item in zip(targets, chosen, strict=True):
+            if item.path is None:
+                box.write_text(target, item.text)
+            else:
+                box.copy(item.path, target)
+    return targets

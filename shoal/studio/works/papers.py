@@ -1,0 +1,40 @@
+"""The work of writing both editions of the report for a release that Studio has made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from shoal.comparing import Comparison
+from shoal.policy import Policy
+from shoal.reporting.report import EDITIONS, report
+from shoal.studio.worker import Line
+from shoal.studio.works.release import RECORD
+
+
+def papers(
+    line: Line,
+    *,
+    source: str | Path,
+    policy: str,
+    base: Path,
+    release: Path,
+    signed: Mapping[str, str],
+    comparison: Comparison | None,
+) -> dict[str, str]:
+    """Write the report in each edition; return the names of the files by edition."""
+    chosen = Policy.from_toml(policy, base)
+    names: dict[str, str] = {}
+    for at, edition in enumerate(EDITIONS):
+
+        def progress(stage: str, share: float, at: int = at, edition: str = edition) -> None:
+            line.progress(f"{edition} report: {stage}", (at + share) / len(EDITIONS))
+
+        made = report(
+            release, chosen, original=source, record=release.parent / RECORD, comparison=comparison,
+            edition=cast(Any, edition), progress=progress, **signed,
+        )  # fmt: skip
+        names[edition] = f"report-{edition}.html"
+        made.write(line.folder / names[edition])
+    return names
