@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shoal.attacking import attack
     from shoal.attacks import Exposure
     from shoal.auditing import audit
+    from shoal.codebooks.codebook import codebook
     from shoal.comparing import Comparison
     from shoal.comparing.compare import compare
     from shoal.errors import (
@@ -43,6 +44,7 @@ __getattr__ = imported_late(
         "attacking": ("attack",),
         "attacks": ("Exposure",),
         "auditing": ("audit",),
+        "codebooks.codebook": ("codebook",),
         "comparing": ("Comparison",),
         "comparing.compare": ("compare",),
         "errors": (
@@ -90,6 +92,7 @@ __all__ = [
     "attack",
     "audit",
     "audit_network",
+    "codebook",
     "compare",
     "explain",
     "report",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,8 @@ import polars as pl
 from shoal import frames
 from shoal.brief import Brief
 from shoal.case import Case
+from shoal.codebooks.codebook import codebook
+from shoal.codebooks.writing import check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, LimitError, ViolationError
@@ -69,20 +72,26 @@ def anonymize_file(
     *,
     record: Path | None = None,
     cards: Sequence[Path] = (),
+    codebooks: Sequence[Path] = (),
     spare: Sequence[Path] = (),
     seed: int | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Result:
-    """Turn a file into a verified release on disk, with its record and cards. Nothing is written unless it satisfies
-    the policy, and never over the data or over files to `spare`, such as the policy's.
+    """Turn a file into a verified release on disk, with its record, cards and codebooks. Nothing is written unless it
+    satisfies the policy, and never over the data or over files to `spare`, such as the policy's.
 
     If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
     """
     outputs = [(output, "the release")]
     if method_of(policy).two_tables:
         outputs.append((second_path(output), "the release, its second table"))
-    papers = [*((path, "a card") for path in cards), *([(record, "the record")] if record else [])]
+    papers = [
+        *((path, "a card") for path in cards),
+        *((path, "a codebook") for path in codebooks),
+        *([(record, "the record")] if record else []),
+    ]
+    check_codebook_paths(codebooks, output)
     # First what not even --force allows, so that nobody is advised to use it in vain.
     frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
     for path, _ in outputs:
@@ -96,7 +105,11 @@ def anonymize_file(
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         for path in cards:
-            box.write_text(path, card_text(result.card, path))
+            box.write_text(
+                path, card_text(result.card, path, labels=lambda: labels_markdown(result.codebook))
+            )
+        for path in codebooks:
+            box.write_text(path, codebook_text(result.codebook, path, output))
     progress("done", 1.0)
     return result
 
@@ -256,6 +269,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         "second": second,
         "release": release,
         "method": policy.method.name,
+        "describe": partial(codebook, table, policy, second=second),
     }
     summary = Result(**parts, record={}, card={}).summary()
     meanings = [model.summary for model in case.requirements.judged]

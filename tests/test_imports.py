@@ -31,6 +31,7 @@ LAYERS = (
     ("combinations",),
     ("shuffling",),
     ("released",),
+    ("codebooks",),
     ("case",),
     ("auditing", "attacking"),
     ("comparing",),

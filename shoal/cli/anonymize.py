@@ -34,6 +34,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
+@options.codebooks
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -55,6 +56,7 @@ def anonymize(
     k: int | None,
     record: Path | None,
     cards: tuple[Path, ...],
+    codebooks: tuple[Path, ...],
     seed: int | None,
     force: bool,
     as_json: bool,
@@ -71,8 +73,8 @@ def anonymize(
 
     with show.progress(quiet=as_json) as progress:
         result = anonymize_file(
-            data, policy, output, record=record, cards=cards, spare=[policy_file] if policy_file else [],
-            seed=seed, force=force, progress=progress,
+            data, policy, output, record=record, cards=cards, codebooks=codebooks,
+            spare=[policy_file] if policy_file else [], seed=seed, force=force, progress=progress,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps({"output": str(output), **result.summary()}, indent=2))

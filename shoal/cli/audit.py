@@ -26,6 +26,8 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
+@options.codebooks
+@options.force
 @options.as_json
 def audit(
     release: Path | str,
@@ -39,6 +41,8 @@ def audit(
     sensitive: list[str],
     k: int | None,
     measures: tuple[str, ...],
+    codebooks: tuple[Path, ...],
+    force: bool,
     as_json: bool,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
@@ -47,7 +51,9 @@ def audit(
 
     from shoal.auditing import audit as judge
     from shoal.cli import show
+    from shoal.codebooks.codebook import check_codebooks, write_codebooks
 
+    check_codebooks(codebooks, release, (original, second, policy_file, record), force=force)
     with show.progress(quiet=as_json) as progress:
         report = judge(
             release,
@@ -59,6 +65,7 @@ def audit(
             measures=measures,
             progress=progress,
         )
+    write_codebooks(codebooks, release, policy, second=second, force=force)
     if as_json:
         click.echo(json.dumps(report.summary(), indent=2))
     else:

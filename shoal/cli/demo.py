@@ -17,7 +17,8 @@ STEPS = (
      "sample patients --rows 2000 -o {0}/patients.csv --force"),
     ("Turn it into a release. Nothing is written unless every requirement of the policy holds.",
      "anonymize {0}/patients.csv -p {0}/patients.toml -o {0}/release.csv "
-     "--record {0}/record.json --card {0}/card.md --force"),
+     "--record {0}/record.json --card {0}/card.md "
+     "--codebook {0}/codebook.md --force"),
     ("Anyone can check it: the audit reads the published rows, and the original for the losses.",
      "audit {0}/release.csv -p {0}/patients.toml --original {0}/patients.csv"),
     ("A page for the people who decide: guarantees, attacks, losses. Open it in a browser.",
@@ -37,7 +38,7 @@ def run() -> None:
         if line.startswith("anonymize"):
             _first_lines(FOLDER / "release.csv")
     click.secho(
-        f"\nThe release, its card and report for the public, and its private record are in {FOLDER}/.",
+        f"\nThe release, its card, codebook and report for the public, and its private record are in {FOLDER}/.",
         fg="cyan",
     )
 

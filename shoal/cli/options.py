@@ -60,6 +60,14 @@ record = click.option(
     type=PATH,
     help="The private record of the run that made the release; it says how the release was made.",
 )
+codebooks = click.option(
+    "--codebook",
+    "codebooks",
+    multiple=True,
+    type=PATH,
+    help="Write what each column and label means here (.md, .json, .csv, .jsonld, datapackage.json; may be given "
+    "several times).",
+)
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 

@@ -33,6 +33,7 @@ from shoal.cli.options import PATH, SOURCE
     flag_value="private",
     help="Include the rows that are most exposed, and details of the run.",
 )
+@options.codebooks
 @options.settings
 @options.force
 @options.as_json
@@ -46,6 +47,7 @@ def report(
     record: Path | None,
     comparison: Path | None,
     edition: str | None,
+    codebooks: tuple[Path, ...],
     settings: tuple[str, ...],
     force: bool,
     as_json: bool,
@@ -60,12 +62,14 @@ def report(
     options.check_readable(release, original, second)
 
     from shoal.cli import show
+    from shoal.codebooks.codebook import check_codebooks, write_codebooks
     from shoal.release.two_tables import second_path
     from shoal.reporting.report import report as write
 
     others = (release, second or second_path(release), original, policy_file, record)
     frames.check_apart({other: str(other) for other in others if other is not None}, [(output, "the report")])
     frames.check_writable(output, force=force, table=False)
+    check_codebooks(codebooks, release, (*others[1:], output), force=force)
     with show.progress(quiet=as_json) as progress:
         made = write(
             release,
@@ -78,6 +82,7 @@ def report(
             edition="private" if edition == "private" else "public",
             progress=progress,
         )
+    write_codebooks(codebooks, release, policy, second=second, force=force)
     made.write(output, force=force)
     found = {
         "output": str(output),

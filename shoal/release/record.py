@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -117,9 +117,11 @@ def _false_cells(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {"cells_changed_at_most": summary["budget_cells"] / max(cells, 1)}
 
 
-def card_text(card: Mapping[str, Any], path: Path) -> str:
-    """Write a card as JSON or Markdown, by the ending of its file."""
-    return json.dumps(card, indent=2) + "\n" if path.suffix.lower() == ".json" else card_markdown(card)
+def card_text(card: Mapping[str, Any], path: Path, labels: Callable[[], str] = str) -> str:
+    """Write a card as JSON or Markdown, by the ending of its file. `labels` says in Markdown what labels mean."""
+    if path.suffix.lower() == ".json":
+        return json.dumps(card, indent=2) + "\n"
+    return card_markdown(card) + labels()
 
 
 def card_markdown(card: Mapping[str, Any]) -> str:

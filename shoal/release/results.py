@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from shoal.brief import html_table
 from shoal.release import Release
 from shoal.release.verdict import Verdict
 from shoal.wording import counted, counted_parts, number, printable
+
+if TYPE_CHECKING:
+    from shoal.codebooks.book import Codebook
 
 
 @dataclass
@@ -119,6 +123,13 @@ class Result(Audit):
     """The private run record: digest of the input, policy, versions, timings, verdicts, measures."""
     card: Mapping[str, Any]
     """The public release card: what was done, which guarantees, which losses; nothing about individuals."""
+    describe: Callable[[], Codebook]
+    """Makes the codebook; `codebook` calls it once."""
+
+    @cached_property
+    def codebook(self) -> Codebook:
+        """The public codebook: every column of the release, and every label in it with its meaning."""
+        return self.describe()
 
     def _by(self) -> str:
         return f", by {self.method}"

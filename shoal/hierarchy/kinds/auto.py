@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from shoal.hierarchy.kinds.base import WordKind
+from shoal.hierarchy.meanings import Reader, number_label, span_label, time_label
 
 
 class Automatic(WordKind):
@@ -14,3 +15,8 @@ class Automatic(WordKind):
     example: ClassVar[str] = "auto"
     builder: ClassVar[str] = "shoal.hierarchy.automatic:automatic"
     meaning: ClassVar[str] = "an automatic hierarchy"
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Numbers or dates and ranges of them, else lists and ranges of texts, or masked codes."""
+        return number_label, time_label, span_label

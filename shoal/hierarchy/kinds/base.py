@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from shoal.errors import HierarchyError, did_you_mean
+from shoal.hierarchy.meanings import Meaning, Reader, all_read, value, without
 from shoal.wording import shown
 
 if TYPE_CHECKING:
@@ -90,6 +91,26 @@ class Kind(ABC):
     def describe(self, *, free: bool) -> str:
         """Say in a report what values become; `free` if the column may be published as any range."""
         return self.meaning
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """How labels of this kind are read from their text; the first that reads all labels of a column counts."""
+        return ()
+
+    def meanings(self, labels: Sequence[str], limit: int | Sequence[str] | None = None) -> list[Meaning]:
+        """Return what labels of a column mean, from their text and the policy alone. Labels that no reader knows are
+        values. `limit` is the generalization limit of the column.
+        """
+        found = all_read(labels, *self.readers) or [value(label) for label in labels]
+        if limit is None or isinstance(limit, int):
+            return found
+        return without(found, self.meanings(limit), limit)
+
+    def _listed(self, labels: Sequence[str], limit: int | Sequence[str] | None) -> list[Meaning]:
+        """Return what labels mean if the policy lists all values."""
+        from shoal.hierarchy.contents import contents_of
+
+        return contents_of(self, labels, limit)
 
 
 class WordKind(Kind):

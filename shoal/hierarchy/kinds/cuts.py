@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
+from shoal.hierarchy.meanings import Reader, interval_label
 from shoal.wording import shown
 
 _POINTS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
@@ -35,6 +36,11 @@ class Cuts(TableKind):
         if kinds and not kinds & {list, tuple}:
             object.__setattr__(self, "cuts", [self.cuts])
         super().__post_init__()
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Intervals of numbers."""
+        return (interval_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield levels without points, points that do not ascend, and points that the level below lacks."""

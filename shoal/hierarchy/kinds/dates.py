@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from shoal.errors import did_you_mean
 from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw
+from shoal.hierarchy.meanings import Reader, calendar_label
 from shoal.wording import shown
 
 LIES_INSIDE = {
@@ -36,6 +37,11 @@ class Dates(TableKind):
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "dates": {"type": "array", "items": {"enum": list(LIES_INSIDE)}, "minItems": 1}
     }
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Units of the calendar, dates and times."""
+        return (calendar_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield unknown levels, and levels that do not lie inside the next."""

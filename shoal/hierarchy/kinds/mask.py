@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from shoal.errors import did_you_mean
 from shoal.hierarchy.kinds.base import Flaw, TableKind, not_growing
+from shoal.hierarchy.meanings import Reader, mask_label
 from shoal.wording import shown
 
 _SIDES = ("right", "left")
@@ -39,6 +40,11 @@ class Mask(TableKind):
             ]
         },
     }
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Codes with masked characters."""
+        return (lambda label: mask_label(label, self.mask),)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield an unknown side, and numbers of characters that are none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from shoal.hierarchy.kinds.base import WordKind
+from shoal.hierarchy.meanings import Reader, number_label, time_label, value
 
 
 class NoHierarchy(WordKind):
@@ -23,3 +24,8 @@ class NoHierarchy(WordKind):
     def describe(self, *, free: bool) -> str:
         """Say whether ranges are possible."""
         return "any range" if free else "a value itself, or nothing"
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Numbers or dates and ranges of them, else values."""
+        return number_label, time_label, value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.hierarchy.kinds.base import Flaw, TableKind
+from shoal.hierarchy.meanings import Meaning
 from shoal.wording import shown
 
 DEEPEST = 64
@@ -27,6 +28,10 @@ class Tree(TableKind):
     knows_domain: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tree": {"type": "object"}}
+
+    def meanings(self, labels: Sequence[str], limit: int | Sequence[str] | None = None) -> list[Meaning]:
+        """Return the values that each node contains, as the policy lists them."""
+        return self._listed(labels, limit)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield the first node that is neither a table of nodes nor a list of values."""

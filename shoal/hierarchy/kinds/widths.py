@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
+from shoal.hierarchy.meanings import Reader, interval_label
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Widths(TableKind):
         "widths": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1},
         "origin": {"type": "number"},
     }
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """Intervals of numbers."""
+        return (interval_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield numbers that are not widths, and widths that do not divide the next."""
