@@ -111,7 +111,8 @@ document.addEventListener("submit", (event) => {
   if (form.method !== "post" || form.hasAttribute("data-plain")) return;
   event.preventDefault();
   if (form.dataset.sure && !confirm(form.dataset.sure)) return;
-  send(form.action, new FormData(form, event.submitter));
+  const address = event.submitter?.hasAttribute("formaction") ? event.submitter.formAction : form.action;
+  send(address, new FormData(form, event.submitter));
 });
 
 document.addEventListener("change", (event) => {

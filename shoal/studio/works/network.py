@@ -1,0 +1,41 @@
+"""The work of masking a network: what ``shoal network anonymize`` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shoal.network.anonymize import anonymize_network_files
+from shoal.network.report import ATTACK_HEAD, attack_rows, structure_rows
+from shoal.policy import Policy
+from shoal.studio.worker import Line
+
+
+def network(
+    line: Line,
+    *,
+    nodes: str | Path,
+    edges: str | Path | None,
+    policy: str,
+    base: Path,
+    id: str | None,
+    alpha: float,
+    samples: int,
+    kind: str,
+) -> dict[str, Any]:
+    """Mask a network, and write it with its papers into the job's folder."""
+    place = line.folder / "masked"
+    result = anonymize_network_files(
+        nodes, edges, Policy.from_toml(policy, base), place, kind=kind, record=line.folder / "record.json",
+        report=line.folder / "report-private.html", cards=[line.folder / "card.md", line.folder / "card.json"],
+        spare=[], id=id, ends=None, alpha=alpha, samples=samples, progress=line.progress,
+    )  # fmt: skip
+    return {
+        "summary": result.summary(),
+        "attack_head": ATTACK_HEAD,
+        "attacks": attack_rows(result),
+        "structure": structure_rows(result),
+        "picture": result.picture(),
+        "public": sorted(path.name for path in place.iterdir()),
+        "notes": list(result.notes),
+    }
