@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+COMMA  := ,
 
-.PHONY: demo test fuzz test-thorough lint signatures wheel bench docs experiments clean
+.PHONY: demo studio test fuzz test-thorough lint signatures wheel bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -15,6 +16,8 @@ endef
 
 $(VENV)/user: pyproject.toml
 	$(call install,$(VENV),excel)
+$(VENV)/studio: pyproject.toml
+	$(call install,$(VENV),excel$(COMMA)studio)
 $(VENV)/dev: pyproject.toml
 	$(call install,$(VENV),dev)
 $(VENV)/docs: pyproject.toml
@@ -25,6 +28,12 @@ $(VENV)-bench/bench: pyproject.toml
 
 demo: $(VENV)/user
 	@$(BIN)/python -m shoal.cli.demo
+
+# Studio with a hospital's table, in the browser.
+studio: $(VENV)/studio
+	@mkdir -p $(VENV)/hospital
+	@$(BIN)/shoal sample patients --rows 2000 -o $(VENV)/hospital/patients.csv --force >/dev/null
+	@$(BIN)/shoal studio $(VENV)/hospital/patients.csv -p $(VENV)/hospital/patients.toml
 
 test: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)

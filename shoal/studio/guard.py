@@ -87,14 +87,14 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self._hosts or len(headers.getlist("host")) != 1:
-            return _refuse(421, "Studio answers only at the address that `shoal studio` printed.")
+            return _refuse(421, "Studio answers only at the address that it printed in its terminal.")
         request = Request(scope)
         if request.method == "GET" and request.url.path == "/" and "token" in request.query_params:
             return self._welcome(request)
         if not self._knows(request):
             return _refuse(
                 403,
-                "This browser has no access to Studio. Open the link that `shoal studio` printed; it works once, in "
+                "This browser has no access to Studio. Open the link that Studio printed in its terminal; it works once, in "
                 "one browser. Otherwise end Studio and start it again.",
             )
         if request.method not in ("GET", "HEAD") and headers.get("origin") != f"http://{host}":
