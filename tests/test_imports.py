@@ -15,7 +15,7 @@ ROOT = Path(shoal.__file__).parent
 # two folders of one layer do not know each other.
 LAYERS = (
     ("errors", "arrays", "ending", "memory", "wording"),
-    ("brief", "pages"),
+    ("brief", "processes", "pages"),
     ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),

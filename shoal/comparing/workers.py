@@ -6,21 +6,18 @@ import contextlib
 import os
 import pickle
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import shoal
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.errors import ShoalError
+from shoal.processes import start_python
 from shoal.release import Release
 from shoal.table import CodedTable
-from shoal.wording import voice
 
 
 class Worker:
@@ -92,25 +89,6 @@ class Worker:
                 if pipe is not None:
                     with contextlib.suppress(OSError):
                         pipe.close()
-
-
-def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a module of Shoal as a process with pipes, which gets the number of this process and its voice as
-    arguments."""
-    environment = dict(os.environ)
-    home = str(Path(shoal.__file__).resolve().parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join([home, *filter(None, [environment.get("PYTHONPATH")])])
-    if threads is not None:
-        environment["POLARS_MAX_THREADS"] = str(threads)
-    return subprocess.Popen(
-        # -P: a file of the user with the name of a library must not replace it.
-        [sys.executable, "-P", "-m", module, str(os.getpid()), voice()],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        # A traceback might show values of the data.
-        stderr=None if os.environ.get("SHOAL_DEBUG") else subprocess.DEVNULL,
-        env=environment,
-    )
 
 
 def _send(process: subprocess.Popen[bytes], what: Any) -> None:

@@ -8,16 +8,14 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from shoal import frames
 from shoal.errors import OutputError
-from shoal.hierarchy.kinds import parsed
-from shoal.hierarchy.kinds.file import File
-from shoal.policy import Policy
-from shoal.reporting.report import EDITIONS
 from shoal.studio.project import Project
-from shoal.studio.releasing import Made
-from shoal.studio.works.release import CARDS, RECORD
+from shoal.studio.releasing import CARDS, RECORD, Made
+
+if TYPE_CHECKING:
+    from shoal.policy import Policy
 
 PAPERS = "papers"
 """The kind of the job that writes the reports."""
@@ -70,6 +68,9 @@ ABOUT = {
 
 def items(project: Project, made: Made) -> list[Item]:
     """Return what can be handed over now, the release first."""
+    from shoal.policy import Policy
+    from shoal.reporting.report import EDITIONS
+
     found = [Item("release", made.output, "Release", ABOUT["release"], True, made.path)]
     second = next(
         (path for path in made.folder.iterdir() if path.stem == f"{made.path.stem}-sensitive"), None
@@ -106,6 +107,9 @@ def _commands(project: Project, made: Made) -> str:
 
 def _files_of(policy: Policy) -> list[Path]:
     """Return the files that a policy names inside its own folder."""
+    from shoal.hierarchy.kinds import parsed
+    from shoal.hierarchy.kinds.file import File
+
     named = [parsed(column.hierarchy) for column in policy.columns.values() if column.hierarchy is not None]
     files = [Path(kind.path) for kind in named if isinstance(kind, File)]
     files += (
@@ -135,6 +139,8 @@ def _entry(item: Item) -> zipfile.ZipInfo:
 
 def written(chosen: Sequence[Item], folder: Path, *, force: bool) -> list[Path]:
     """Write files into a folder, all or none; private ones are readable by their owner alone."""
+    from shoal import frames
+
     if not folder.is_absolute():
         raise OutputError(f"{folder}: give the whole path of the folder, from the root on")
     if not folder.parent.is_dir():

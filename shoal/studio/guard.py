@@ -94,8 +94,8 @@ class Guard:
         if not self._knows(request):
             return _refuse(
                 403,
-                "This browser has no access to Studio. Open the link that Studio printed in its terminal; it works once, in "
-                "one browser. Otherwise end Studio and start it again.",
+                "This browser has no access to Studio. Open the link that Studio printed in its terminal; it works "
+                "once, in one browser. Otherwise end Studio and start it again.",
             )
         if request.method not in ("GET", "HEAD") and headers.get("origin") != f"http://{host}":
             return _refuse(403, "Only Studio's own pages may change anything.")

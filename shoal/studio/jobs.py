@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from shoal.comparing.workers import start_python
 from shoal.errors import Problem
+from shoal.processes import start_python
 from shoal.studio.folder import Folder
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]

@@ -9,13 +9,16 @@ from typing import Any
 
 from shoal.errors import DataError
 from shoal.frames.formats import FORMATS, FileFormat, file_format_of
-from shoal.measures import MEASURES
-from shoal.release.results import plain
 from shoal.studio.jobs import Job
 from shoal.studio.project import Project, Standing
 
 KIND = "release"
 """The kind of its job."""
+RECORD, CARDS = "record.json", ("card.md", "card.json")
+BESIDE = "beside.parquet"
+"""Each original row beside what the release shows of it: private."""
+SUPPRESSED = "suppressed"
+"""Its last column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,9 @@ def made_release(project: Project) -> Made | None:
 
 
 def _standing(made: Made, result: Mapping[str, Any]) -> Standing:
+    from shoal.measures import MEASURES
+    from shoal.release.results import plain
+
     summary = made.summary
     loss = plain(summary["measures"].get(MEASURES.default))
     return Standing(

@@ -8,10 +8,12 @@ import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
+from importlib import import_module
 from pathlib import Path
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -29,6 +31,10 @@ from shoal.studio.uploads import LARGEST, receive
 from shoal.wording import either, speak
 
 HOST = "127.0.0.1"
+HEAVY = ("shoal.suggesting", "shoal.comparing.workers", "shoal.reporting.report")
+"""What pages need later on: they import most of Shoal."""
+WARM = 5.0
+"""Seconds after which it imports them, if nobody has opened a page."""
 PAUSE = 0.15
 """Seconds between two looks for something to tell open pages."""
 
@@ -49,6 +55,7 @@ class Studio:
         )  # fmt: skip
         self.server = uvicorn.Server(config)
         self.closing = False
+        self._shown = threading.Event()
 
     @property
     def link(self) -> str:
@@ -73,6 +80,10 @@ class Studio:
         while not self.server.started:
             threading.Event().wait(0.01)
         ready()
+        # After the first page, and before the first click.
+        self._shown.wait(WARM)
+        for module in HEAVY:
+            import_module(module)
 
     def end(self) -> None:
         """Let `run` return."""
@@ -84,7 +95,11 @@ class Studio:
     def show(self, request: Request) -> Response:
         """Show a screen."""
         key = request.path_params["screen"]
-        return page(self.project, key, request.query_params) if key in SCREENS else _unknown("page")
+        if key not in SCREENS:
+            return _unknown("page")
+        answer = page(self.project, key, request.query_params)
+        answer.background = BackgroundTask(self._shown.set)
+        return answer
 
     def part(self, request: Request) -> Response:
         """Answer a question of a screen."""

@@ -10,8 +10,6 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from shoal.errors import DataError
-from shoal.policy import Policy
-from shoal.reporting.report import EDITIONS
 from shoal.studio.guard import OWN_POLICY
 from shoal.studio.project import Project, Source
 from shoal.studio.screens.base import Action, Part, Screen, State
@@ -45,6 +43,8 @@ class AuditRelease(Screen):
     @classmethod
     def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
         """Return what was given and found."""
+        from shoal.reporting.report import EDITIONS
+
         job = project.jobs.latest(KIND)
         return {
             "files": FILES,
@@ -92,6 +92,8 @@ def _forget(project: Project, form: FormData) -> None:
 
 
 def _run(project: Project, form: FormData) -> None:
+    from shoal.policy import Policy
+
     given = _given(project)
     for what in FILES:
         text = str(form.get(what, "")).strip()
@@ -132,6 +134,8 @@ def _run(project: Project, form: FormData) -> None:
 
 
 def _report(project: Project, query: QueryParams) -> Response:
+    from shoal.reporting.report import EDITIONS
+
     job, edition = project.jobs.latest(KIND), query.get("edition", "")
     path = None if job is None else job.folder / f"report-{edition}.html"
     if edition not in EDITIONS or path is None or not path.is_file():

@@ -9,7 +9,6 @@ from typing import Any
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
-from shoal.comparing import Comparison
 from shoal.errors import DataError
 from shoal.studio.giving import PAPERS, Item, items, written, zipped
 from shoal.studio.guard import OWN_POLICY
@@ -112,6 +111,8 @@ def _reports(project: Project, form: FormData) -> None:
     made = _made(project)
     signed = {name: str(form.get(name, "")).strip()[:500] for name in SIGNED}
     project.store["signed"] = signed
+    from shoal.comparing import Comparison
+
     comparison = project.store.get("comparison")
     assert project.source is not None
     project.jobs.start(

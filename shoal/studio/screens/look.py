@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
 from starlette.datastructures import FormData, QueryParams
 
 from shoal.studio.project import Project
-from shoal.studio.releasing import KIND, Made, made_release, start_release
+from shoal.studio.releasing import BESIDE, KIND, SUPPRESSED, Made, made_release, start_release
 from shoal.studio.screens.base import Action, Screen, State
-from shoal.studio.works.release import BESIDE, SUPPRESSED
 
 VIEWS = {"rows": "Rows", "suppressed": "Suppressed rows", "report": "Report"}
 PAGE = 50
@@ -70,6 +68,8 @@ def _make(project: Project, _form: FormData) -> None:
 
 def beside(made: Made, first: int, *, only_suppressed: bool) -> dict[str, Any]:
     """Return a page of rows, each original cell beside the published one; `first` counts from 1."""
+    import polars as pl
+
     table = pl.scan_parquet(made.folder / BESIDE).with_row_index("number", offset=1)
     if only_suppressed:
         table = table.filter(pl.col(SUPPRESSED))

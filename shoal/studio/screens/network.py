@@ -10,7 +10,6 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from shoal.errors import DataError, PolicyError, Problem
-from shoal.network.masked import TABLE_FORMATS
 from shoal.studio.giving import Item, zipped
 from shoal.studio.guard import OWN_POLICY
 from shoal.studio.project import Project, Source
@@ -42,6 +41,8 @@ class Network(Screen):
     @classmethod
     def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
         """Return what was given and made."""
+        from shoal.network.masked import TABLE_FORMATS
+
         job = project.jobs.latest(KIND)
         return {
             "edges": _settings(project).get("edges"),
@@ -125,7 +126,7 @@ def _make(project: Project, form: FormData) -> None:
     except ValueError:
         raise PolicyError([Problem("alpha and samples", "must be numbers")]) from None
     settings["id"] = str(form.get("id", ""))
-    settings["kind"] = str(form.get("kind", TABLE_FORMATS[0]))
+    settings["kind"] = str(form.get("kind", "csv"))
     assert project.source is not None
     project.jobs.start(
         KIND,

@@ -9,8 +9,8 @@ from typing import Any, cast
 from shoal.comparing import Comparison
 from shoal.policy import Policy
 from shoal.reporting.report import EDITIONS, report
+from shoal.studio.releasing import RECORD
 from shoal.studio.worker import Line
-from shoal.studio.works.release import RECORD
 
 
 def papers(

@@ -15,14 +15,9 @@ from shoal.policy.encoding import encode_with_population
 from shoal.release.render import render
 from shoal.release.results import Result
 from shoal.reporting.report import report
+from shoal.studio.releasing import BESIDE, CARDS, RECORD, SUPPRESSED
 from shoal.studio.worker import Line
 from shoal.table.population import members_of
-
-RECORD, CARDS = "record.json", ("card.md", "card.json")
-BESIDE = "beside.parquet"
-"""Each original row beside what the release shows of it: private."""
-SUPPRESSED = "suppressed"
-"""Its last column."""
 
 
 def release(line: Line, *, source: str | Path, policy: str, base: Path, output: str) -> dict[str, Any]:
