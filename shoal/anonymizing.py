@@ -18,7 +18,7 @@ from shoal.codebooks.codebook import codebook
 from shoal.codebooks.writing import check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
-from shoal.errors import InfeasibleError, LimitError, ViolationError
+from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
@@ -28,6 +28,7 @@ from shoal.models.feasibility import all_in_one, left_out, reasons_against, unpr
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
+from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
 from shoal.release.render import render, shuffled
 from shoal.release.results import Clock, Result
@@ -73,13 +74,15 @@ def anonymize_file(
     record: Path | None = None,
     cards: Sequence[Path] = (),
     codebooks: Sequence[Path] = (),
+    keys: Path | None = None,
     spare: Sequence[Path] = (),
     seed: int | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Result:
     """Turn a file into a verified release on disk, with its record, cards and codebooks. Nothing is written unless it
-    satisfies the policy, and never over the data or over files to `spare`, such as the policy's.
+    satisfies the policy, and never over the data or over files to `spare`, such as the policy's. `keys` is where the
+    private key table of pseudonyms goes; without it nobody can go back from them to identifiers.
 
     If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
     """
@@ -90,7 +93,10 @@ def anonymize_file(
         *((path, "a card") for path in cards),
         *((path, "a codebook") for path in codebooks),
         *([(record, "the record")] if record else []),
+        *([(keys, "the key table")] if keys else []),
     ]
+    if keys is not None and not policy.pseudonyms:
+        raise OutputError(f'{keys}: there are no keys, because no column has publish = "{PSEUDONYM}"')
     check_codebook_paths(codebooks, output)
     # First what not even --force allows, so that nobody is advised to use it in vain.
     frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
@@ -104,6 +110,8 @@ def anonymize_file(
         result = _result(made, policy, made.case.rows, made.case.second, seed, clock)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
+        if keys is not None and result.keys is not None:
+            box.write_text(keys, result.keys.write_csv(), private=True)
         for path in cards:
             box.write_text(
                 path, card_text(result.card, path, labels=lambda: labels_markdown(result.codebook))
@@ -175,6 +183,8 @@ class _Made(Brief):
     case: Case
     """The release as its readers see it, shuffled."""
     frame: Frame
+    pseudonyms: Pseudonyms | None
+    """The tokens that stand for identifiers, if the policy publishes any."""
     unserved: str
     """The blocks that generalization limits leave without a release, in words."""
 
@@ -200,7 +210,8 @@ def _make(
     release = _proposed(policy, method, table, run, clock)
     progress("write", 0.8)
     with clock("write"):
-        rendered = shuffled(render(table, release), run.random)
+        tokens = Pseudonyms() if policy.pseudonyms else None
+        rendered = shuffled(render(table, release, tokens), run.random)
         seen = way.publish(restored(rendered.rows, frame.schema), frame)
         if rendered.second is not None:
             rendered = replace(rendered, second=way.publish(rendered.second, frame, second=True))
@@ -215,7 +226,7 @@ def _make(
     progress("measure", 0.9)
     with clock("measure"):
         _ = case.measures, case.losses
-    return _Made(case, frame, unserved)
+    return _Made(case, frame, tokens, unserved)
 
 
 def propose(policy: Policy, method: Method, table: CodedTable, run: Run) -> Case:
@@ -250,6 +261,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     assert release is not None
     notes += unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)
+    notes += case.following
     facts = release.facts
     if "choice" in facts:
         # The chosen method is what was applied, and what a rerun should apply.
@@ -269,12 +281,13 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         "second": second,
         "release": release,
         "method": policy.method.name,
+        "pseudonyms": made.pseudonyms,
         "describe": partial(codebook, table, policy, second=second),
     }
     summary = Result(**parts, record={}, card={}).summary()
     meanings = [model.summary for model in case.requirements.judged]
     meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
-    roles = {plan.name: plan.role for plan in policy.plans(made.frame.columns)}
+    roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
     card = make_card(
         summary if case.tells_levels else {**summary, "levels": None},
@@ -284,6 +297,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         measures=public_measures(summary["measures"], levels=case.tells_levels),
         seed=seed,
         recoded=[name for name, own in made.frame.options.columns.items() if own.null_values],
+        following=case.following,
     )
     return Result(**parts, record=record, card=card)
 

@@ -66,7 +66,9 @@ def attack(
     )
     with clock("attack"):
         found = attack_case(case, name, asked, Run.start(seed, progress))
-    return dataclasses.replace(found, notes=(*found.notes, *case.notes), seconds=clock.seconds)
+    return dataclasses.replace(
+        found, notes=(*found.notes, *case.notes, *case.following), seconds=clock.seconds
+    )
 
 
 def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> Exposure:

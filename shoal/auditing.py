@@ -68,5 +68,5 @@ def audit(
         measures=found,
         losses=case.losses,
         seconds=clock.seconds,
-        notes=(*case.notes, *case.truth_notes, *unknown),
+        notes=(*case.notes, *case.following, *case.truth_notes, *unknown),
     )

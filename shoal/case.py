@@ -22,8 +22,9 @@ from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
-from shoal.recorded import check_original, read_record, recorded_method
+from shoal.recorded import check_original, read_record, recorded_method, recorded_section
 from shoal.release import Release
+from shoal.release.pseudonyms import PSEUDONYM, betrayed, followed, of_our_form
 from shoal.release.published import Published
 from shoal.release.reading import read_back
 from shoal.release.render import Rendered, bucket_name, render
@@ -33,6 +34,7 @@ from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
 from shoal.table.plan import REMOVED
+from shoal.wording import either
 
 Answer = TypeVar("Answer")
 
@@ -212,11 +214,39 @@ class Case(Evidence):
 
     @property
     def identifiers_removed(self) -> tuple[Verdict, ...]:
-        """Whether the columns that name people are removed, if the policy names any."""
+        """Whether the columns that name people are removed, if the policy names any, or hold pseudonyms, if it says so.
+
+        Without the original and the record, nobody can tell pseudonyms from names: then they count as names.
+        """
         identifiers = self.policy.names("identifier")
-        left = [name for name in identifiers if name in self.rows.columns]
-        verdict = Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)
+        left = {name: self._naming(name) for name in identifiers if name in self.rows.columns}
+        words = [f"{name}: {why}" if why else name for name, why in left.items() if why is not None]
+        verdict = Verdict("identifiers removed", 0, len(words), not words, "; ".join(words), public=True)
         return (verdict,) if identifiers else ()
+
+    def _naming(self, name: str) -> str | None:
+        """Return why a column names people, in words or empty; None if it holds pseudonyms."""
+        if name not in self.policy.pseudonyms:
+            return ""
+        shown = self.rows[name]
+        if self.table is not None and self.table.named is not None:
+            return betrayed(shown, self.table.named[name]) or None
+        if self.record is None:
+            return "cannot be told from names without the original or the record: give " + either(
+                command="--original FILE or --record FILE", python="original or record"
+            )
+        entry = recorded_section(self.record, "columns").get(name)
+        if not isinstance(entry, dict) or entry.get("publish") != PSEUDONYM:
+            return "by the record it was not published as pseudonyms"
+        return None if of_our_form(shown) else "some cells are not pseudonyms of Shoal"
+
+    @cached_property
+    def following(self) -> tuple[str, ...]:
+        """What a reader should know about rows that can be followed by pseudonyms. All of it is public."""
+        published = self.published
+        groups = published.class_of if published.bucket_of is None else published.bucket_of
+        names = [name for name in self.policy.pseudonyms if name in self.rows.columns]
+        return tuple(followed(self.rows[name], groups).words() for name in names)
 
     @cached_property
     def truth(self) -> Truth | None:

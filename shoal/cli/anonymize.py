@@ -36,6 +36,11 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
               help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
 @options.codebooks
 @click.option(
+    "--keys",
+    type=PATH,
+    help="Write the private key table of pseudonyms here (CSV, readable by you alone).",
+)
+@click.option(
     "--seed",
     type=click.IntRange(0),
     help="Make the random choices repeatable. Such a release is not for publication.",
@@ -57,6 +62,7 @@ def anonymize(
     record: Path | None,
     cards: tuple[Path, ...],
     codebooks: tuple[Path, ...],
+    keys: Path | None,
     seed: int | None,
     force: bool,
     as_json: bool,
@@ -73,7 +79,7 @@ def anonymize(
 
     with show.progress(quiet=as_json) as progress:
         result = anonymize_file(
-            data, policy, output, record=record, cards=cards, codebooks=codebooks,
+            data, policy, output, record=record, cards=cards, codebooks=codebooks, keys=keys,
             spare=[policy_file] if policy_file else [], seed=seed, force=force, progress=progress,
         )  # fmt: skip
     if as_json:

@@ -24,7 +24,7 @@ from shoal.policy import Policy
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.render import bucket_name
 from shoal.release.two_tables import COUNT, unused_name
-from shoal.table.plan import ColumnPlan
+from shoal.table.plan import REMOVED, ColumnPlan
 
 LISTED = 100
 """A column that is published as it is lists its values if there are at most so many."""
@@ -177,7 +177,9 @@ def _column(column: pl.Series, plan: ColumnPlan) -> Column:
         else _type_of_texts(pl.Series(present, dtype=pl.String))
     )
     if plan.role != "quasi":
-        words = PUBLISHED_AS[plan.role] if plan.role != "identifier" else "as it is"
+        if plan.role == "identifier":
+            return _naming(column, plan, own, len(present), missing)
+        words = PUBLISHED_AS[plan.role] if plan.role not in REMOVED else "as it is"
         return _as_it_is(column, plan.role, words, own, shown, often, missing)
     kind = parsed(plan.hierarchy)
     meanings = _meanings(kind, present, plan.limit)
@@ -198,6 +200,15 @@ def _column(column: pl.Series, plan: ColumnPlan) -> Column:
         missing,
         tuple(labels),
     )
+
+
+def _naming(column: pl.Series, plan: ColumnPlan, own: str, distinct: int, missing: int) -> Column:
+    """Describe a column that names people, or holds pseudonyms: none of its cells is listed."""
+    words = "as it is"
+    if plan.publish is not None:
+        words = f"{PUBLISHED_AS[plan.publish]}: rows with the same one belong to the same person"
+        own = "string"
+    return Column(column.name, own, own, plan.role, words, distinct, missing)
 
 
 def _in_order(labels: Sequence[Label]) -> list[Label]:

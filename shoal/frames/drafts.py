@@ -32,8 +32,9 @@ _ENDING = 100
 class Draft:
     """A file under a temporary name, which nobody else removes until it is closed."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, *, private: bool = False) -> None:
         self.target = target
+        self.private = private
         self.path = self._named()
         self._held: int | None = None
 
@@ -49,7 +50,7 @@ class Draft:
         """Create the file, and return it open for writing."""
         journal.begin(str(self.target.parent))
         while True:
-            file = self.path.open("xb")
+            file = open(self.path, "xb", opener=_own if self.private else None)  # noqa: SIM115 (given back open)
             if sys.platform == "win32":
                 return file
             self._held = os.dup(file.fileno())  # holds the lock when the file is closed
@@ -85,6 +86,11 @@ class Draft:
             held, self._held = self._held, None
             with contextlib.suppress(OSError):
                 os.close(held)
+
+
+def _own(path: str, flags: int) -> int:
+    """Open a file that nobody but its owner can read, from the start."""
+    return os.open(path, flags, 0o600)
 
 
 def is_draft(name: str) -> bool:

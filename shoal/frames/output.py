@@ -83,10 +83,10 @@ class Outbox:
             raise OutputError(f"{target}: {reason}, so nothing was written; {advice}")
         return back
 
-    def write_text(self, path: str | Path, text: str) -> Path:
-        """Prepare a text in UTF-8, and return where it will be."""
+    def write_text(self, path: str | Path, text: str, *, private: bool = False) -> Path:
+        """Prepare a text in UTF-8, and return where it will be. Only its owner can read a `private` one."""
         target = check_writable(path, force=self.force, table=False)
-        self._prepare(target, lambda file: file.write(text.encode()))
+        self._prepare(target, lambda file: file.write(text.encode()), private=private)
         return target
 
     def copy(self, source: Path, path: str | Path) -> Path:
@@ -96,14 +96,14 @@ class Outbox:
             self._prepare(target, lambda file: shutil.copyfileobj(given, file, 1 << 20))
         return target
 
-    def _prepare(self, target: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    def _prepare(self, target: Path, fill: Callable[[IO[bytes]], object], *, private: bool = False) -> None:
         import polars as pl
 
         if any(target == other for other, _ in self._waiting):
             raise OutputError(f"{target} would be written twice; choose another name for one of the files")
         try:
             remove_abandoned([target.parent])
-            draft = Draft(target)
+            draft = Draft(target, private=private)
             self._waiting.append((target, draft))
             with draft.create() as file:
                 fill(file)
@@ -131,7 +131,7 @@ class Outbox:
             appeared: list[Path] = []
             try:
                 for target, draft in reversed(self._waiting):
-                    if self.force and target.exists():
+                    if self.force and target.exists() and not draft.private:
                         draft.path.chmod(target.stat().st_mode & 0o7777)
                     draft.appear(force=self.force)
                     appeared.append(target)

@@ -26,6 +26,7 @@ from shoal.network.masked import TABLE_FORMATS, MaskedNetwork, make_folder, mask
 from shoal.network.reading import read_network
 from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
+from shoal.policy.problems import dotted
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
 from shoal.release.results import Clock
 from shoal.release.verdict import shortfalls
@@ -105,6 +106,11 @@ def anonymize_network(
         message = f"'{chosen.utility.measure}' cannot steer the clusters of a network"
         hint = f"leave it at {MEASURES.default}; a network weighs {Il.name} against structure, and reports all measures"
         raise PolicyError([Problem("utility.measure", message, hint)])
+    for name in chosen.pseudonyms:
+        message = (
+            "a masked network publishes no rows of single nodes, so there is nothing to put a pseudonym on"
+        )
+        raise PolicyError([Problem(dotted("columns", name, "publish"), message, "leave it out")])
     seed = checked_seed(seed)
     run = Run.start(seed, progress)
     progress("read", 0.0)

@@ -129,6 +129,8 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("weight", f"goes with quasi-identifiers, but the column is {role}", "only they lose precision")
     if column.protected is not None and role != "sensitive":
         add("protected", f"goes with sensitive columns, but the column is {role}")
+    if column.publish is not None and role != "identifier":
+        add("publish", f"goes with identifiers, but the column is {role}", "only they become pseudonyms")
     if column.hierarchy is not None and role in ("plain", *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     else:

@@ -157,6 +157,7 @@ class Policy(BaseModel):
         limits: Mapping[str, int | Sequence[str]] | None = None,
         protected: Mapping[str, Sequence[str]] | None = None,
         reading: Mapping[str, Mapping[str, Any]] | None = None,
+        publish: Mapping[str, str] | None = None,
         method: str | Mapping[str, Any] = METHODS.default,
         measure: str = MEASURES.default,
         suppression: float = 0.0,
@@ -168,7 +169,8 @@ class Policy(BaseModel):
         **requirements: Any,
     ) -> Policy:
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
-        a method by name or as a table. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``.
+        a method by name or as a table. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
+        `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``.
         """
         roles = {
             "quasi": quasi,
@@ -188,7 +190,7 @@ class Policy(BaseModel):
         ]
         extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
         more = (("limit", "limits", limits), ("protected", "protected", protected))
-        for key, word, values in (*extras, *more, ("", "reading", reading)):
+        for key, word, values in (*extras, *more, ("publish", "publish", publish), ("", "reading", reading)):
             for name, value in python_values(values or {}).items():
                 if name in columns:
                     columns[name] |= {key: value} if key else value
@@ -292,6 +294,11 @@ class Policy(BaseModel):
             **self.release.model_dump(), guess_types=False, likely_delimiter=likely, section="release"
         )
 
+    @property
+    def pseudonyms(self) -> tuple[str, ...]:
+        """The identifiers that are published as pseudonyms."""
+        return tuple(name for name, column in self.columns.items() if column.publish is not None)
+
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the policy."""
         return tuple(name for name, column in self.columns.items() if column.role == role)
@@ -325,7 +332,7 @@ class Policy(BaseModel):
         if column is None:
             return ColumnPlan(name, fallback)
         hierarchy = planned(column.hierarchy, self._base)
-        return ColumnPlan(name, column.role, hierarchy, column.weight, column.limit)
+        return ColumnPlan(name, column.role, hierarchy, column.weight, column.limit, column.publish)
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""

@@ -192,6 +192,9 @@ class Column(Part):
     """How its dates are written, if not as `1959-01-20`."""
     unit: Text | None = None
     """A text before or after each number, such as `EUR`; only the number is published."""
+    publish: Literal["pseudonym"] | None = None
+    """`pseudonym`: an identifier is published as random tokens, the same for all rows of a person. By default nothing
+    of it is published."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shoal import __version__
 from shoal.errors import ShoalBug
+from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 from shoal.wording import counted_parts
@@ -23,6 +24,7 @@ PUBLISHED_AS = {
     "plain": "as it is",
     "identifier": "removed",
     "drop": "not published",
+    PSEUDONYM: "as random pseudonyms",
 }
 
 
@@ -65,10 +67,13 @@ def make_card(
     measures: Mapping[str, float],
     seed: int | None,
     recoded: Sequence[str] = (),
+    following: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
     `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
+    `roles` are those of the columns, or ``pseudonym`` for an identifier that is published as tokens. `following` warns
+    of rows that can be followed.
     In the columns `recoded`, codes for missing became null. Only the policy says which codes: maybe no published row
     has one.
     """
@@ -89,7 +94,12 @@ def make_card(
         "method": summary["method"],
         "levels": summary.get("levels"),
         "columns": [
-            {"name": name, "role": role, "published": words[role], "loss": summary["losses"].get(name)}
+            {
+                "name": name,
+                "role": "identifier" if role == PSEUDONYM else role,
+                "published": words[role],
+                "loss": summary["losses"].get(name),
+            }
             for name, role in roles.items()
         ],
         "guarantees": [
@@ -105,6 +115,7 @@ def make_card(
         **({"codes_for_missing_are_null": list(recoded)} if recoded else {}),
         **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
         **_false_cells(summary),
+        **({"rows_that_can_be_followed": list(following)} if following else {}),
     }
 
 
@@ -139,6 +150,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         "The rows are in random order.",
         "",
         *_edges(card),
+        *(f"> **Warning:** {_cell(line)}.\n" for line in card.get("rows_that_can_be_followed", ())),
         "## What it protects against",
         "",
         "| guarantee | required | reached | meaning |",

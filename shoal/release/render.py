@@ -12,6 +12,7 @@ from shoal.arrays import BoolVector, IntVector
 from shoal.brief import Brief
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
+from shoal.release.pseudonyms import Pseudonyms
 from shoal.release.two_tables import split, unused_name
 from shoal.release.value_sets import column_sets, shown_sets
 from shoal.table import CodedTable
@@ -32,8 +33,8 @@ class Rendered(Brief):
     """The sensitive values by bucket, if they are published as a separate table."""
 
 
-def render(table: CodedTable, release: Release) -> Rendered:
-    """Write what each row shows: names of ranges, kept columns, no identifiers, no suppressed rows.
+def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = None) -> Rendered:
+    """Write what each row shows: names of ranges, kept columns, no identifiers but as pseudonyms, no suppressed rows.
 
     A column that shows only single values keeps its type, except that categories are text until `frames` gives them
     back; otherwise it holds names.
@@ -48,6 +49,9 @@ def render(table: CodedTable, release: Release) -> Rendered:
         shown[attribute.name] = column.gather(release.region_of[source])
     for column in table.kept:
         shown[column.name] = column if everyone else column.gather(owner)
+    tokens = Pseudonyms() if pseudonyms is None else pseudonyms
+    for column in () if table.named is None else table.named:
+        shown[column.name] = tokens.of(column if everyone else column.gather(owner))
     if release.shown_from is not None:
         for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
             shown[attribute.name] = table.kept[attribute.name].gather(release.shown_from[owner, j])

@@ -16,7 +16,10 @@ from shoal.release.verdict import Verdict
 from shoal.wording import counted, counted_parts, number, printable
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.codebooks.book import Codebook
+    from shoal.release.pseudonyms import Pseudonyms
 
 
 @dataclass
@@ -123,8 +126,15 @@ class Result(Audit):
     """The private run record: digest of the input, policy, versions, timings, verdicts, measures."""
     card: Mapping[str, Any]
     """The public release card: what was done, which guarantees, which losses; nothing about individuals."""
+    pseudonyms: Pseudonyms | None = None
+    """The tokens that stand for identifiers, if the policy publishes any: private."""
     describe: Callable[[], Codebook]
     """Makes the codebook; `codebook` calls it once."""
+
+    @property
+    def keys(self) -> pl.DataFrame | None:
+        """The private key table, if the release has pseudonyms: which one stands for which identifier."""
+        return None if self.pseudonyms is None else self.pseudonyms.keys()
 
     @cached_property
     def codebook(self) -> Codebook:

@@ -39,7 +39,8 @@ def asked(subject: Subject) -> Section:
     rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
     plans = policy.plans(_all_columns(subject))
     columns = [
-        (plan.name, plan.role, PUBLISHED_AS[plan.role], *_generalized(plan, subject)) for plan in plans
+        (plan.name, plan.role, PUBLISHED_AS[plan.publish or plan.role], *_generalized(plan, subject))
+        for plan in plans
     ]
     return Section(
         "asked",
@@ -136,8 +137,10 @@ def done(subject: Subject) -> Section:
             )
         )
     parts.append(Table("The release", ("what", "value"), rows))
+    parts += [Words(f"Warning: {line}") for line in subject.following]
     if not subject.gate.public:
-        parts += [Words(f"Note: {note}") for note in (*subject.notes, *subject.run_notes)]
+        notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.following]
+        parts += [Words(f"Note: {note}") for note in notes]
     return Section("done", "What was done", parts)
 
 

@@ -36,11 +36,21 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     if problems:
         _raise(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
-    columns = [name for name in table.columns if _role(by_name, name) not in (None, *REMOVED)]
+    columns = [name for name in table.columns if name in by_name and not by_name[name].removed]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     shown = pl.DataFrame({name: table.column(name) for name in kept})
     dropped = tuple(name for name in table.columns if name not in columns)
-    return CodedTable(attributes, codes, secrets, sensitive_codes, shown, tuple(columns), dropped=dropped)
+    named = [name for name in columns if by_name[name].role in REMOVED]
+    return CodedTable(
+        attributes,
+        codes,
+        secrets,
+        sensitive_codes,
+        shown,
+        tuple(columns),
+        dropped=dropped,
+        named=pl.DataFrame({name: table.column(name) for name in named}),
+    )
 
 
 class _InMemory:

@@ -23,3 +23,10 @@ class ColumnPlan:
     weight: float = 1.0
     limit: int | tuple[str, ...] | None = None
     """How far values may be generalized: a level, or the names of the highest allowed nodes."""
+    publish: Literal["pseudonym"] | None = None
+    """What is published instead of an identifier; None: nothing."""
+
+    @property
+    def removed(self) -> bool:
+        """Nothing of the column is published."""
+        return self.role in REMOVED and self.publish is None

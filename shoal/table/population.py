@@ -11,7 +11,7 @@ import numpy as np
 from shoal.arrays import BoolVector, IntMatrix, IntVector
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.table import CodedTable
-from shoal.table.plan import REMOVED, ColumnPlan
+from shoal.table.plan import ColumnPlan
 from shoal.wording import either
 
 if TYPE_CHECKING:
@@ -71,10 +71,7 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
         attributes=coded.attributes,
         codes=np.asfortranarray(coded.codes[: rows.height]),
         columns=tuple(
-            plan.name
-            for name in rows.columns
-            for plan in plans
-            if plan.name == name and plan.role not in REMOVED
+            plan.name for name in rows.columns for plan in plans if plan.name == name and not plan.removed
         ),
         population=population,
     )

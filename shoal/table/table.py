@@ -48,6 +48,8 @@ class CodedTable(Brief):
     None if unknown."""
     dropped: tuple[str, ...] = ()
     """Names of the columns that are not published."""
+    named: pl.DataFrame | None = None
+    """The identifiers that are published as pseudonyms. They never leave the process, except in a key table."""
 
     @property
     def taken(self) -> tuple[str, ...]:
