@@ -14,9 +14,11 @@ from decimal import Decimal
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import polars as pl
 import pyarrow.feather
 import pyarrow.parquet
+import pyreadstat
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -104,6 +106,11 @@ def cells_of(path, name):
         return [repr(json.loads(line, parse_float=str, parse_constant=str)[name]) for line in lines]
     if path.suffix == ".xlsx":
         return cells_of_sheet(path)
+    if path.suffix == ".dta":
+        return in_other_words(pl.Series(pd.read_stata(path, convert_categoricals=False)[name], strict=False))
+    if path.suffix == ".sav":
+        raw = pyreadstat.read_sav(path, output_format="dict", disable_datetime_conversion=True)[0]
+        return [repr(cell) for cell in list(raw[name])]
     read = pyarrow.parquet.read_table if path.suffix == ".parquet" else pyarrow.feather.read_table
     return in_other_words(pl.Series(pl.from_arrow(read(path)[name].combine_chunks())))
 
@@ -268,7 +275,7 @@ def test_a_format_ignores_the_options_that_it_does_not_name(tmp_path, name, opti
 def test_every_option_is_used_by_a_format():
     used = {option for kind in FORMATS.values() for option in kind.options}
     # The first holds for every format. No user sets the others: what to try first, and what messages call the section.
-    others = {"columns", "likely_delimiter", "section"}
+    others = {"columns", "likely_delimiter", "labels", "section"}
     assert used | others == {field.name for field in dataclasses.fields(ReadOptions)}
 
 

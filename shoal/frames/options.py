@@ -23,6 +23,16 @@ class ColumnReading:
 
 
 @dataclass(frozen=True)
+class Labels:
+    """What a file of a statistical package says about its columns and codes."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Column -> what it is about, in words."""
+    values: Mapping[str, Mapping[float | str, str]] = field(default_factory=dict)
+    """Column -> code -> its meaning. It may list codes that no row has."""
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """How to read a file. Shoal detects what is not given, or uses the default below."""
 
@@ -48,6 +58,8 @@ class ReadOptions:
     """Whether to convert text columns that only hold numbers or dates; otherwise text stays text."""
     likely_delimiter: str | None = None
     """A delimiter that is tried first, where it is to be detected."""
+    labels: Labels = field(default_factory=Labels)
+    """What the file says about its columns and codes, filled in by the reader."""
     section: str = "data"
     """The section of a policy that sets these options, for messages."""
 

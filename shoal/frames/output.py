@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from shoal.ending import journal
 from shoal.errors import DataError, OutputError
 from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
-from shoal.frames.formats import file_format_of, suffixes
+from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
 from shoal.wording import either, first_line
@@ -214,6 +214,10 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     if is_draft(target.name):
         raise OutputError(f"{path}: {_LIKE_A_DRAFT}; choose another name")
     chosen = file_format_of(target)
+    if table and chosen is None and (suffix := suffix_of(target)) is not None:
+        title = FORMATS[suffixes()[suffix]].title
+        written = ", ".join(known for known in suffixes() if file_format_of(Path(f"x{known}")) is not None)
+        raise OutputError(f"{path}: Shoal reads {title}, but does not write it; it writes {written}")
     if table and chosen is None:
         raise OutputError(f"{path}: unknown file ending; known are {', '.join(suffixes())}")
     if target.exists():

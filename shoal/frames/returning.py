@@ -69,11 +69,12 @@ def same_values(back: pl.Series, given: pl.Series) -> pl.Series | None:
     if isinstance(dtype, pl.List | pl.Array | pl.Struct):
         return back if _same_nested(back, given) else None
     try:
-        typed = _parsed(back, dtype) if back.dtype == pl.String else _cast(back, dtype)
+        words = _as_words(back)
+        typed = _parsed(words, dtype) if words.dtype == pl.String else _cast(back, dtype)
     except pl.exceptions.PolarsError:
         return None
     if typed is None:  # a type that no text is read as
-        return back if back.equals(as_text(given)) else None
+        return back if _as_words(back).equals(as_text(given)) else None
     return typed if typed.equals(given) else None
 
 

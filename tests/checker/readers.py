@@ -226,6 +226,48 @@ def from_polars(frame: Any) -> Cells:
     return from_arrow(frame.to_arrow())
 
 
+def _spss(path: Path) -> Cells:
+    import pyreadstat
+
+    raw, about = pyreadstat.read_sav(path, output_format="dict")
+    labels = about.variable_value_labels
+    columns = [_statistical(list(raw[name]), labels.get(name, {})) for name in about.column_names]
+    told = [about.file_label, *about.notes, *about.column_names_to_labels.values(), *about.column_names]
+    words = [text for own in labels.values() for text in own.values()]
+    return Cells(
+        list(about.column_names),
+        [list(row) for row in zip(*columns, strict=True)],
+        [str(one) for one in told + words],
+    )
+
+
+def _stata(path: Path) -> Cells:
+    import pandas as pd
+
+    with pd.read_stata(path, iterator=True) as reader:
+        frame = reader.read()
+        labels, told = reader.value_labels(), [reader.data_label, *reader.variable_labels().values()]
+    columns = [_statistical([_from_pandas(cell) for cell in frame[name]], {}) for name in frame.columns]
+    words = [text for own in labels.values() for text in own.values()]
+    return Cells(list(frame.columns), [list(row) for row in zip(*columns, strict=True)], told + words)
+
+
+def _statistical(cells: list[Any], labels: dict[Any, str]) -> list[Any]:
+    """Show labels where all codes have one; such a file has no empty text, and one type of numbers."""
+    import datetime as dt
+
+    cells = [None if cell == "" or (isinstance(cell, float) and cell != cell) else cell for cell in cells]
+    cells = [cell.item() if hasattr(cell, "item") else cell for cell in cells]
+    if labels and all(cell in labels for cell in cells if cell is not None):
+        return [labels.get(cell) for cell in cells]
+    midnight = all(
+        isinstance(cell, dt.datetime) and cell.time() == dt.time() for cell in cells if cell is not None
+    )
+    if midnight and any(cell is not None for cell in cells):
+        cells = [cell and cell.date() for cell in cells]
+    return [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in cells]
+
+
 READERS: dict[str, Callable[[Path], Cells]] = {
     "csv": lambda path: _delimited(path, ",;|\t"),
     "tsv": lambda path: _delimited(path, "\t"),
@@ -233,5 +275,7 @@ READERS: dict[str, Callable[[Path], Cells]] = {
     "excel": _excel,
     "parquet": _parquet,
     "arrow": _arrow,
+    "spss": _spss,
+    "stata": _stata,
 }
 """Format -> how an outsider reads a file of it."""

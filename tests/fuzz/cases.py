@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import polars as pl
 
-from shoal.frames.formats import suffixes
+from shoal.frames.formats import FORMATS, file_format_of, suffixes
 from shoal.methods import METHODS
 from shoal.models import MODELS
 from shoal.policy.checks import option_types
@@ -22,6 +23,31 @@ NAMES = [
     "age", "town", "ill", "pay", "a b", "ü", "x.y", "[q]", "with,comma", 'quo"te', "semi;colon", "bucket", "count",
     "column_1", "日本", "-", "#", "1", "true", "null", "sex ", "UPPER", "Age", "=a", "{x}", "it's",
 ]  # fmt: skip
+
+
+PLAIN_NAMES = [
+    "age",
+    "town",
+    "ill",
+    "pay",
+    "ü",
+    "bucket",
+    "count",
+    "column_1",
+    "x1",
+    "UPPER",
+    "weight",
+    "kind",
+]
+"""Names that statistical packages allow."""
+STATISTICAL = tuple(suffix for suffix, name in suffixes().items() if FORMATS[name].extra == "stats")
+STATISTICAL = tuple(suffix for suffix in STATISTICAL if file_format_of(Path(f"x{suffix}")) is not None)
+"""Endings of statistical packages: where a release goes, and no source, because they hold few types."""
+SOURCES = tuple(
+    suffix
+    for suffix in suffixes()
+    if file_format_of(Path(f"x{suffix}")) is not None and suffix not in STATISTICAL
+)
 
 
 ALL = tuple(TYPES)
@@ -157,10 +183,10 @@ def case(seed: int, number: int) -> Case:
     if random.random() < 0.2 and not question.population:
         question = replace(question, limit=True)
     rows = random.randint(*question.rows)
-    source = random.choice([*suffixes(), *FRAMES * 2])
-    target = source if source in FRAMES else random.choice([*suffixes()])
+    source = random.choice([*SOURCES, *FRAMES * 2])
+    target = source if source in FRAMES else random.choice([*SOURCES, *STATISTICAL])
     texts = TYPES_OF.get(source.removesuffix(".gz"), ALL)
-    taken = random.sample(NAMES, 8)
+    taken = random.sample(PLAIN_NAMES if target in STATISTICAL else NAMES, 8)
     others = rows if question.population else 0
     whole = rows + others
     columns = []

@@ -22,7 +22,11 @@ FORMATS: Registry[Format] = Registry(
         "parquet": "shoal.frames.formats.parquet:Parquet",
         "arrow": "shoal.frames.formats.arrow:Arrow",
         "excel": "shoal.frames.formats.excel:Excel",
+        "xls": "shoal.frames.formats.excel:OldExcel",
         "jsonl": "shoal.frames.formats.json_lines:JsonLines",
+        "spss": "shoal.frames.formats.spss:Spss",
+        "stata": "shoal.frames.formats.stata:Stata",
+        "sas": "shoal.frames.formats.sas:Sas",
     },
 )
 

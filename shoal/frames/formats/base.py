@@ -1,4 +1,6 @@
-"""`Format`: what Shoal knows about a kind of source. `FileFormat`: one whose tables are files, read and written."""
+"""`Format`: what Shoal knows about a kind of source. `SourceFile`: one whose tables are files. `FileFormat`: one whose
+files Shoal writes, too.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +64,63 @@ class Format(ABC):
         return ""
 
 
-class FileFormat(Format):
-    """A format of files. Subclasses say how to load and save one, and what such a file can hold."""
+class SourceFile(Format):
+    """A format of files that are read. Subclasses say how to load one."""
+
+    on_disk: ClassVar[bool] = False
+    """Whether columns stay on disk until they are asked for."""
+
+    @abstractmethod
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
+        """Read a file that exists and is not empty, and return its options with what was detected filled in."""
+
+    def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:
+        """Return the table in a file, with the digest of its bytes."""
+        path = Path(source)
+        check_readable(path)  # before polars is imported, which takes longer
+        import polars as pl
+
+        from shoal.frames.frame import file_version, framed, refuse_changed
+
+        missing = self.missing()
+        if missing:
+            raise DataError(f"{path}: {missing}")
+        version: tuple[int, ...] | None = None
+        try:
+            version = file_version(path)
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if not path.stat().st_size:
+                raise DataError(f"{path}: the file is empty")
+            query, options = self.load(path, options)
+            frame = framed(
+                self.name,
+                query,
+                options,
+                path=path,
+                digest=digest,
+                version=version if self.on_disk else None,
+                nulls_done="null_values" in self.options,
+            )
+            refuse_changed(path, version)
+            return frame
+        except (OSError, DataError, pl.exceptions.PolarsError) as error:
+            if version is not None:
+                with contextlib.suppress(OSError):
+                    refuse_changed(
+                        path, version
+                    )  # what looks like a mistake in the file may be half of an edit
+            if isinstance(error, DataError):
+                raise
+            if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+                raise MemoryError from None  # the file is good
+            if isinstance(error, pl.exceptions.PolarsError):
+                raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
+            raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
+
+
+class FileFormat(SourceFile):
+    """A format of files that are read and written. Subclasses say how to save one, and what such a file can hold."""
 
     refuses: ClassVar[tuple[str, ...]] = ("Object",)
     """Names of the polars types that a file cannot hold, not even as text."""
@@ -71,12 +128,6 @@ class FileFormat(Format):
     """Whether files hold columns as they lie in memory, not cell by cell."""
     nests: ClassVar[bool] = True
     """Whether lists may hold lists."""
-    on_disk: ClassVar[bool] = False
-    """Whether columns stay on disk until they are asked for."""
-
-    @abstractmethod
-    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
-        """Read a file that exists and is not empty, and return its options with what was detected filled in."""
 
     @abstractmethod
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
@@ -124,50 +175,6 @@ class FileFormat(Format):
         from shoal.frames.options import ReadOptions
 
         return self.load(path, ReadOptions(guess_types=False))[0].collect()
-
-    def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:
-        """Return the table in a file, with the digest of its bytes."""
-        path = Path(source)
-        check_readable(path)  # before polars is imported, which takes longer
-        import polars as pl
-
-        from shoal.frames.frame import file_version, framed, refuse_changed
-
-        missing = self.missing()
-        if missing:
-            raise DataError(f"{path}: {missing}")
-        version: tuple[int, ...] | None = None
-        try:
-            version = file_version(path)
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if not path.stat().st_size:
-                raise DataError(f"{path}: the file is empty")
-            query, options = self.load(path, options)
-            frame = framed(
-                self.name,
-                query,
-                options,
-                path=path,
-                digest=digest,
-                version=version if self.on_disk else None,
-                nulls_done="null_values" in self.options,
-            )
-            refuse_changed(path, version)
-            return frame
-        except (OSError, DataError, pl.exceptions.PolarsError) as error:
-            if version is not None:
-                with contextlib.suppress(OSError):
-                    refuse_changed(
-                        path, version
-                    )  # what looks like a mistake in the file may be half of an edit
-            if isinstance(error, DataError):
-                raise
-            if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-                raise MemoryError from None  # the file is good
-            if isinstance(error, pl.exceptions.PolarsError):
-                raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
-            raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
 
 
 def types_in(dtype: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, ClassVar
 
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.column_names import refuse_duplicates
-from shoal.frames.formats.base import FileFormat, has_empty_text
+from shoal.frames.formats.base import FileFormat, SourceFile, has_empty_text
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
@@ -34,6 +34,25 @@ _ESCAPES = "_x[0-9A-Fa-f]{4}_"
 """A workbook spells control characters so, and readers differ in which of the two they give back."""
 
 
+class OldExcel(SourceFile):
+    """Workbooks of Excel 97 to 2003. Shoal reads them; releases are workbooks of today."""
+
+    name: ClassVar[str] = "xls"
+    title: ClassVar[str] = "Excel 97-2003"
+    suffixes: ClassVar[tuple[str, ...]] = (".xls",)
+    options: ClassVar[tuple[str, ...]] = ("sheet", "header")
+    extra: ClassVar[str] = "excel"
+    reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
+
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
+        """Read one sheet."""
+        try:
+            return _sheet(path, options)
+        except DataError as error:
+            hint = "if Excel opens it, save it as .xlsx there, and give that file"
+            raise DataError(f"{error}; {hint}") from None
+
+
 class Excel(FileFormat):
     """Excel. Value sets, times of day, and numbers that Excel would round become text."""
 
@@ -50,43 +69,7 @@ class Excel(FileFormat):
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read one sheet."""
-        import fastexcel
-        import polars as pl
-
-        # Shoal handles empty columns itself, so their warnings only disturb.
-        logging.getLogger("fastexcel").setLevel(logging.ERROR)
-        try:
-            book = fastexcel.read_excel(path)
-            sheet = book.sheet_names[0] if options.sheet is None else options.sheet
-            if sheet not in book.sheet_names:
-                raise DataError(
-                    f"{path}: there is no sheet '{sheet}'; {did_you_mean(sheet, book.sheet_names)}"
-                )
-            names: list[str | None] = []
-            if options.header:
-                first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-                # The reader renames duplicates silently.
-                names = list(first.row(0)) if first.height else []
-                refuse_duplicates([name for name in names if name is not None], str(path))
-            # The reader takes `*` for all columns, so it gets other names to work with.
-            numbered = [f"{number}" for number in range(len(names))] if "*" in names else []
-            data = pl.read_excel(
-                path,
-                sheet_name=sheet,
-                has_header=options.header and not numbered,
-                read_options={"column_names": numbered, "skip_rows": 1} if numbered else None,
-                infer_schema_length=None,
-                drop_empty_rows=False,
-                drop_empty_cols=False,
-                raise_if_empty=False,
-            )
-        except (pl.exceptions.PolarsError, fastexcel.FastExcelError) as error:
-            # The reader's message about a column may end in a list of its values.
-            reason = first_line(error).partition(": [")[0]
-            raise DataError(f"{path}: is not a readable Excel file: {reason}") from None
-        if numbered:
-            data.columns = [name or f"__UNNAMED__{number}" for number, name in enumerate(names)]
-        return data.lazy(), options
+        return _sheet(path, options)
 
     def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
         """Return what a table in a sheet cannot have: so many rows and columns, and some names."""
@@ -176,6 +159,44 @@ class Excel(FileFormat):
         with xlsxwriter.Workbook(content, settings) as book:
             data.write_excel(book, autofilter=False)
         file.write(content.getvalue())
+
+
+def _sheet(path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
+    import fastexcel
+    import polars as pl
+
+    # Shoal handles empty columns itself, so their warnings only disturb.
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)
+    try:
+        book = fastexcel.read_excel(path)
+        sheet = book.sheet_names[0] if options.sheet is None else options.sheet
+        if sheet not in book.sheet_names:
+            raise DataError(f"{path}: there is no sheet '{sheet}'; {did_you_mean(sheet, book.sheet_names)}")
+        names: list[str | None] = []
+        if options.header:
+            first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
+            # The reader renames duplicates silently.
+            names = list(first.row(0)) if first.height else []
+            refuse_duplicates([name for name in names if name is not None], str(path))
+        # The reader takes `*` for all columns, so it gets other names to work with.
+        numbered = [f"{number}" for number in range(len(names))] if "*" in names else []
+        data = pl.read_excel(
+            path,
+            sheet_name=sheet,
+            has_header=options.header and not numbered,
+            read_options={"column_names": numbered, "skip_rows": 1} if numbered else None,
+            infer_schema_length=None,
+            drop_empty_rows=False,
+            drop_empty_cols=False,
+            raise_if_empty=False,
+        )
+    except (pl.exceptions.PolarsError, fastexcel.FastExcelError) as error:
+        # The reader's message about a column may end in a list of its values.
+        reason = first_line(error).partition(": [")[0]
+        raise DataError(f"{path}: is not a readable Excel file: {reason}") from None
+    if numbered:
+        data.columns = [name or f"__UNNAMED__{number}" for number, name in enumerate(names)]
+    return data.lazy(), options
 
 
 def _beyond_digits(numbers: pl.Series) -> bool:
