@@ -2,15 +2,250 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
-from playwright.sync_api import expect
+import numpy as np
+import polars as pl
+import pytest
 
+pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal import frames
+from shoal.errors import PolicyError
+from shoal.policy.parts import Column
+from shoal.policy.parts import Data as Reading
 from shoal.samples import write_sample
+from shoal.studio.columns import BINS, Columns, described
+from shoal.studio.fields import fields_of, taken
+from shoal.studio.folder import Folder
+from shoal.studio.project import Project, Source
+from shoal.studio.rows import CHUNK, window
+from shoal.studio.screens.data import Data
+
+HOSTILE = (  # names of columns and values
+    "<script>alert(1)</script>",
+    "quote \" and '",
+    "שלום עולם",
+    "🐟🐠",
+    "a/b.c",
+    "x" * 10_000,
+    " ",
+    "{{ 7 * 7 }}",
+)
+
+
+@pytest.fixture
+def project():
+    made = Project(Folder())
+    yield made
+    made.close()
+
+
+def opened(project: Project, table: pl.DataFrame, path: Path) -> Project:
+    table.write_csv(path)
+    project.read(Source(path, path.name))
+    return project
+
+
+def settled(project: Project) -> None:
+    """Wait until nothing is being read."""
+    limit = time.monotonic() + 30
+    while project.opening and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert not project.opening
+
+
+# --- rows and columns ---------------------------------------------------------------------------------------
+
+
+def test_a_window_of_rows_is_what_the_table_holds(tmp_path: Path):
+    table = pl.DataFrame({"a": range(1_000), "b": [None, *("x" * n for n in range(1, 1_000))]})
+    frame = frames.read(table)
+    for first in (0, 3, 950, 999, 1_000, 10**9):
+        shown = window(frame, first, CHUNK, ["a", "b"])
+        assert [position for position, _ in shown] == list(range(first, min(first + CHUNK, 1_000)))
+        assert [int(cells[0].text) for _, cells in shown] == [position for position, _ in shown]
+    assert window(frame, 0, 1, ["b"])[0][1][0].missing
+    long = window(frame, 999, 1, ["b"])[0][1][0]
+    assert len(long.text) < 100
+    assert long.whole == "x" * 999
+
+
+@given(
+    st.lists(
+        st.one_of(st.none(), st.integers(-5, 40), st.sampled_from([10**6, -(10**6)])), min_size=1, max_size=60
+    )
+)
+def test_facts_count_every_row_once(values: list[int | None]):
+    column = pl.Series("c", values, pl.Int64)
+    codes, distinct = frames.factorize(column)
+    facts = described(distinct, np.bincount(codes, minlength=len(distinct)))
+    filled = [value for value in values if value is not None]
+    assert facts.missing == values.count(None)
+    assert facts.distinct == len(set(filled))
+    assert facts.unique == sum(values.count(value) == 1 for value in values)
+    assert sum(bar.rows for bar in facts.bars) in (len(values), 0)
+    assert bool(facts.bars) == bool(filled)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None]), st.booleans()),
+        min_size=1,
+        max_size=40,
+    ),
+    st.sets(st.integers(0, 2)),
+)
+def test_unique_rows_are_those_that_nobody_shares(rows: list[tuple[object, ...]], places: set[int]):
+    frame = frames.read(pl.DataFrame(rows, schema=["a", "b", "c"], orient="row"))
+    keys = [tuple(row[place] for place in sorted(places)) for row in rows]
+    assert Columns(frame, lambda: None).unique_rows(sorted(places)) == sum(
+        keys.count(key) == 1 for key in keys
+    )
+
+
+@pytest.mark.parametrize("values", [
+    [1.5, float("nan"), float("inf"), -float("inf"), *map(float, range(30))],
+    [1e308, -1e308, *map(float, range(30))],
+    [[1], [2, 3]],
+    [b"\x00", b"\xff"],
+    [None, None],
+], ids=["nan", "huge", "lists", "bytes", "empty"])  # fmt: skip
+def test_columns_of_odd_values_have_facts(values: list[object]):
+    frame = frames.read(pl.DataFrame({"c": values}))
+    columns = Columns(frame, lambda: None)
+    facts = columns.facts(0)
+    assert facts is not None
+    assert len(facts.bars) <= BINS + 1
+    assert facts.picture
+    assert columns.type_of(0)
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def test_reading_options_are_the_fields_of_the_policy():
+    found = fields_of(Reading, {"null_values": ["?", "NA"]}, used={"delimiter": ";"})
+    assert [one.name for one in found] == list(Reading.model_fields)
+    assert all(one.help for one in found)
+    by_name = {one.name: one for one in found}
+    assert by_name["null_values"].value == "?, NA"
+    assert by_name["delimiter"].placeholder == ";"
+    assert by_name["header"].value == "yes"
+
+
+def test_what_a_form_shows_it_takes_back():
+    values = {"null_values": ["?", "NA"], "delimiter": "\t", "header": False, "decimal": ","}
+    form = {one.name: one.value for one in fields_of(Reading, values)}
+    read = Reading.model_validate(taken(Reading, form, "data"))
+    assert read == Reading.model_validate(values)
+    assert taken(Reading, {one.name: one.value for one in fields_of(Reading, {})}, "data") == {}
+
+
+def test_other_reading_options_read_again_and_keep_roles(project: Project, tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("age;town\n" + "".join(f"{30 + n % 9};?\n{40 + n % 9};Ulm\n" for n in range(30)))
+    project.read(Source(path, "t.csv"))
+    project.set("columns.town.role", "plain")
+    before = project.tables
+    Data.actions()["reading"](project, {"null_values": "?", "header": "yes"})  # type: ignore[arg-type]
+    settled(project)
+    assert project.frame is not None
+    assert project.frame.data["town"].null_count() == 30
+    assert project.tables["columns"]["town"]["role"] == "plain"
+    project.undo()
+    settled(project)
+    assert project.tables == before
+    assert project.frame.data["town"].null_count() == 0
+    project.redo()
+    settled(project)
+    assert project.frame.data["town"].null_count() == 30
+
+
+def test_columns_with_other_names_get_new_guesses(project: Project, tmp_path: Path):
+    opened(project, pl.DataFrame({"age": range(20, 60), "sex": ["f", "m"] * 20}), tmp_path / "t.csv")
+    Data.actions()["reading"](project, {"header": "no"})  # type: ignore[arg-type]
+    settled(project)
+    assert list(project.tables["columns"]) == ["column_1", "column_2"]
+    assert project.policy is not None
+    project.undo()
+    settled(project)
+    assert list(project.tables["columns"]) == ["age", "sex"]
+
+
+def test_options_with_which_nothing_can_be_read_change_nothing(project: Project, tmp_path: Path):
+    opened(project, pl.DataFrame({"age": range(20, 60), "sex": ["f", "ü"] * 20}), tmp_path / "t.csv")
+    before = project.tables
+    Data.actions()["reading"](project, {"encoding": "ascii"})  # type: ignore[arg-type]
+    settled(project)
+    assert project.tables == before
+    assert [notice.kind for notice in project.taken_notices()] == ["problem"]
+    with pytest.raises(PolicyError, match="not a number"):
+        taken(Column, {"weight": "heavy"}, "columns.age")
+
+
+def test_a_table_that_cannot_be_opened_can_be_read_otherwise(project: Project, tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"age,town\n" + b"".join(b"%d,M\xfcnchen\n" % (20 + n % 40) for n in range(80)))
+    project.open(Source(path, "t.csv"))
+    settled(project)
+    assert project.frame is None
+    assert project.failed is not None
+    assert Data.state(project).mark == "problem"
+    assert fields_of(Reading, {})
+    project.set("data.encoding", "latin-1")
+    settled(project)
+    assert project.frame is not None
+    assert project.failed is None
+    assert project.frame.data["town"][0] == "München"
+    assert project.tables["data"]["encoding"] == "latin-1"
+
+
+def test_samples_open_with_and_without_their_policy(project: Project):
+    for policy in ("", "yes"):
+        Data.actions()["sample"](
+            project, {"name": "patients", "rows": "200", "policy": policy, "tour": "yes"}
+        )  # type: ignore[arg-type]
+        settled(project)
+        assert project.frame is not None
+        assert project.frame.rows == 200
+        assert project.policy is not None
+        assert project.tour
+    assert project.tables["columns"]["zip"]["hierarchy"] == "patients_zip.csv"
+
+
+# --- in the browser -----------------------------------------------------------------------------------------
 
 
 def test_a_table_opens_with_the_link(studio, tmp_path: Path):
-    write_sample("patients", 200, tmp_path / "patients.csv")
+    from playwright.sync_api import expect
+
+    write_sample("patients", 20_000, tmp_path / "patients.csv")
     visit = studio("patients.csv")
     page = visit.go("data")
     expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible()
+    where = page.locator("#where")
+    expect(where).to_contain_text("of 20,000")
+    page.get_by_label("Go to row").fill("15000")
+    page.get_by_label("Go to row").press("Enter")
+    found = page.locator("tr.found")
+    expect(found.get_by_role("rowheader")).to_have_text("15,000")
+    table = pl.read_csv(tmp_path / "patients.csv")
+    expect(found).to_contain_text(table["name"][14_999])
+    # by keyboard
+    grid = page.get_by_role("region", name="Rows of the table")
+    grid.press("End")
+    expect(where).to_contain_text("to 20,000 of 20,000")
+    expect(grid.locator("tbody tr").last).to_contain_text(table["name"][-1])
+    grid.press("Home")
+    expect(where).to_contain_text("Rows 1 to")
+    expect(grid.locator("tbody tr").first).to_contain_text(table["name"][0])
+    grid.press("PageDown")
+    grid.press("ArrowDown")
+    first = int(grid.locator("tbody th").first.inner_text().replace(",", "")) - 1
+    assert first > 2
+    expect(grid.locator("tbody tr").first).to_contain_text(table["name"][first])

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import shlex
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PolicyError, Problem, ShoalError
+from shoal.policy.problems import explained
 from shoal.studio.folder import Folder
 from shoal.studio.jobs import Jobs
+from shoal.table.plan import REMOVED
 
 if TYPE_CHECKING:
-    from shoal.frames import Frame
+    from shoal.frames import Frame, ReadOptions
     from shoal.policy import Policy
     from shoal.suggesting import Suggestion
 
@@ -85,6 +88,8 @@ class Project:
         self.suggestion: Suggestion | None = None
         self.opening: str = ""
         """The name of the table that is being read now."""
+        self.failed: tuple[Source, Path | None] | None = None
+        """The table that could not be opened, and its policy: other reading options may help."""
         self.base: Path = folder.inside("files")
         """The folder that hierarchy files of the policy are relative to."""
         self.standing: Standing | None = None
@@ -97,26 +102,31 @@ class Project:
         self._past: list[tuple[str, Tables]] = []
         self._future: list[tuple[str, Tables]] = []
         self._policy: Policy | None = None
+        self._before: tuple[Tables, list[tuple[str, Tables]], list[tuple[str, Tables]]] = ({}, [], [])
+        """The policy and its history before the last step, for a step after which the table cannot be read."""
         self._problems: tuple[Problem, ...] = ()
 
     # --- the table --------------------------------------------------------------------------------------
 
     def open(self, source: Source, policy: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
         """Begin to read a table, in a thread; `policy` is the file of a policy for it, otherwise one is suggested."""
-        self.opening = source.name
-        self.changed()
-        threading.Thread(target=self._open, args=(source, policy, data), daemon=True).start()
+        self.failed = (source, policy)
+        self._begin(source.name, lambda: self.read(source, policy, data), "the table was not opened")
 
-    def _open(self, source: Source, path: Path | None, data: Mapping[str, Any] | None) -> None:
+    def _begin(self, name: str, read: Callable[[], None], else_: str) -> None:
+        """Read in a thread; pages say so meanwhile, and tell what went wrong."""
+        self.opening = name
+        self.changed()
+        threading.Thread(target=self._read, args=(read, else_), daemon=True).start()
+
+    def _read(self, read: Callable[[], None], else_: str) -> None:
         try:
-            self.read(source, path, data)
+            read()
         except ShoalError as error:
             self.tell("problem", str(error), "data")
         except Exception as error:
             kind = type(error).__name__
-            self.tell(
-                "problem", f"Shoal made a mistake of its own ({kind}); the table was not opened.", "data"
-            )
+            self.tell("problem", f"Shoal made a mistake of its own ({kind}); {else_}.", "data")
         finally:
             self.opening = ""
             self.changed()
@@ -129,17 +139,50 @@ class Project:
         from shoal.suggesting import look_at
 
         given = None if path is None else Policy.read(path)
+        if given is not None and data:
+            given = Policy.from_dict({**given.to_dict(), "data": data}, given.base)
         frame = frames.read(source.place, read_as(data or {}) if given is None else given.read_options())
         _ = frame.data  # now, and not at the first click
         suggestion = look_at(frame)
         policy = Policy.from_toml(suggestion.to_toml()) if given is None else given
+        if not _was_read_so(frame, policy.to_dict()):  # the guesses say how to read some columns
+            frame = frames.read(source.place, policy.read_options())
+            _ = frame.data
         with self.lock:
             self.jobs.close()
+            self.failed = None
             self.source, self.frame, self.suggestion = source, frame, suggestion
             self.base = self.folder.inside("files") if path is None else path.parent
             self.standing, self.store = None, {}
             self._past, self._future = [], []
             self._set(policy.to_dict())
+
+    def _read_again(self) -> None:
+        """Read the table as the policy says now. Columns that it did not have before get roles by guess."""
+        from shoal import frames
+        from shoal.policy import Policy
+        from shoal.suggesting import look_at
+
+        assert self.source is not None
+        try:
+            frame = frames.read(self.source.place, _options(self._tables))
+            _ = frame.data
+            suggestion = look_at(frame)
+        except ShoalError:
+            with self.lock:
+                tables, self._past, self._future = self._before
+                self._set(tables)
+            raise
+        guessed = Policy.from_toml(suggestion.to_toml()).to_dict()
+        with self.lock:
+            self.jobs.close()
+            self.frame, self.suggestion = frame, suggestion
+            self.standing, self.store = None, {}
+            tables = self.tables
+            kept = {name: one for name, one in tables.get("columns", {}).items() if name in frame.schema}
+            tables = tables if kept else {**guessed, "data": tables.get("data", {})}
+            tables["columns"] = {name: kept.get(name, one) for name, one in guessed["columns"].items()}
+            self._set(tables)
 
     # --- the policy ---------------------------------------------------------------------------------------
 
@@ -175,9 +218,10 @@ class Project:
             change(tables)
             if tables == self._tables:
                 return
-            self._past.append((label, self._tables))
-            self._future.clear()
-            self._set(tables)
+            if self.failed is not None and self.frame is None:
+                self.open(*self.failed, tables.get("data"))
+                return
+            self._step(tables, [*self._past, (label, self._tables)], [])
 
     def set(self, path: str, value: str) -> None:
         """Set one value, spelled as for ``--set``: ``privacy.k`` and ``5``."""
@@ -196,17 +240,22 @@ class Project:
         """Take the last step back."""
         with self.lock:
             if self._past:
-                label, tables = self._past.pop()
-                self._future.append((label, self._tables))
-                self._set(tables)
+                label, tables = self._past[-1]
+                self._step(tables, self._past[:-1], [*self._future, (label, self._tables)])
 
     def redo(self) -> None:
         """Make the step again that was taken back."""
         with self.lock:
             if self._future:
-                label, tables = self._future.pop()
-                self._past.append((label, self._tables))
-                self._set(tables)
+                label, tables = self._future[-1]
+                self._step(tables, [*self._past, (label, self._tables)], self._future[:-1])
+
+    def _step(self, tables: Tables, past: list[tuple[str, Tables]], future: list[tuple[str, Tables]]) -> None:
+        self._before = (self._tables, self._past, self._future)
+        self._past, self._future = past, future
+        self._set(tables)
+        if self.source is not None and not _was_read_so(self.frame, tables):
+            self._begin(self.source.name, self._read_again, "the table is read as before")
 
     @property
     def last_step(self) -> str:
@@ -286,6 +335,41 @@ class Project:
         """End all jobs, and remove the folder."""
         self.jobs.close()
         self.folder.close()
+
+
+def _was_read_so(frame: Frame | None, tables: Tables) -> bool:
+    """Whether a table was read as a policy says, even one with problems; what it leaves open was detected."""
+    if frame is None or frame.path is None:
+        return True
+    try:
+        asked, used = _options(tables), frame.options
+    except PolicyError:
+        return True  # pages show the problem
+    others = [one.name for one in fields(asked) if one.name != "columns"]
+    if any(getattr(asked, name) not in (None, getattr(used, name)) for name in others):
+        return False
+    names = {*asked.columns, *used.columns}
+    differ = [name for name in names if asked.columns.get(name) != used.columns.get(name)]
+    # How a column is read that is not published makes no difference.
+    columns = tables.get("columns", {})
+    return all(name in columns and columns[name].get("role") in REMOVED for name in differ)
+
+
+def _options(tables: Tables) -> ReadOptions:
+    """Return how a policy says to read the table, whatever else may be wrong with it."""
+    from pydantic import ValidationError
+
+    from shoal.policy.parts import Column, Data
+
+    columns = {}
+    for name, entry in tables.get("columns", {}).items():
+        with contextlib.suppress(ValidationError):
+            columns[name] = Column.model_validate(entry)
+    try:
+        data = Data.model_validate(tables.get("data", {}))
+    except ValidationError as error:
+        raise PolicyError(explained(error, Data, "data")) from None
+    return data.options({name: one for name, one in columns.items() if one.role not in REMOVED})
 
 
 __all__ = ["Notice", "Project", "Source", "Standing", "Tables"]
