@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PolicyError, Problem, ShoalError
-from shoal.policy.problems import explained
 from shoal.studio.folder import Folder
 from shoal.studio.jobs import Jobs
-from shoal.table.plan import REMOVED
 
 if TYPE_CHECKING:
     from shoal.frames import Frame, ReadOptions
@@ -339,6 +337,8 @@ class Project:
 
 def _was_read_so(frame: Frame | None, tables: Tables) -> bool:
     """Whether a table was read as a policy says, even one with problems; what it leaves open was detected."""
+    from shoal.table.plan import REMOVED
+
     if frame is None or frame.path is None:
         return True
     try:
@@ -360,6 +360,8 @@ def _options(tables: Tables) -> ReadOptions:
     from pydantic import ValidationError
 
     from shoal.policy.parts import Column, Data
+    from shoal.policy.problems import explained
+    from shoal.table.plan import REMOVED
 
     columns = {}
     for name, entry in tables.get("columns", {}).items():

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 CHUNK = 100
 """Rows that a page asks for at once."""
-WIDE = 24
-"""Columns that a page shows at once."""
 SHOWN, TOLD = 80, 2_000
 """Characters of a long value in its cell, and on hover."""
 

@@ -6,23 +6,24 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from shoal.errors import DataError
 from shoal.frames.formats import scheme_of, suffix_of, suffixes
-from shoal.policy.parts import Data as Reading
 from shoal.samples import SAMPLES, write_sample
-from shoal.studio.columns import columns_of
-from shoal.studio.fields import Field, fields_of, taken
 from shoal.studio.page import rendered
 from shoal.studio.project import Project, Source, Tables
-from shoal.studio.rows import CHUNK, WIDE, window
 from shoal.studio.screens.base import Action, Part, Screen, State
 from shoal.wording import counted, printable
 
+if TYPE_CHECKING:
+    from shoal.studio.fields import Field
+
+WIDE = 24
+"""Columns that a page shows at once."""
 FIRST_SAMPLE = "patients"
 """The sample that a first visit is offered."""
 SAMPLE_ROWS = 2_000
@@ -103,6 +104,9 @@ class Data(Screen):
 
 
 def _shown(project: Project) -> dict[str, Any]:
+    from shoal.studio.columns import columns_of
+    from shoal.studio.rows import CHUNK, window
+
     frame = project.frame
     assert frame is not None
     columns = columns_of(project)
@@ -155,6 +159,9 @@ def _reading(project: Project) -> list[Field]:
     """Return the reading options, with those that were detected."""
     if project.frame is None and project.failed is None:
         return []
+    from shoal.policy.parts import Data as Reading
+    from shoal.studio.fields import fields_of
+
     used = asdict(project.frame.options) if project.frame is not None else {}
     return fields_of(Reading, project.tables.get("data", {}), used=used)
 
@@ -170,6 +177,8 @@ def _nearby() -> list[str]:
 
 def _rows(project: Project, query: QueryParams) -> Response:
     """Return a chunk of rows."""
+    from shoal.studio.rows import CHUNK, window
+
     if project.frame is None:
         raise DataError("no table is open yet")
     first = _number(query.get("first"))
@@ -210,6 +219,9 @@ def _open_sample(project: Project, form: FormData) -> None:
 
 def _read_so(project: Project, form: FormData) -> None:
     """Take reading options; the table is read again if they differ."""
+    from shoal.policy.parts import Data as Reading
+    from shoal.studio.fields import taken
+
     settings = taken(Reading, form, "data")
 
     def change(tables: Tables) -> None:
@@ -225,6 +237,8 @@ def _read_so(project: Project, form: FormData) -> None:
 
 def _turn(project: Project, form: FormData) -> None:
     """Show other columns."""
+    from shoal.studio.columns import columns_of
+
     columns = columns_of(project)
     wanted = str(form.get("name", ""))
     first = columns.names.index(wanted) if wanted in columns.names else _number(form.get("first"))

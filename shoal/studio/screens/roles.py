@@ -6,20 +6,16 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from polars.exceptions import PolarsError
 from starlette.datastructures import FormData, QueryParams
 
 from shoal.errors import DataError, check_known
-from shoal.policy.parts import Column
-from shoal.studio.columns import Columns, columns_of
-from shoal.studio.fields import fields_of, taken
 from shoal.studio.project import Project, Tables
-from shoal.studio.roles import give_role, matching, options_for, role_in, roles
 from shoal.studio.screens.base import Action, Screen, State
 from shoal.wording import counted, printable
 
 if TYPE_CHECKING:
     from shoal.frames import Frame
+    from shoal.studio.columns import Columns
 
 FEW = 20_000
 """Up to this many rows, sets of columns are counted before the page is shown."""
@@ -44,6 +40,8 @@ class Roles(Screen):
         """Return how many columns are quasi-identifiers and sensitive, or what is wrong."""
         if project.frame is None:
             return State("open")
+        from shoal.studio.roles import role_in
+
         tables = project.tables
         own = [*project.problems_at("columns")]
         if own:
@@ -56,6 +54,11 @@ class Roles(Screen):
     @classmethod
     def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
         """Return every column with its role, guess and counts."""
+        from shoal.policy.parts import Column
+        from shoal.studio.columns import columns_of
+        from shoal.studio.fields import fields_of
+        from shoal.studio.roles import options_for, role_in, roles
+
         columns = columns_of(project)
         tables = project.tables
         guesses = {guess.name: guess for guess in project.suggestion.columns} if project.suggestion else {}
@@ -116,6 +119,8 @@ def _path(name: str) -> str:
 
 def _named(project: Project, form: FormData) -> tuple[Columns, int]:
     """Return the column that a form is about; names may be anything, so forms use positions."""
+    from shoal.studio.columns import columns_of
+
     columns = columns_of(project)
     text = str(form.get("column", ""))
     if not text.isdecimal() or int(text) >= len(columns.names):
@@ -124,6 +129,8 @@ def _named(project: Project, form: FormData) -> tuple[Columns, int]:
 
 
 def _role(form: FormData) -> str:
+    from shoal.studio.roles import roles
+
     role = str(form.get("role", ""))
     check_known("role", role, [one.name for one in roles()])
     return role
@@ -137,6 +144,9 @@ def _give(project: Project, form: FormData) -> None:
 
 def _give_several(project: Project, form: FormData) -> None:
     """Give all columns a role whose name contains a text."""
+    from shoal.studio.columns import columns_of
+    from shoal.studio.roles import matching
+
     columns = columns_of(project)
     places = matching(columns.names, str(form.get("find", "")))
     if not places:
@@ -146,6 +156,8 @@ def _give_several(project: Project, form: FormData) -> None:
 
 def _given(project: Project, columns: Columns, wanted: Mapping[int, str]) -> None:
     """Give columns roles, as one step."""
+    from shoal.studio.roles import give_role, role_in
+
     kept = project.store.setdefault("roles", {})
     proposals = {
         place: _proposal(project, columns, place) for place, role in wanted.items() if role == "quasi"
@@ -186,6 +198,9 @@ def _proposal(project: Project, columns: Columns, place: int) -> Any:
 
 def _back_to_guesses(project: Project, form: FormData) -> None:
     """Give every column, or one, the role that Shoal guessed."""
+    from shoal.studio.columns import columns_of
+    from shoal.studio.roles import role_in
+
     if project.suggestion is None:
         return
     columns = columns_of(project)
@@ -203,6 +218,10 @@ def _back_to_guesses(project: Project, form: FormData) -> None:
 
 def _set_options(project: Project, form: FormData) -> None:
     """Take the other settings of a column."""
+    from shoal.policy.parts import Column
+    from shoal.studio.fields import taken
+    from shoal.studio.roles import options_for, role_in
+
     columns, place = _named(project, form)
     name = columns.names[place]
 
@@ -258,6 +277,8 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
 
 
 def _counted(frame: Frame, quasi: Sequence[str]) -> Mapping[str, Any]:
+    from polars.exceptions import PolarsError
+
     from shoal.suggesting.uniqueness import identifying_sets
 
     try:
