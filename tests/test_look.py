@@ -10,14 +10,16 @@ from shoal.pages.look import Marked, environment, is_number_column, stylesheet
 
 TEXT, SHAPE = 4.5, 3.0
 """WCAG 2.2 AA: the least contrast of text, and of what one must see to use a page (borders of fields, bars, focus)."""
+INKS = ("ink", "ink-soft", "accent", "accent-strong")
+SHAPES = ("line-strong", "before", "after", "accent")
 PAIRS = {
-    **{(ink, under): TEXT for ink in ("ink", "ink-soft", "accent", "accent-strong") for under in ("paper", "surface", "sunken")},
+    **{(ink, under): TEXT for ink in INKS for under in ("paper", "surface", "sunken")},
     **{(state, f"{state}-soft"): TEXT for state in ("good", "warn", "bad", "accent")},
     **{(state, under): TEXT for state in ("good", "warn", "bad") for under in ("paper", "surface")},
     **{("on-state", state): TEXT for state in ("good", "warn", "bad", "ink-soft")},
     **{("on-accent", accent): TEXT for accent in ("accent", "accent-strong")},
     **{("ink", f"{state}-soft"): TEXT for state in ("good", "warn", "bad", "accent")},
-    **{(shape, under): SHAPE for shape in ("line-strong", "before", "after", "accent") for under in ("paper", "surface")},
+    **{(shape, under): SHAPE for shape in SHAPES for under in ("paper", "surface")},
     **{(f"series-{at}", under): SHAPE for at in range(1, 7) for under in ("paper", "surface")},
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.samples import write_sample
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
+INLINE = {"a", "strong", "span"}
 
 
 class Page(HTMLParser):
@@ -42,13 +43,19 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        self._line(tag)
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
 
+    def _line(self, tag: str) -> None:
+        if tag not in INLINE:
+            self.words.append("\n")
+
     def handle_endtag(self, tag: str) -> None:
+        self._line(tag)
         if not self.open or self.open[-1] != tag:
             self.problems.append(f"</{tag}> closes {self.open[-1:]}")
         else:
@@ -60,7 +67,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        return "\n".join(self.words)
+        return "".join(self.words)
 
     def named(self, tag: str) -> list[dict[str, str | None]]:
         return [attrs for name, attrs in self.tags if name == tag]
@@ -147,9 +154,18 @@ def test_a_page_can_be_found_one_s_way_in(pages: dict[str, str], edition: str) -
 
 @pytest.mark.parametrize("edition", ["public", "private"])
 def test_every_chart_is_told_in_words_and_as_a_table(pages: dict[str, str], edition: str) -> None:
-    drawings = re.findall(r"<svg.*?</svg>", pages[edition], flags=re.S)
-    assert len(drawings) >= 6
-    assert pages[edition].count("<details>") == pages[edition].count("<figure>") == len(drawings)
+    figures = re.findall(r"<figure.*?</figure>", pages[edition], flags=re.S)
+    assert len(figures) >= 6
+    drawings = []
+    for figure in figures:
+        own = re.findall(r"<svg.*?</svg>", figure, flags=re.S)
+        # One drawing, or a pair of them, and its numbers.
+        assert len(own) == (2 if 'class="pair"' in figure else 1)
+        assert figure.count("<details") == figure.count("<table") == 1
+        drawings += own
+    signs = re.findall(r'<svg class="icon".*?</svg>', pages[edition], flags=re.S)
+    assert pages[edition].count("<svg") == len(drawings) + len(signs)
+    assert all('aria-hidden="true"' in sign for sign in signs)
     for drawing in drawings:
         root = ElementTree.fromstring(drawing)
         assert root.get("role") == "img"
@@ -378,7 +394,7 @@ def test_the_public_edition_does_not_tell_how_old_a_person_is_who_was_left_out()
         for age in (81, 90, 103)
     ]
     assert pages[0] == pages[1] == pages[2]
-    assert "Fewer than 5 rows were suppressed" in pages[0]
+    assert "Fewer than 5 rows were suppressed" in Page(pages[0]).text
 
 
 @pytest.mark.parametrize("sensitive", [{"l": 2}, {"p": 2}])
@@ -452,7 +468,7 @@ def test_a_frontier_by_a_measure_that_is_not_public_is_for_the_private_edition(m
     comparison = Comparison(trials=trials, adversaries=(), measure="entropy", k=5, rows=60)
     asked = {**ROLES, "k": 5, "suppression": 0.1}
     html = shoal.report(made, original=people(), comparison=comparison, **asked).html
-    assert "only the private edition shows the frontier" in html
+    assert "only the private edition shows the frontier" in Page(html).text
     assert "1.25" not in Page(html).text
 
 
@@ -518,7 +534,8 @@ def test_plain_columns_are_shown_without_the_rows_that_were_left_out() -> None:
     for source in (table.head(12), shoal.anonymize(table, **asked)):
         found = shoal.report(source, original=table, edition="private", **asked)
         rows = re.findall(
-            r'<tr><th scope="row">(cat|dog)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', found.html
+            r'<th role="rowheader" scope="row">(cat|dog)</th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>',
+            found.html,
         )
         # 7 and 6 of 13 before; Bern's dog is gone, so 7 and 5 of 12 after.
         assert rows == [("cat", "53.8%", "58.3%"), ("dog", "46.2%", "41.7%")]
@@ -560,8 +577,9 @@ def test_buckets_are_reported() -> None:
         stands = "membership" if method == "slice-columns" else "strongest linkage"
         assert f"the {stands} attack stands for the risk after" in page.text
         assert f"60 rows in {buckets} buckets, within which columns were shuffled" in page.text
-        # What the measure `classes` is stays true, though it says little here.
-        text = page.text.replace(MEASURES["classes"].summary, "")
+        # What the measure `classes` is stays true, though it says little here, and so does the glossary.
+        text = page.text.replace(MEASURES["classes"].summary, "").rpartition("Glossary")[0]
+        assert "buckets" in text
         assert "read alike" not in text
         assert "identical quasi-identifiers" not in text
         assert "generalizes each row separately" not in page.text
@@ -601,7 +619,7 @@ def test_the_command_writes_one_page_and_replaces_nothing_unasked(tmp_path: Path
     done = run(main, [*asked, "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output) == {
-        "output": page, "edition": "public", "holds": True, "withstands": True,
+        "output": page, "pdf": None, "edition": "public", "holds": True, "withstands": True,
     }  # fmt: skip
     html = Path(page).read_text(encoding="utf-8")
     assert Page(html).problems == []

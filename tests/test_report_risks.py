@@ -13,6 +13,7 @@ from shoal.reporting.attacks import try_all
 from shoal.reporting.risks import risks_of
 from shoal.reporting.subject import read_subject
 from shoal.run import silent
+from tests.test_report import Page
 
 AGES = [1, 2, 3, 4, 5, 6]
 RANGES = [(1, 3), (1, 3), (3, 4), (4, 5), (5, 6), (5, 6)]
@@ -39,7 +40,7 @@ def test_the_risk_after_is_that_of_the_adversary_who_knows_all_members() -> None
     risks = risks_of(subject, try_all(subject, silent))
     assert risks.after is None
     assert risks.sizes_after.tolist() == left_for_each()
-    page = shoal.report(ROWS, **ASKED, original=PEOPLE, edition="private").html
+    page = Page(shoal.report(ROWS, **ASKED, original=PEOPLE, edition="private").html).text
     assert "strongest linkage attack stands" in page
 
 

@@ -13,6 +13,7 @@ from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.linking.evidence import Evidence
 from shoal.models.extended_p import strong_values
+from shoal.models.threats import INFERENCE, Threat
 from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -27,6 +28,7 @@ class AttributeDisclosure(Attack):
 
     name: ClassVar[str] = "attribute-disclosure"
     title: ClassVar[str] = "attribute disclosure"
+    threat: ClassVar[Threat] = INFERENCE
     informs: ClassVar[Options | None] = {}
     summary: ClassVar[str] = (
         "knows the quasi-identifiers; believes a sensitive value by its share of the matching rows"

@@ -16,6 +16,7 @@ from shoal.linking.evidence import Evidence
 from shoal.methods import Method
 from shoal.models import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
+from shoal.models.threats import LINKABILITY, Threat
 from shoal.release.results import plain
 from shoal.run import Run
 from shoal.wording import number
@@ -179,6 +180,8 @@ class Attack(ABC):
     """One line: what the adversary knows, and does."""
     title: ClassVar[str]
     """What a report calls it."""
+    threat: ClassVar[Threat] = LINKABILITY
+    """What it would do to people, in the words of data protection authorities."""
     against: ClassVar[Mapping[str, Options]] = {}
     """The adversaries of a policy that it plays, each with the options to play them."""
     informs: ClassVar[Options | None] = None

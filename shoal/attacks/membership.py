@@ -14,6 +14,7 @@ from shoal.errors import PolicyError, Problem, check_known
 from shoal.linking.evidence import Evidence
 from shoal.membership.chances import MOST_STATES, SECONDS
 from shoal.membership.presence import Presence, presence
+from shoal.models.threats import INFERENCE, Threat
 from shoal.run import Run
 from shoal.table import CodedTable
 from shoal.table.population import how_to_name, population_of
@@ -31,6 +32,7 @@ class Membership(Attack):
 
     name: ClassVar[str] = "membership"
     title: ClassVar[str] = "membership"
+    threat: ClassVar[Threat] = INFERENCE
     against: ClassVar[Mapping[str, Options]] = {"unsure-of-membership": {}}
     summary: ClassVar[str] = (
         "computes the probability that each person of a population is in the table, exactly if possible"

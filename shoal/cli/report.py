@@ -17,7 +17,10 @@ from shoal.cli.options import PATH, SOURCE
 @options.policy_file
 @options.second
 @options.suppressed_as
-@click.option("-o", "--output", type=PATH, required=True, help="Where the page goes (.html).")
+@click.option("-o", "--output", type=PATH, help="Where the page goes (.html).")
+@click.option(
+    "--pdf", type=PATH, help="Print it to a PDF file as well, if Chromium, Chrome or Edge is installed."
+)
 @options.record
 @click.option(
     "--comparison",
@@ -34,6 +37,11 @@ from shoal.cli.options import PATH, SOURCE
     help="Include the rows that are most exposed, and details of the run.",
 )
 @options.codebooks
+@click.option("--owner", default="", help="Who owns the data. What is not given is a line to write on.")
+@click.option("--purpose", default="", help="What the release is for.")
+@click.option("--recipient", default="", help="Who gets the release.")
+@click.option("--date", default="", help="The date of the sign-off, as you write it.")
+@click.option("--signed-by", default="", help="Who approves the release. The signature is written by hand.")
 @options.settings
 @options.force
 @options.as_json
@@ -43,33 +51,47 @@ def report(
     policy_file: Path,
     second: Path | str | None,
     suppressed_as: str | None,
-    output: Path,
+    output: Path | None,
+    pdf: Path | None,
     record: Path | None,
     comparison: Path | None,
     edition: str | None,
     codebooks: tuple[Path, ...],
+    owner: str,
+    purpose: str,
+    recipient: str,
+    date: str,
+    signed_by: str,
     settings: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write a report on a RELEASE as one HTML page: guarantees, attacks, risk, utility.
+    """Write a report on a RELEASE as one HTML page, or as PDF: verdict, guarantees, attacks, risk, utility.
 
     Exit code 5 if the release violates its policy.
     """
     from shoal import frames
 
+    if output is None and pdf is None:
+        raise click.UsageError("give -o FILE.html, --pdf FILE.pdf, or both")
     policy = options.policy_of(policy_file, settings)
     options.check_readable(release, original, second)
 
     from shoal.cli import show
     from shoal.codebooks.codebook import check_codebooks, write_codebooks
+    from shoal.pages.printing import check_browser
     from shoal.release.two_tables import second_path
     from shoal.reporting.report import report as write
 
     others = (release, second or second_path(release), original, policy_file, record)
-    frames.check_apart({other: str(other) for other in others if other is not None}, [(output, "the report")])
-    frames.check_writable(output, force=force, table=False)
-    check_codebooks(codebooks, release, (*others[1:], output), force=force)
+    outputs = [(output, "the report"), (pdf, "the PDF")]
+    frames.check_apart({other: str(other) for other in others if other is not None}, outputs)
+    for target, _ in outputs:
+        if target is not None:
+            frames.check_writable(target, force=force, table=False)
+    check_codebooks(codebooks, release, (*others[1:], output, pdf), force=force)
+    if pdf is not None:
+        check_browser()
     with show.progress(quiet=as_json) as progress:
         made = write(
             release,
@@ -80,12 +102,22 @@ def report(
             record=record,
             comparison=comparison,
             edition="private" if edition == "private" else "public",
+            owner=owner,
+            purpose=purpose,
+            recipient=recipient,
+            date=date,
+            signed_by=signed_by,
             progress=progress,
         )
     write_codebooks(codebooks, release, policy, second=second, force=force)
-    made.write(output, force=force)
+    with frames.Outbox(force=force) as box:
+        if output is not None:
+            box.write_text(output, made.html)
+        if pdf is not None:
+            box.write_bytes(pdf, made.pdf())
     found = {
-        "output": str(output),
+        "output": None if output is None else str(output),
+        "pdf": None if pdf is None else str(pdf),
         "edition": made.edition,
         "holds": made.holds,
         "withstands": made.withstands,
@@ -94,10 +126,11 @@ def report(
         click.echo(json.dumps(found, indent=2))
     else:
         word = "satisfies" if made.holds else "violates"
+        wrote = " and ".join(str(target) for target, _ in outputs if target is not None)
         attacks = "withstands" if made.withstands else "does not withstand"
         click.echo(
-            f"wrote {output}, the {made.edition} edition: the release {word} its policy and {attacks} the attacks "
-            "that were tried"
+            f"wrote {wrote}, the {made.edition} edition: the release {word} its policy and {attacks} the attacks that "
+            "were tried"
         )
     if not made.holds:
         raise click.exceptions.Exit(5)

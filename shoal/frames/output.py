@@ -85,8 +85,12 @@ class Outbox:
 
     def write_text(self, path: str | Path, text: str, *, private: bool = False) -> Path:
         """Prepare a text in UTF-8, and return where it will be. Only its owner can read a `private` one."""
+        return self.write_bytes(path, text.encode(), private=private)
+
+    def write_bytes(self, path: str | Path, content: bytes, *, private: bool = False) -> Path:
+        """Prepare a file with this content, and return where it will be. Only its owner can read a `private` one."""
         target = check_writable(path, force=self.force, table=False)
-        self._prepare(target, lambda file: file.write(text.encode()), private=private)
+        self._prepare(target, lambda file: file.write(content), private=private)
         return target
 
     def copy(self, source: Path, path: str | Path) -> Path:

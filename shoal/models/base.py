@@ -12,6 +12,7 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.keys import Key, bounds, parameters
+from shoal.models.threats import INFERENCE, Threat
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 from shoal.wording import number
@@ -51,6 +52,8 @@ class Model(ABC):
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""
     """The adversary that a policy with this model is about."""
+    threat: ClassVar[Threat] = INFERENCE
+    """What it protects people from, in the words of data protection authorities; empty: nothing of these."""
     weakest: ClassVar[bool] = False
     """The weakest model that is known to stop that adversary: required if a policy names them."""
     public: ClassVar[Literal["never", "complete", "always"]] = "never"

@@ -16,6 +16,7 @@ from shoal.errors import DataError
 from shoal.models.base import Model
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.keys import Bounds, Key
+from shoal.models.threats import SINGLING_OUT, Threat
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
@@ -36,6 +37,7 @@ class HybridK(Model):
     """Every class has at least k rows, and at most a share of all quasi-identifier cells is false."""
 
     name: ClassVar[str] = "hybrid-k"
+    threat: ClassVar[Threat] = SINGLING_OUT
     summary: ClassVar[str] = (
         "at most the stated share of quasi-identifier cells is false: they do not hold their owner's value"
     )
@@ -87,6 +89,7 @@ class AlphaHybrid(Model):
     """Pearson's chi-squared test does not reject that the class sizes come from the true distribution."""
 
     name: ClassVar[str] = "alpha-hybrid"
+    threat: ClassVar[Threat] = SINGLING_OUT
     summary: ClassVar[str] = (
         "an adversary who knows the true distribution cannot tell the sizes of the classes from random ones"
     )

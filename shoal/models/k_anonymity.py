@@ -10,6 +10,7 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector
 from shoal.models.base import GroupModel
 from shoal.models.keys import Bounds, Key
+from shoal.models.threats import SINGLING_OUT, Threat
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
@@ -30,6 +31,7 @@ class KAnonymity(GroupModel):
     """Every class has at least k rows. Monotone: a union is at least as large as each class."""
 
     name: ClassVar[str] = "k-anonymity"
+    threat: ClassVar[Threat] = SINGLING_OUT
     summary: ClassVar[str] = (
         "an adversary who knows a person's quasi-identifiers cannot narrow them down to fewer than k rows"
     )

@@ -13,6 +13,7 @@ from shoal.errors import DataError
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import K, KAnonymity, smaller_k
 from shoal.models.keys import Bounds, Key
+from shoal.models.threats import SINGLING_OUT, Threat
 
 if TYPE_CHECKING:
     from shoal.linking.consistency import Consistency
@@ -33,6 +34,7 @@ class KType(Model):
     key: ClassVar[Key] = K
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-some"
+    threat: ClassVar[Threat] = SINGLING_OUT
     needs_original: ClassVar[bool] = True
     notion: ClassVar[str]
     """Its name with k as a letter."""

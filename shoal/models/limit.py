@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.models.base import Model
 from shoal.models.keys import Key
+from shoal.models.threats import Threat
 from shoal.wording import counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class WithinLimit(Model):
     """
 
     name: ClassVar[str] = "generalization-limit"
+    threat: ClassVar[Threat] = ""
     summary: ClassVar[str] = "no value is published in a more general form than its column allows"
     key: ClassVar[Key] = LIMIT
     of_columns: ClassVar[bool] = True

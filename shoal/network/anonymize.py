@@ -64,7 +64,14 @@ class NetworkResult(NetworkAudit):
         return sample_tables(sample_network(self.masked, Run.start(seed).random))
 
     def picture(self) -> str | None:
-        """Return an SVG of the network before and after; None if it is too large. Private: it shows edges."""
+        """Return an SVG file of the network before and after; None if it is too large. Private: it shows edges."""
+        from shoal.pages.drawing import standalone
+
+        drawn = self.drawing()
+        return None if drawn is None else standalone(drawn)
+
+    def drawing(self) -> str | None:
+        """Return the same picture for a page that has the tokens of `shoal.pages`."""
         from shoal.network.picture import picture
 
         kept = self.cluster_of[self.cluster_of >= 0]

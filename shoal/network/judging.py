@@ -11,6 +11,7 @@ import numpy as np
 
 from shoal.case import Case
 from shoal.errors import DataError
+from shoal.models.threats import Threat
 from shoal.network.attacks import NetworkExposure, attack_network
 from shoal.network.graph import Network
 from shoal.network.losses import ngil, nsil
@@ -38,6 +39,8 @@ class NetworkAudit(Audit):
     """Figures ``before`` and ``after`` (the mean over graphs drawn from the masked network), and how far the
     distributions behind them ``differ``."""
     attacks: tuple[NetworkExposure, ...] = ()
+    threats: tuple[Threat, ...] = ()
+    """What each model of the policy protects from; their verdicts come first, in this order."""
 
     def _head(self) -> str:
         clusters = counted(self.classes or 0, "cluster")
@@ -161,6 +164,7 @@ def judge_network(
         notes=(*(network.notes if network else ()), *notes),
         edges_before=network.edges if network else None,
         edges_published=masked.links,
+        threats=tuple(model.threat for model in case.requirements.judged),
         **found,
     )
 

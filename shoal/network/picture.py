@@ -11,22 +11,12 @@ from numpy.typing import NDArray
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
+from shoal.pages.drawing import SERIES, SOFT, SURFACE
 
 MOST_NODES = 200
 """Pictures of larger networks are not readable."""
 _SIDE = 420
-_COLOURS = (
-    "#0b7285",
-    "#e8590c",
-    "#5f3dc4",
-    "#2b8a3e",
-    "#c2255c",
-    "#1864ab",
-    "#a61e4d",
-    "#5c940d",
-    "#862e9c",
-    "#d9480f",
-)
+_COLOURS = SERIES
 
 
 def picture(network: Network, masked: MaskedNetwork, cluster_of: IntVector | None = None) -> str | None:
@@ -109,7 +99,7 @@ def _edges(places: NDArray[np.float64], a: IntVector, b: IntVector, width: Float
     at = places * _SIDE
     return [
         f'<line x1="{at[i, 0]:.1f}" y1="{at[i, 1]:.1f}" x2="{at[j, 0]:.1f}" y2="{at[j, 1]:.1f}" '
-        f'stroke="#868e96" stroke-opacity="0.5" stroke-width="{w:.1f}"/>'
+        f'stroke="{SOFT}" stroke-opacity="0.5" stroke-width="{w:.1f}"/>'
         for i, j, w in zip(a.tolist(), b.tolist(), width.tolist(), strict=True)
     ]
 
@@ -132,7 +122,7 @@ def _bubbles(places: NDArray[np.float64], masked: MaskedNetwork) -> list[str]:
         radius = 9 + 11 * np.sqrt(size / largest)
         shapes.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{_COLOURS[at % len(_COLOURS)]}" '
-            f'stroke="white"/><text x="{x:.1f}" y="{y + 3:.1f}" font-size="9" fill="white" '
+            f'stroke="{SURFACE}"/><text x="{x:.1f}" y="{y + 3:.1f}" font-size="9" fill="{SURFACE}" '
             f'text-anchor="middle">{size},{inside}</text>'
         )
     return shapes
@@ -141,8 +131,8 @@ def _bubbles(places: NDArray[np.float64], masked: MaskedNetwork) -> list[str]:
 def _sheet(halves: list[tuple[str, list[str]]]) -> str:
     width = _SIDE * len(halves) + 40
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_SIDE + 40}" width="{width}" '
-        f'font-family="sans-serif" role="img" aria-label="{"; ".join(title for title, _ in halves)}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_SIDE + 40}" class="wide" '
+        f'role="img" aria-label="{"; ".join(title for title, _ in halves)}">',
     ]
     for at, (title, shapes) in enumerate(halves):
         lines.append(f'<g transform="translate({10 + at * (_SIDE + 20)} 30)">')

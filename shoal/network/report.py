@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from shoal.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
 from shoal.network.attacks import KNOWLEDGE
+from shoal.pages.look import Marked
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting.page import page
-from shoal.reporting.parts import Chart, Part, Section, Table, Words
-from shoal.wording import number
+from shoal.reporting.parts import Card, Cards, Chart, Face, Part, Section, State, Table, Tile, Words
+from shoal.wording import counted, number
 
 if TYPE_CHECKING:
     from shoal.network.anonymize import NetworkResult
@@ -51,7 +54,8 @@ def report_html(result: NetworkResult) -> str:
     """Return the page. It shows figures about the original, and for small networks its edges: not for publication."""
     seeded = result.record.get("seed") is not None
     return page(
-        [*_sections(result)],
+        _face(result, seeded),
+        [_threats(result), *_sections(result)],
         name="the masked network",
         lead=(
             f"{result.rows:,} nodes and {result.edges_before or 0:,} edges became {result.classes:,} super-nodes and "
@@ -64,9 +68,83 @@ def report_html(result: NetworkResult) -> str:
     )
 
 
+def _face(result: NetworkResult, seeded: bool) -> Face:
+    """Return the verdict and the numbers that matter. A network that violates its policy is never written."""
+    held = counted(len(result.verdicts), "requirement")
+    state: State = "warn" if seeded else "good"
+    headline = "Satisfies its policy" + (", but is not for publication" if seeded else "")
+    found = result.attacks
+    before, after = (
+        min((getattr(own, name) for own in found), default=0) for name in ("before_least", "after_least")
+    )
+    candidates = Tile(
+        label="Candidates of a person",
+        value=f"{after:,}" if found else "unknown",
+        unit="at least" if found else "",
+        text="left to an adversary who knows the edges around a person" if found else "no attack was run",
+        before=f"{before:,}" if found else "",
+        state="good" if found and not any(own.at_risk for own in found) else "warn",
+    )
+    losses = [
+        Tile(label=f"{what} lost", value=f"{result.measures[name]:.1%}", unit=f"({name})", text=words)
+        for name, what, words in (
+            ("ngil", "Attributes", "0% keeps every value, 100% says nothing"),
+            ("nsil", "Structure", "0% keeps every edge in its place, 100% none"),
+        )
+        if result.measures.get(name, math.nan) == result.measures.get(name)
+    ]
+    at_risk = sum(own.at_risk > 0 for own in found)
+    attacks = Tile(
+        label="Attacks",
+        value=f"{len(found):,}",
+        unit="tried",
+        text="nobody has fewer candidates than required"
+        if found and not at_risk
+        else f"{at_risk:,} got through",
+        state="good" if found and not at_risk else "warn",
+    )
+    text = f"All {held} hold, checked on the tables of the masked network."
+    return Face(state=state, headline=headline, text=text, tiles=(candidates, *losses, attacks))
+
+
+def _threats(result: NetworkResult) -> Section:
+    """Return one answer per threat, from the policy's models and from the attacks by structure."""
+    cards = []
+    found = result.attacks
+    lines: dict[Threat, list[str]] = {
+        SINGLING_OUT: [
+            f"{counted(own.before_unique, 'node')} unique before by {own.knowledge}; at least "
+            f"{counted(own.after_least, 'candidate')} after."
+            for own in found
+        ],
+        LINKABILITY: [
+            f"An adversary who knows {own.knowledge} has fewer candidates than required for "
+            f"{own.at_risk:,} of {counted(own.targets, 'node')}, and {own.after_mean:,.1f} candidates on average."
+            for own in found
+        ],
+        INFERENCE: [],
+    }
+    for threat, question in QUESTIONS.items():
+        own = [v for v, about in zip(result.verdicts, result.threats, strict=False) if about == threat]
+        told = [f"{v.model}: {'holds' if v.holds else 'violated'}." for v in own] + lines[threat]
+        tried = bool(own) or bool(lines[threat])
+        bad = any(not v.holds for v in own) or (threat != INFERENCE and any(one.at_risk for one in found))
+        state: State = "bad" if bad else "good" if tried else "warn"
+        badge = "people are exposed" if bad else "withstood" if tried else "not assessed"
+        told = told or ["The policy asks for nothing that stops it, and no attack tried it."]
+        cards.append(Card(threat.replace(" ", "-"), threat.capitalize(), question, state, badge, told))
+    return _section("threats", "Singling out, linkability, inference", Cards(cards))
+
+
 def _sections(result: NetworkResult) -> list[Section]:
     guarantees = [
-        (v.model, "yes" if v.holds else "NO", number(v.required), number(v.reached), v.detail)
+        (
+            v.model,
+            Marked("yes", "good") if v.holds else Marked("NO", "bad"),
+            number(v.required),
+            number(v.reached),
+            v.detail,
+        )
         for v in result.verdicts
     ]
     losses = [(name, number(value)) for name, value in result.measures.items()]
@@ -87,7 +165,7 @@ def _sections(result: NetworkResult) -> list[Section]:
         knows = "; ".join(f"{name}: the adversary knows {what}" for name, what in KNOWLEDGE.items())
         attacks = Table("Candidates that are left to an adversary", ATTACK_HEAD, attack_rows(result))
         sections.append(_section("attacks", "Which attacks were tried", Words(f"{knows}."), attacks))
-    picture = result.picture()
+    picture = result.drawing()
     if picture is not None:
         sizes = zip(result.masked.size.tolist(), result.masked.inside.tolist(), strict=True)
         rows = [(f"{at:,}", f"{size:,}", f"{inside:,}") for at, (size, inside) in enumerate(sizes)]

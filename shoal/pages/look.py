@@ -30,9 +30,15 @@ class Marked(str):
 
 
 @cache
+def tokens() -> str:
+    """Return the colours, spaces and types as CSS variables, light and dark."""
+    return files("shoal.pages").joinpath("templates", "tokens.css").read_text(encoding="utf-8")
+
+
+@cache
 def stylesheet() -> str:
     """Return the stylesheet: tokens for light, dark and print, and the classes of the components."""
-    return files("shoal.pages").joinpath("templates", "look.css").read_text(encoding="utf-8")
+    return tokens() + files("shoal.pages").joinpath("templates", "look.css").read_text(encoding="utf-8")
 
 
 @cache

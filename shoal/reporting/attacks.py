@@ -20,6 +20,8 @@ from shoal.run import Progress, Run
 class TriedAttack:
     """One adversary, and how far they got."""
 
+    attack: str
+    """The key in the registry of attacks."""
     title: str
     knows: str
     exposure: Exposure | None
@@ -72,10 +74,12 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
             shown = None
             if subject.gate.public and ATTACKS[name] is AttributeDisclosure:
                 shown = disclosed_by_rows(subject, exposure)
-            found.append(TriedAttack(title=title, knows=exposure.adversary, exposure=exposure, shown=shown))
+            knows = exposure.adversary
+            found.append(TriedAttack(attack=name, title=title, knows=knows, exposure=exposure, shown=shown))
         except ShoalError as error:
+            knows = ATTACKS[name].summary
             found.append(
-                TriedAttack(title=title, knows=ATTACKS[name].summary, exposure=None, failure=str(error))
+                TriedAttack(attack=name, title=title, knows=knows, exposure=None, failure=str(error))
             )
     return found
 

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
 from shoal.errors import check_known
-from shoal.measures import MEASURES
+from shoal.pages.printing import pdf_of
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
 from shoal.reporting.attacks import try_all
+from shoal.reporting.examples import examples
+from shoal.reporting.face import face_of
 from shoal.reporting.page import page
-from shoal.reporting.parts import Section
+from shoal.reporting.parts import Face, Section, SignOff
 from shoal.reporting.risks import Risks, risks_of
 from shoal.reporting.subject import Subject, read_subject
+from shoal.reporting.threats import threats
 from shoal.run import Progress, silent
 from shoal.wording import counted, counted_parts
 
@@ -58,6 +61,16 @@ class Report:
         """Write the page to a file; one that exists is replaced only if `force` is given."""
         frames.write_text(Path(path), self.html, force=force)
 
+    def pdf(self) -> bytes:
+        """Return the page as PDF, as Chromium, Chrome or Edge print it; `OutputError` if none is installed."""
+        return pdf_of(self.html)
+
+    def write_pdf(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the page as PDF; a file that exists is replaced only if `force` is given."""
+        frames.check_writable(path, force=force, table=False)
+        with frames.Outbox(force=force) as box:
+            box.write_bytes(path, self.pdf())
+
 
 def report(
     source: Any,
@@ -70,6 +83,11 @@ def report(
     second: Any = None,
     suppressed_as: str | None = None,
     edition: Literal["public", "private"] = "public",
+    owner: str = "",
+    purpose: str = "",
+    recipient: str = "",
+    date: str = "",
+    signed_by: str = "",
     progress: Progress = silent,
     **keywords: Any,
 ) -> Report:
@@ -80,8 +98,10 @@ def report(
     made is not shown. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a
     release in two. The public edition shows nothing that depends on fewer than k people; the private one names the
     rows that are most exposed, and describes the run. `suppressed_as` is the text that rows show in every
-    quasi-identifier if another tool marks suppressed rows so. O(rows x columns), plus the attacks.
+    quasi-identifier if another tool marks suppressed rows so. `owner`, `purpose`, `recipient`, `date` and `signed_by`
+    say who answers for the release; what is not given is a line to write on. O(rows x columns), plus the attacks.
     """
+    sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     check_known("edition", edition, EDITIONS)
     chosen = Policy.given(policy, keywords)
     public = edition == "public"
@@ -102,7 +122,9 @@ def report(
     attacks = try_all(subject, progress)
     progress("risk", 0.6)
     risks = risks_of(subject, attacks)
+    face = face_of(subject, attacks, risks)
     parts = [
+        threats(subject, attacks, risks),
         sections.asked(subject),
         sections.done(subject),
         sections.guarantees(subject),
@@ -117,10 +139,13 @@ def report(
     parts += (
         [] if compared is None else [utility.compared(compared, public=public, levels=subject.tells_levels)]
     )
-    parts += [] if public else [sections.private(subject, attacks)]
+    if not public:
+        shown = examples(subject)
+        parts += [] if shown is None else [shown]
+        parts.append(sections.private(subject, attacks))
     progress("write", 0.95)
     return Report(
-        html=_page(subject, parts, holds),
+        html=_page(subject, face, parts, sign_off),
         edition=edition,
         holds=holds,
         withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
@@ -147,20 +172,15 @@ def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
     return given if isinstance(given, Comparison) else Comparison.read(given)
 
 
-def _page(subject: Subject, parts: list[Section], holds: bool) -> str:
+def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff) -> str:
     parts_said = counted_parts(subject.published.classes, subject.published.buckets, explained=True)
-    state = "It satisfies its policy." if holds else "It violates its policy."
-    loss = subject.measures.get(MEASURES.default)
-    lost = (
-        f" Information loss in the quasi-identifiers (LM): {loss:.1%}."
-        if loss == loss and loss is not None and holds
-        else ""
-    )
     return page(
+        face,
         parts,
         name=subject.name,
-        lead=f"{counted(subject.published.rows, 'row')} in {parts_said}. {state}{lost}",
+        lead=f"{counted(subject.published.rows, 'row')} in {parts_said}.",
         public=subject.gate.public,
         k=subject.gate.k,
+        sign_off=sign_off,
         warning=NOT_FOR_PUBLICATION if subject.seeded else "",
     )

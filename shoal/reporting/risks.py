@@ -110,3 +110,13 @@ def _between(first: int, last: int) -> str:
     if first == last:
         return counted(first, "row")
     return f"{first:,} to {last:,} rows"
+
+
+def risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str:
+    """Write a risk of the original. The exact highest risk would reveal the size of the smallest group."""
+    if not gate.public:
+        return f"{value:.2%}"
+    if highest:
+        limit = 1 / gate.k
+        return f"{'more than' if value > limit * (1 + 1e-9) else 'at most'} {limit:.2%}"
+    return gate.share(round(value * people), people) if gate.tells_before else ""

@@ -8,15 +8,16 @@ from typing import Any
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.models import MODELS
+from shoal.pages.look import Marked
 from shoal.policy.adversaries import derivation
 from shoal.policy.privacy import KINDS
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.verdict import Verdict
 from shoal.reporting.attacks import TriedAttack
 from shoal.reporting.charts import before_and_after
-from shoal.reporting.gate import FEW_LEFT_OUT, Gate
-from shoal.reporting.parts import Part, Section, Table, Words
-from shoal.reporting.risks import Risks, size_bins
+from shoal.reporting.gate import FEW_LEFT_OUT
+from shoal.reporting.parts import Fold, Part, Section, Table, Words
+from shoal.reporting.risks import Risks, risk_before, size_bins
 from shoal.reporting.subject import Subject
 from shoal.table.plan import ColumnPlan
 from shoal.wording import number, printable
@@ -110,7 +111,7 @@ def done(subject: Subject) -> Section:
                 Words(
                     "The record has a different number of classes or buckets, or of suppressed rows, than this "
                     "release: it may be the record of another release.",
-                    emphasis=True,
+                    "warn",
                 )
             )
         name = str(record["method"])
@@ -148,7 +149,7 @@ def guarantees(subject: Subject) -> Section:
     """Return what the release guarantees, in plain words."""
     rows = [
         (
-            verdict.model, "yes" if verdict.holds else "NO",
+            verdict.model, Marked("yes", "good") if verdict.holds else Marked("NO", "bad"),
             number(verdict.required), number(_reached(verdict, subject)), meaning,
         )
         for verdict, meaning in subject.judged
@@ -157,7 +158,7 @@ def guarantees(subject: Subject) -> Section:
     words = (
         Words(
             f"This release violates its policy: {', '.join(failing)}. It must not be published.",
-            emphasis=True,
+            "bad",
         )
         if failing
         else Words("Every requirement was checked on the published rows themselves, and holds.")
@@ -176,7 +177,7 @@ def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
     rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess()) for a in tried]
     exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
     words = (
-        Words(f"Not every attack was withstood: {', '.join(exposed)}.", emphasis=True)
+        Words(f"Not every attack was withstood: {', '.join(exposed)}.", "bad")
         if exposed
         else Words("Nobody is exposed more than the policy allows to any of the attacks that Shoal ran.")
     )
@@ -209,7 +210,7 @@ def risk(subject: Subject, risks: Risks) -> Section:
     people = subject.table.rows
     rows = [
         (
-            title, meaning, _risk_before(getattr(before, name), gate, people, highest=name.endswith("max")),
+            title, meaning, risk_before(getattr(before, name), gate, people, highest=name.endswith("max")),
             "" if after is None else f"{getattr(after, name):.2%}",
         )
         for title, name, meaning in lines
@@ -238,16 +239,6 @@ def risk(subject: Subject, risks: Risks) -> Section:
             )
         )  # fmt: skip
     return Section("risk", "Risk before and after", parts)
-
-
-def _risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str:
-    """Write a risk of the original. The exact highest risk would reveal the size of the smallest group."""
-    if not gate.public:
-        return f"{value:.2%}"
-    if highest:
-        limit = 1 / gate.k
-        return f"{'more than' if value > limit * (1 + 1e-9) else 'at most'} {limit:.2%}"
-    return gate.share(round(value * people), people) if gate.tells_before else ""
 
 
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
@@ -288,7 +279,8 @@ def private(subject: Subject, tried: list[TriedAttack]) -> Section:
             continue
         rows = [(f"{row:,}", f"{exposure.chances[row]:.2%}") for row in exposure.most_exposed]
         head = ("row of the original, from 0", "probability of being identified")
-        parts.append(Table(f"Most exposed to attack {number_ + 1}: {one.title}", head, rows))
+        title = f"Most exposed to attack {number_ + 1}: {one.title}"
+        parts.append(Fold(title, (Table(title, head, rows, fit="keep"),)))
         parts += [Words(f"Note: {note}") for note in exposure.notes]
     facts: list[tuple[str, str]] = []
     if subject.digest:

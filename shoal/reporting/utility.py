@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.comparing.plot import titled
 from shoal.hierarchy.kinds import parsed
 from shoal.measures import MEASURES
 from shoal.measures.evaluate import public_measures
 from shoal.measures.queries import QueryError
 from shoal.reporting.bins import Bins, bins_of
-from shoal.reporting.charts import bars, before_and_after, frontier, matrices, titled
+from shoal.reporting.charts import bars, before_and_after, frontier, matrices
 from shoal.reporting.gate import FEW_LEFT_OUT
-from shoal.reporting.parts import Part, Section, Table, Words
+from shoal.reporting.parts import Chart, Fold, Grid, Part, Section, Table, Words
 from shoal.reporting.plain import plain_distributions, release_distributions
 from shoal.reporting.spread import Spread, correlations
 from shoal.reporting.subject import Subject
-from shoal.wording import number
+from shoal.wording import counted, number
 
 if TYPE_CHECKING:
     from shoal.comparing import Comparison
@@ -97,10 +98,11 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
         parts.append(Words(FEW_LEFT_OUT.format(gate.k)))
     if not gate.public:
         found += plain_distributions(subject)
+    charts: list[Chart] = []
     for number_, (own, before, after) in enumerate(found):
         used = (before > 0) | (after > 1e-9)
         kept = [label for label, there in zip(own.labels, used, strict=True) if there]
-        parts.append(
+        charts.append(
             before_and_after(
                 f"column{number_}", f"Distribution of {own.column}", kept,
                 gate.steps(before[used]) / max(subject.table.rows, 1),
@@ -109,14 +111,15 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
             )
         )  # fmt: skip
     if gate.public:
-        parts += _as_published(subject)
+        charts += _as_published(subject)
+    parts.append(Grid(charts))
     sections = [Section("distributions", "Distributions before and after", parts)]
     if len(spread.bins) > 1 and gate.tells_before:
         sections.append(_associations(subject, spread))
     return sections
 
 
-def _as_published(subject: Subject) -> Iterator[Part]:
+def _as_published(subject: Subject) -> Iterator[Chart]:
     """Show the columns that are published as they are."""
     for number_, (own, rows) in enumerate(release_distributions(subject)):
         used = rows > 0
@@ -233,5 +236,6 @@ def compared(comparison: Comparison, *, public: bool, levels: bool = True) -> Se
     ]
     if refused:
         head = ("method", "what happened") if public else ("method", "what happened", "why")
-        parts.append(Table("Methods without a release", head, refused))
+        table = Table("Methods without a release", head, refused)
+        parts.append(Fold(f"Methods that made no release ({counted(len(refused), 'trial')})", (table,)))
     return Section("frontier", "Other releases", parts)

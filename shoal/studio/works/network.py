@@ -35,7 +35,7 @@ def network(
         "attack_head": ATTACK_HEAD,
         "attacks": attack_rows(result),
         "structure": structure_rows(result),
-        "picture": result.picture(),
+        "picture": result.drawing(),
         "public": sorted(path.name for path in place.iterdir()),
         "notes": list(result.notes),
     }

@@ -1,0 +1,115 @@
+"""Singling out, linkability and inference: what each threat comes to in a release, from the models and the attacks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.attacks import ATTACKS
+from shoal.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
+from shoal.release.verdict import Verdict
+from shoal.reporting.attacks import TriedAttack
+from shoal.reporting.parts import Card, Cards, Section, State, Words
+from shoal.reporting.risks import Risks
+from shoal.reporting.subject import Subject
+from shoal.wording import counted
+
+ALONE = 1 - 1e-9
+
+
+def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section:
+    """Return one answer per threat."""
+    words = (
+        "European data protection authorities ask three questions of data that is called anonymous. These are the "
+        "answers for this release, from what its policy guarantees and from the attacks that Shoal ran."
+    )
+    cards = (_singling_out(subject, tried, risks), _linkability(subject, tried), _inference(subject, tried))
+    return Section("threats", "Singling out, linkability, inference", (Words(words), Cards(cards)))
+
+
+def _card(
+    threat: Threat, judged: list[Verdict], attacked: list[TriedAttack], lines: list[str], *, doubt: str = ""
+) -> Card:
+    """Return the answer: red if a requirement is violated or somebody is exposed, amber if something is not known."""
+    violated = any(not verdict.holds for verdict in judged)
+    exposed = any(one.exposure is not None and not one.exposure.holds for one in attacked)
+    unknown = any(one.exposure is None for one in attacked) or not (judged or attacked)
+    state: State = "bad" if violated or exposed else "warn" if unknown or doubt else "good"
+    badge = (
+        "requirement violated" if violated
+        else "people are exposed" if exposed
+        else doubt or "not assessed" if unknown or doubt
+        else "withstood"
+    )  # fmt: skip
+    return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
+
+
+def _judged(subject: Subject, threat: Threat) -> list[Verdict]:
+    models = subject.requirements.judged
+    verdicts = [verdict for verdict, _ in subject.judged][: len(models)]
+    return [verdict for verdict, model in zip(verdicts, models, strict=True) if model.threat == threat]
+
+
+def _guaranteed(judged: list[Verdict]) -> list[str]:
+    return [f"{verdict.model}: {'holds' if verdict.holds else 'violated'}." for verdict in judged]
+
+
+def _attacked(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
+    return [one for one in tried if ATTACKS[one.attack].threat == threat]
+
+
+def _outcomes(subject: Subject, attacked: list[TriedAttack]) -> list[str]:
+    lines = []
+    for one in attacked:
+        found, guess = one.found(subject.gate), one.guess()
+        shares = f"; they are right about {found} of people" if found else ""
+        shares += f", a blind guess about {guess}" if shares and guess else ""
+        lines.append(f"An adversary ({one.title}): {one.outcome(subject.gate)}{shares}.")
+    return lines
+
+
+def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Card:
+    gate, judged = subject.gate, _judged(subject, SINGLING_OUT)
+    lines, doubt = _guaranteed(judged), ""
+    if gate.tells_before:
+        share = gate.share(risks.unique_before, subject.table.rows)
+        lines.append(f"Unique in their quasi-identifiers before: {share} of people.")
+    if risks.after is not None:
+        lines.append(f"Unique after: {risks.after.unique_after:.1%} of the published rows.")
+        sizes = subject.published.sizes
+        if len(sizes):
+            lines.append(f"The smallest class of identical rows has {counted(int(sizes.min()), 'row')}.")
+        doubt = "some rows are unique" if risks.after.unique_after > 0 else ""
+    elif len(risks.sizes_after):
+        alone = int(np.sum(risks.sizes_after == 1))
+        lines.append(f"People whom the strongest linkage attack leaves one candidate: {gate.count(alone)}.")
+        doubt = "some people have one candidate" if alone else ""
+    else:
+        lines.append("Columns were shuffled, so no row shows one person's values.")
+    if not judged:
+        lines.append("The policy asks for nothing that stops it, such as k-anonymity.")
+        doubt = doubt or "not required"
+    return _card(SINGLING_OUT, judged, [], lines, doubt=doubt)
+
+
+def _linkability(subject: Subject, tried: list[TriedAttack]) -> Card:
+    attacked = _attacked(tried, LINKABILITY)
+    judged = _judged(subject, LINKABILITY)
+    lines = [*_guaranteed(judged), *_outcomes(subject, attacked)]
+    if not attacked:
+        lines.append("No linkage attack applies to this release.")
+    return _card(LINKABILITY, judged, attacked, lines)
+
+
+def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
+    attacked, judged = _attacked(tried, INFERENCE), _judged(subject, INFERENCE)
+    lines, doubt = [*_guaranteed(judged), *_outcomes(subject, attacked)], ""
+    if not subject.published.sensitive:
+        lines.append(
+            "The policy names no sensitive column, so Shoal did not try what can be inferred of one."
+        )
+        doubt = "not assessed"
+    elif not judged:
+        lines.append("The policy asks for nothing that stops it, such as l-diversity.")
+    if subject.table.population is None:
+        lines.append("Whether a person is in the table at all was not tried: no population is known.")
+    return _card(INFERENCE, judged, attacked, lines, doubt=doubt)
