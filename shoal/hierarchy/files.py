@@ -20,6 +20,11 @@ DELIMITERS = (";", "\t", ",", "|")
 
 def from_file(values: pl.Series, path: str | Path) -> Hierarchy:
     """Read the hierarchy of a column from a CSV file (UTF-8; the delimiter is detected)."""
+    return from_csv(values, read_text(path), Path(path).name)
+
+
+def read_text(path: str | Path, name: str = "") -> str:
+    """Return the text of a hierarchy file; errors call it `name`."""
     file = Path(path)
     try:
         content = file.read_bytes()
@@ -36,13 +41,19 @@ def from_file(values: pl.Series, path: str | Path) -> Hierarchy:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise HierarchyError(
-            f"{file.name}: line {line} is not UTF-8: save the file in that encoding"
+            f"{name or file.name}: line {line} is not UTF-8: save the file in that encoding"
         ) from None
-    return from_csv(values, text, file.name)
+    return text
 
 
 def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hierarchy:
     """Read the hierarchy of a column from CSV text. Leaves that the data does not have belong to the domain, too."""
+    rows, lines = read_rows(values, text, source)
+    return from_rows(values, rows, source, lines)
+
+
+def read_rows(values: pl.Series, text: str, source: str) -> tuple[list[list[str]], list[int]]:
+    """Return the rows ``value, level 1, .., top`` of CSV text, all of one length, and the line of each."""
     rows, lines = _split(text.removeprefix("\ufeff"), _likely_delimiter(text), source)
     if not rows:
         raise HierarchyError(f"{source} is empty: it needs one line per value, such as 'Spain;Europe;*'")
@@ -57,7 +68,7 @@ def from_csv(values: pl.Series, text: str, source: str = "the hierarchy") -> Hie
             "repeat a name if a branch has fewer levels"
         )
     _no_header(rows, lines, values, source)
-    return from_rows(values, rows, source, lines)
+    return rows, lines
 
 
 def _no_header(rows: list[list[str]], lines: list[int], values: pl.Series, source: str) -> None:
@@ -105,6 +116,15 @@ def _likely_delimiter(text: str) -> str:
 
 def to_csv(hierarchy: Hierarchy) -> str:
     """Write a hierarchy as CSV, one line per value, so that `from_csv` reads the same tree. O(levels x leaves)."""
+    rows = level_names(hierarchy)
+    line = pl.concat_str(*map(_quoted, rows.columns), separator=";")
+    # Readers skip an empty line, so a single null is written as an empty text.
+    lines = rows.select(line.replace("", '""')).to_series()
+    return "".join(f"{text}\n" for text in lines)
+
+
+def level_names(hierarchy: Hierarchy) -> pl.DataFrame:
+    """Return one row per value: its name at every level, ``L0``, ``L1``, .. The row of null has nulls."""
     rows = pl.DataFrame(
         {
             f"L{level}": hierarchy.names(hierarchy.low[level], hierarchy.high[level], level)
@@ -113,11 +133,8 @@ def to_csv(hierarchy: Hierarchy) -> str:
     )
     if hierarchy.leaves.null_count() and (rows["L0"] == "").any():
         # An empty value can mean one thing only; null needs no line, because it gets a node anyway.
-        rows = rows.drop_nulls("L0")
-    line = pl.concat_str(*map(_quoted, rows.columns), separator=";")
-    # Readers skip an empty line, so a single null is written as an empty text.
-    lines = rows.select(line.replace("", '""')).to_series()
-    return "".join(f"{text}\n" for text in lines)
+        return rows.drop_nulls("L0")
+    return rows
 
 
 def _quoted(column: str) -> pl.Expr:

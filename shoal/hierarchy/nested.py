@@ -16,6 +16,11 @@ def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
     If branches differ in depth, shorter ones repeat their value at the lower levels, so that nodes with
     the same distance from the root are at the same level.
     """
+    return from_rows(values, tree_rows(tree), "the tree")
+
+
+def tree_rows(tree: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Return the rows ``value, level 1, .., root`` of a nested tree, all of one length."""
     only = next(iter(tree))
     inside = tree[only] if len(tree) == 1 else None
     has_root = (
@@ -24,8 +29,7 @@ def from_tree(values: pl.Series, tree: Mapping[str, object]) -> Hierarchy:
     top, root = (inside, str(only)) if has_root else (tree, ROOT)
     paths = list(_paths(top, (root,)))
     deepest = max(map(len, paths))
-    rows = [(path[-1],) * (deepest - len(path)) + path[::-1] for path in paths]
-    return from_rows(values, rows, "the tree")
+    return [(path[-1],) * (deepest - len(path)) + path[::-1] for path in paths]
 
 
 def _paths(node: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from shoal.arrays import IntVector
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
 from shoal.hierarchy.naming import Unmissed
@@ -46,6 +47,18 @@ def from_rows(
     # The tree has one top, and a root above it only because the data has missing values.
     alone = 1 < width < frame.width and columns[-1].replace("", None).drop_nulls().n_unique() == 1
     return replace(tree, naming=Unmissed(int(tree.high[-2, 0]) + 1)) if alone else tree
+
+
+def leaf_of(data: pl.Series, texts: pl.Series) -> IntVector:
+    """Return for each value of the data which of the texts, written as in a tree, is its leaf; -1 if none is.
+
+    As in `from_rows`: numbers compare by value, and an empty text means null unless the data has empty texts.
+    """
+    blank = data.dtype == pl.String and (data == "").any()
+    leaves = _leaves(texts if blank else texts.replace("", None), data.dtype)
+    first = leaves.is_first_distinct().arg_true().to_numpy()
+    found = locate(leaves.gather(first), data)
+    return np.where(found < 0, -1, first[found]).astype(np.int32)
 
 
 def _with_null(frame: pl.DataFrame, data: pl.Series, source: str) -> pl.DataFrame:

@@ -1,0 +1,311 @@
+"""What the screen of hierarchies shows about its columns: plain data for its templates."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
+
+from shoal.errors import ShoalError
+from shoal.hierarchy.kinds import KINDS, TableKind
+from shoal.hierarchy.kinds.cuts import Cuts
+from shoal.hierarchy.kinds.tree import Tree
+from shoal.hierarchy.naming import Ends
+from shoal.policy.notes import field_notes
+from shoal.studio import bands
+from shoal.studio.branches import MOST, SHOWN, Branches, Node
+from shoal.studio.coded import KEY, Coded, counted, looked_at, proposed, tried, trouble, wanted_k
+from shoal.studio.planting import MATCHES, View, view_of
+from shoal.studio.project import Project
+from shoal.studio.trying import Counted, Tried, branches_of, examples, measure, told
+from shoal.wording import type_name
+
+TARGETS = 400
+"""How many groups a list to choose from has at most."""
+HOMELESS = 12
+"""How many values without a place are listed."""
+
+
+def columns_page(project: Project, columns: list[Coded], chosen: Coded | None) -> dict[str, Any]:
+    """Return the list of columns with their state."""
+    troubles, waiting = looked_at(project)
+    return {
+        "columns": [
+            {
+                "index": one.index,
+                "name": one.name,
+                "role": one.role,
+                "here": chosen is not None and one.index == chosen.index,
+                "trouble": one.name in troubles,
+                "kind": _kind_name(one.spec),
+            }
+            for one in columns
+        ],
+        "waiting": waiting,
+    }
+
+
+def _kind_name(spec: Any) -> str:
+    return next((name for name, kind in KINDS.items() if kind.claims(spec)), "")
+
+
+def column_page(project: Project, column: Coded) -> dict[str, Any]:
+    """Return everything about one column."""
+    now = tried(project, column.name, column.spec)
+    if now.kind is None and now.problem and not _countable(project, column):
+        return {"column": column, "found": None, "trouble": now.problem}
+    found = counted(project, column.name)
+    tree = shown_tree(project, column, now, found)
+    line = bands.line_of(found, now)
+    return {
+        "column": column,
+        "found": found,
+        "type": type_name(found.dtype),
+        "now": now,
+        "k": wanted_k(project),
+        "measure": measure().name.upper(),
+        "trouble": trouble(project, column, now),
+        "told": told(column.spec, now.kind),
+        "kind": now.kind.name if now.kind is not None else "",
+        "proposals": _cards(project, column, found),
+        "examples": examples(now),
+        "limit_level": _limit_level(column, now),
+        "line": line,
+        "cuts": _cut_editor(now, line),
+        "settings": _settings(column, now),
+        "tree": _tree_page(project, column, now, tree) if tree is not None else None,
+        "most": MOST,
+        "targets": _targets(tree),
+        "homeless": now.homeless[:HOMELESS],
+        "size": bands,
+        "wanted_by": _wanted_by(project, column),
+    }
+
+
+def shown_tree(project: Project, column: Coded, now: Tried, found: Counted) -> Branches | None:
+    """Return the tree of a column to look at; the last one is kept, because it stays the same from click to click."""
+    kept = project.store.setdefault(KEY, {})
+    if kept.get("tree", (None,))[0] is not now:
+        kept["tree"] = (now, branches_of(now, found))
+    tree: Branches | None = kept["tree"][1]
+    return tree
+
+
+def _countable(project: Project, column: Coded) -> bool:
+    try:
+        counted(project, column.name)
+    except ShoalError:
+        return False
+    return True
+
+
+# --- proposals --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Card:
+    """One proposal."""
+
+    spec: str
+    """As JSON, for the form that chooses it."""
+    name: str
+    help: str
+    words: str
+    tried: Tried
+    chosen: bool
+    best: bool
+
+
+def _cards(project: Project, column: Coded, found: Counted) -> list[Card]:
+    specs = proposed(project, column.name)
+    best = json.dumps(specs[0], default=str) if specs else ""
+    present = json.dumps(column.spec, default=str)
+    if column.spec is not None and present not in {json.dumps(spec, default=str) for spec in specs}:
+        specs = [column.spec, *specs]
+    made = []
+    for spec in specs:
+        result = tried(project, column.name, spec)
+        if result.kind is None or (result.problem and json.dumps(spec, default=str) != present):
+            continue
+        text = json.dumps(spec, default=str)
+        shown = text == present or (column.spec is None and spec == KINDS.default)
+        made.append(
+            Card(
+                text if not isinstance(result.kind, Tree) else "",
+                result.kind.name,
+                (type(result.kind).__doc__ or "").splitlines()[0].replace("`", ""),
+                told(spec, result.kind) if isinstance(result.kind, TableKind) else "",
+                result,
+                shown,
+                text == best,
+            )
+        )
+    return made
+
+
+# --- settings of a kind -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of a kind, as a field."""
+
+    key: str
+    help: str
+    choices: tuple[str, ...]
+    many: bool
+    """Several of the choices may be taken."""
+    chosen: tuple[str, ...]
+    text: str
+    needed: bool
+
+
+def _settings(column: Coded, now: Tried) -> list[Setting]:
+    """Return the fields of the kind that a column has, from its class; none if it has an editor."""
+    kind = now.kind
+    if not isinstance(kind, TableKind) or isinstance(kind, Tree | Cuts):
+        return []
+    notes = field_notes(type(kind))
+    defaults = {entry.name: entry.default for entry in fields(kind)}
+    made = []
+    for key, shape in type(kind).shapes.items():
+        value = getattr(kind, key)
+        items = shape.get("items", {})
+        choices = shape.get("enum") or items.get("enum") or ()
+        given = tuple(map(str, value)) if isinstance(value, tuple) else () if value is None else (str(value),)
+        made.append(
+            Setting(
+                key,
+                notes.get(key, ""),
+                tuple(map(str, choices)),
+                "items" in shape and bool(choices),
+                given,
+                ", ".join(given),
+                defaults[key] is MISSING,
+            )
+        )
+    return made
+
+
+def _cut_editor(now: Tried, line: bands.Line | None) -> list[bands.Cut]:
+    if line is None or not isinstance(now.kind, Cuts):
+        return []
+    return bands.cut_points(line, now.kind.cuts)
+
+
+def _limit_level(column: Coded, now: Tried) -> int:
+    """Return the highest level that is allowed; that of the root without a limit, -1 if nodes are the limit."""
+    height = now.hierarchy.height if now.hierarchy is not None else 0
+    if isinstance(column.limit, tuple):
+        return -1
+    return height if column.limit is None else column.limit
+
+
+def _wanted_by(project: Project, column: Coded) -> str:
+    """Say why a sensitive column has a hierarchy."""
+    if column.role != "sensitive":
+        return ""
+    return next((str(one) for one in project.problems_at(f"columns.{column.name}")), "")
+
+
+# --- the tree ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the tree as it is shown."""
+
+    node: Node
+    open: bool
+    place: int
+    """Among its neighbours, from 1."""
+    siblings: int
+    wanted: bool
+    limit: bool
+    protected: bool
+    closed_off: bool
+    """It lies above the limit, so no release shows it."""
+    more: tuple[tuple[int, int, int], ...] = ()
+    """After it, some nodes are not shown: how many, below which node, and at which depth."""
+    where: str = ""
+    """In a search: the groups that it lies in."""
+
+
+def _tree_page(project: Project, column: Coded, now: Tried, tree: Branches) -> dict[str, Any]:
+    view = view_of(project, column, tree)
+    if view.search:
+        matches = tree.matches(view.search)
+        lines = [
+            _line(one, column, view, tree, at + 1, len(matches), where=" › ".join(one.path[:-1]))
+            for at, one in enumerate(matches[:MATCHES])
+        ]
+        more = len(matches) - len(lines)
+    else:
+        matches, more = [], 0
+        lines = _lines(column, view, tree)
+    wanted, view.wanted = view.wanted, ()
+    named = not (now.hierarchy is not None and isinstance(now.hierarchy.naming, Ends))
+    return {
+        "lines": lines,
+        "stamp": tree.stamp,
+        "search": view.search,
+        "matches": len(matches),
+        "left_out": more,
+        "rows": max(tree.root.rows, 1),
+        "values": len(tree.values),
+        "groups": sum(not node.is_value for node in tree.nodes) - 1,
+        "editable": isinstance(now.kind, Tree),
+        "markable": named,
+        "wanted": bool(wanted),
+        "empty": sum(node.rows == 0 for node in tree.values),
+    }
+
+
+def _lines(column: Coded, view: View, tree: Branches) -> list[Line]:
+    made: list[Line] = []
+
+    def add(node: Node, place: int, siblings: int) -> None:
+        made.append(_line(node, column, view, tree, place, siblings))
+        if node.is_value or node.path not in view.opened:
+            return
+        most = view.shown.get(node.path, SHOWN)
+        for at, child in enumerate(node.below[:most]):
+            add(child, at + 1, len(node.below))
+        if len(node.below) > most:
+            left = (len(node.below) - most, node.number, node.depth + 1)
+            made[-1] = replace(made[-1], more=(*made[-1].more, left))
+
+    add(tree.root, 1, 1)
+    return made
+
+
+def _line(
+    node: Node, column: Coded, view: View, tree: Branches, place: int, siblings: int, where: str = ""
+) -> Line:
+    limit = column.limit if isinstance(column.limit, tuple) else ()
+    level = tree.height - node.depth
+    closed = (isinstance(column.limit, int) and level > column.limit and not node.is_value) or (
+        bool(limit)
+        and not node.is_value
+        and any(one.name in limit for one in node.inside() if one is not node)
+    )
+    return Line(
+        node,
+        not node.is_value and node.path in view.opened,
+        place,
+        siblings,
+        node.path == view.wanted,
+        node.name in limit,
+        node.name in column.protected,
+        closed,
+        (),
+        where,
+    )
+
+
+def _targets(tree: Branches | None) -> list[tuple[int, str]]:
+    """Return the groups that nodes can be put into, with their numbers."""
+    if tree is None:
+        return []
+    groups = [node for node in tree.nodes if not node.is_value][:TARGETS]
+    return [(node.number, "\u2003" * node.depth + node.name) for node in groups]

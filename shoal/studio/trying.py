@@ -1,0 +1,318 @@
+"""What a hierarchy does to one column by itself: its levels, its groups, what they lose, and values without a place.
+
+Everything is counted on the distinct values of a column, so that a million rows take no longer than a thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.arrays import IntVector, LongVector
+from shoal.errors import HierarchyError, ShoalError
+from shoal.frames import Frame, factorize
+from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.files import level_names, read_rows, read_text
+from shoal.hierarchy.kinds import Kind, Spec, parsed
+from shoal.hierarchy.kinds.file import File
+from shoal.hierarchy.kinds.tree import Tree
+from shoal.hierarchy.naming import Ends
+from shoal.hierarchy.nested import tree_rows
+from shoal.hierarchy.rows import from_rows, leaf_of
+from shoal.hierarchy.values import text_of
+from shoal.measures import MEASURES
+from shoal.measures.base import CellMeasure
+from shoal.studio.branches import MOST, Branches
+from shoal.table import Attribute
+from shoal.wording import counted as told_count
+
+EXAMPLES = 7
+"""How many values show what levels look like."""
+NO_VALUE = "(no value)"
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The distinct values of a column, and how many rows have each."""
+
+    name: str
+    values: pl.Series
+    """Distinct, null included; categories as text."""
+    counts: LongVector
+    rows: int
+    dtype: pl.DataType
+    """The type of the column itself."""
+
+    @property
+    def missing(self) -> int:
+        """Rows without a value."""
+        return int(self.counts[self.values.is_null().to_numpy()].sum())
+
+    @property
+    def distinct(self) -> int:
+        """How many values there are, null not included."""
+        return len(self.values) - self.values.null_count()
+
+
+def count(frame: Frame, name: str) -> Counted:
+    """Count the values of a column. O(rows)."""
+    column = frame.column(name)
+    try:
+        codes, values = factorize(column)
+    except pl.exceptions.PolarsError:
+        raise HierarchyError("values of this type cannot be generalized") from None
+    if isinstance(values.dtype, pl.Categorical | pl.Enum | pl.Null):
+        values = values.cast(pl.String)
+    return Counted(
+        name, values, np.bincount(codes, minlength=len(values)).astype(np.int64), len(column), column.dtype
+    )
+
+
+@dataclass(frozen=True)
+class LevelFacts:
+    """What one level does to the column."""
+
+    level: int
+    groups: int
+    """Nodes that some row has."""
+    smallest: int
+    """Rows of the smallest of them."""
+    below: int
+    """Rows in groups of fewer than k."""
+    loss: float
+    """What the column loses if all of it is published at this level, 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """What a hierarchy does to a column."""
+
+    kind: Kind | None
+    """None if it is misspelled."""
+    hierarchy: Hierarchy | None = None
+    """Without the values that have no place; None if there is none."""
+    problem: str = ""
+    homeless: tuple[tuple[str, int], ...] = ()
+    """Values without a place, with their rows, the most frequent first."""
+    levels: tuple[LevelFacts, ...] = ()
+    ranges: float | None = None
+    """If any range may be published: what it loses to put k rows into every range."""
+    counts: LongVector = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Rows per code."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether every value has a place."""
+        return self.hierarchy is not None and not self.homeless and not self.problem
+
+    def enough(self) -> LevelFacts | None:
+        """Return the lowest level at which no group is below k."""
+        return next((level for level in self.levels if not level.below), None)
+
+
+def with_base(spec: Spec, base: Path) -> Kind:
+    """Return the hierarchy that a policy spells, with its file in the folder of the policy."""
+    kind = parsed(spec)
+    return File(base / kind.path) if isinstance(kind, File) else kind
+
+
+def attempt(found: Counted, spec: Spec, base: Path, k: int) -> Tried:
+    """Try a hierarchy on a column, and say what it does."""
+    try:
+        kind = with_base(spec, base)
+    except HierarchyError as error:
+        return Tried(None, problem=str(error))
+    homeless: tuple[tuple[str, int], ...] = ()
+    values, counts = found.values, found.counts
+    try:
+        hierarchy = kind.build(values)
+    except ShoalError as error:
+        if not kind.knows_domain:
+            return Tried(kind, problem=str(error))
+        try:
+            rows = rows_of(kind, values)
+            where = leaf_of(values, pl.Series([row[0] for row in rows], dtype=pl.String))
+            homeless = _homeless(values, counts, where)
+            if not homeless:
+                return Tried(kind, problem=str(error))
+            kept = (where >= 0) | _odd(values)
+            values, counts = values.filter(pl.Series(kept)), counts[kept]
+            hierarchy = from_rows(values, rows, "the tree")
+        except ShoalError as worse:
+            return Tried(kind, problem=str(worse))
+    per_code = np.zeros(hierarchy.size, np.int64)
+    per_code[hierarchy.locate(values)] = counts
+    levels = tuple(_facts(hierarchy, per_code, k))
+    ranges = _ranges(hierarchy, per_code, k) if hierarchy.free else None
+    return Tried(kind, hierarchy, "", homeless, levels, ranges, per_code)
+
+
+def _odd(values: pl.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which values are null or NaN: they need no place, because they get a node of their own."""
+    odd = values.is_null()
+    if values.dtype.is_float():
+        odd = odd | values.is_nan().fill_null(False)
+    return odd.to_numpy()
+
+
+def _homeless(values: pl.Series, counts: LongVector, where: IntVector) -> tuple[tuple[str, int], ...]:
+    lost = (where < 0) & ~_odd(values)
+    texts = text_of(values.filter(pl.Series(lost))).to_list()
+    found = zip(texts, counts[lost].tolist(), strict=True)
+    return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
+
+
+def rows_of(kind: Kind, values: pl.Series) -> list[tuple[str, ...]]:
+    """Return the rows ``value, level 1, .., top`` of a tree or a file, whether or not they fit the data."""
+    if isinstance(kind, Tree):
+        return tree_rows(kind.tree)
+    assert isinstance(kind, File)
+    return [tuple(row) for row in read_rows(values, read_text(kind.path), kind.path.name)[0]]
+
+
+def branches_of(tried: Tried, found: Counted) -> Branches | None:
+    """Return the tree of a hierarchy with its rows; None if there is none, or it is too large to be shown."""
+    if tried.hierarchy is None or tried.kind is None or tried.hierarchy.size > MOST:
+        return None
+    if isinstance(tried.kind, Tree):
+        rows = tree_rows(tried.kind.tree)
+    elif isinstance(tried.kind, File):
+        rows = rows_of(tried.kind, found.values)
+    else:
+        rows = _plain_rows(tried.hierarchy)
+    made = Branches.from_rows(rows)
+    count_rows(made, found)
+    return made
+
+
+def count_rows(tree: Branches, found: Counted) -> None:
+    """Set how many rows each node of a tree has."""
+    values = tree.values
+    where = leaf_of(found.values, pl.Series([node.name for node in values], dtype=pl.String))
+    numbers = [values[at].number if at >= 0 else -1 for at in where.tolist()]
+    tree.count(dict(zip(numbers, found.counts.tolist(), strict=True)))
+
+
+def _plain_rows(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
+    """Return the rows of a hierarchy that no tree spells. Names that contain values of the data are replaced: in a
+    tree they would be published whoever has these values."""
+    names = level_names(hierarchy)
+    if isinstance(hierarchy.naming, Ends):
+        names = names.with_columns(
+            _numbered(hierarchy, level).alias(f"L{level}") for level in range(1, hierarchy.height)
+        )
+    inner = names.columns[1:-1]
+    alone = pl.all_horizontal(pl.col(name).is_null() for name in ["L0", *inner])
+    return names.filter(~alone).select(pl.all().fill_null("")).rows()
+
+
+def _numbered(hierarchy: Hierarchy, level: int) -> pl.Series:
+    low, high = hierarchy.low[level], hierarchy.high[level]
+    leaf = hierarchy.levels[0].names
+    _, number = np.unique(low, return_inverse=True)
+    above = hierarchy.height - level
+    made = pl.Series([f"Group {'ABCDEFGHIJ'[min(above, 10) - 1]}{at + 1}" for at in number.tolist()])
+    return (
+        pl.DataFrame({"made": made, "leaf": leaf, "single": low == high})
+        .select(pl.when("single").then("leaf").otherwise("made"))
+        .to_series()
+    )
+
+
+# --- what it loses --------------------------------------------------------------------------------------------
+
+
+def measure() -> CellMeasure:
+    """Return the measure with which hierarchies are compared: the one that Shoal steers by unless told otherwise."""
+    made = MEASURES[MEASURES.default]()
+    assert isinstance(made, CellMeasure)
+    return made
+
+
+def _facts(hierarchy: Hierarchy, counts: LongVector, k: int) -> Iterator[LevelFacts]:
+    attribute, rule = Attribute("", hierarchy), measure()
+    rows = max(int(counts.sum()), 1)
+    for level, nodes in enumerate(hierarchy.levels):
+        sizes = np.add.reduceat(counts, nodes.starts)
+        sizes = sizes[sizes > 0]
+        loss = rule.loss(attribute, counts, hierarchy.low[level], hierarchy.high[level])
+        yield LevelFacts(
+            level,
+            len(sizes),
+            int(sizes.min(initial=rows)),
+            int(sizes[sizes < k].sum()),
+            float(loss @ counts) / rows,
+        )
+
+
+def _ranges(hierarchy: Hierarchy, counts: LongVector, k: int) -> float:
+    """Return what is lost if neighbouring values are put together until each range has k rows."""
+    low, size, starts = 0, 0, []
+    for code, rows in enumerate(counts[: hierarchy.ordered].tolist()):
+        size += rows
+        if size >= k:
+            starts.append(low)
+            low, size = code + 1, 0
+    if not starts:
+        starts = [0]
+    first = np.array(starts, np.int32)
+    last = np.append(first[1:], max(hierarchy.ordered, 1)).astype(np.int32) - np.int32(1)
+    last = np.where(first == first[-1], max(hierarchy.ordered - 1, 0), last).astype(np.int32)
+    sizes = np.add.reduceat(counts[: max(hierarchy.ordered, 1)], first)
+    lost = measure().loss(Attribute("", hierarchy), counts, first, last)
+    return float(lost @ sizes) / max(int(counts.sum()), 1)
+
+
+# --- what levels look like ------------------------------------------------------------------------------------
+
+
+def examples(tried: Tried) -> list[tuple[str, ...]]:
+    """Return a few values of the column with their names at every level: frequent ones, and some across the domain."""
+    hierarchy, counts = tried.hierarchy, tried.counts
+    if hierarchy is None:
+        return []
+    there = np.flatnonzero(counts)
+    if not len(there):
+        return []
+    spread = there[np.linspace(0, len(there) - 1, EXAMPLES - 2).round().astype(int)]
+    often = there[np.argsort(-counts[there], kind="stable")[:2]]
+    codes = np.unique(np.concatenate([spread, often])).astype(np.int32)
+    shown = [
+        hierarchy.names(hierarchy.low[level, codes], hierarchy.high[level, codes], level).fill_null(NO_VALUE)
+        for level in range(len(hierarchy.levels))
+    ]
+    return list(zip(*(names.to_list() for names in shown), strict=True))
+
+
+def told(spec: Any, kind: Kind | None) -> str:
+    """Say in a few words what a hierarchy is, with its numbers."""
+    if kind is None or not isinstance(spec, dict):
+        return kind.describe(free=True) if kind is not None else ""
+    if isinstance(kind, Tree):
+        values = tree_rows(kind.tree)
+        return f"{told_count(len(values), 'value')} in {told_count(len(values[0]) - 1, 'level')}"
+    parts = []
+    for name, value in spec.items():
+        text = (
+            "; ".join(
+                ", ".join(map(_short, level)) if isinstance(level, list | tuple) else _short(level)
+                for level in (
+                    value
+                    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple)
+                    else [value]
+                )
+            )
+            if isinstance(value, list | tuple)
+            else _short(value)
+        )
+        parts.append(text if name == kind.name else f"{name} {text}")
+    return ", ".join(parts)
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
