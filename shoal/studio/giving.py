@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import OutputError
 from shoal.studio.project import Project
-from shoal.studio.releasing import CARDS, RECORD, Made
+from shoal.studio.releasing import CARDS, CODEBOOKS, KEYS, RECORD, Made
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
@@ -57,6 +57,8 @@ ABOUT = {
     "release": "The table to publish, verified on these bytes.",
     "second": "The sensitive values by bucket, which belong to the release.",
     "card": "What the release is, guarantees and has lost.",
+    "codebook": "What every column and label of the release means.",
+    "keys": "From pseudonyms back to people. Whoever has it can follow them.",
     "public": "For the recipient: nothing in it depends on fewer than k people.",
     "private": "For your files: with the rows that are most exposed, and the run.",
     "record": "How this release was made, to defend and to repeat it.",
@@ -80,6 +82,9 @@ def items(project: Project, made: Made) -> list[Item]:
     for at, name in enumerate(CARDS):
         kind = name.rpartition(".")[2]
         found.append(Item(f"card-{at}", name, f"Card ({kind})", ABOUT["card"], True, made.folder / name))
+    for at, name in enumerate(CODEBOOKS):
+        path = made.folder / name
+        found.append(Item(f"codebook-{at}", name, f"Codebook ({name})", ABOUT["codebook"], True, path))
     job = project.jobs.latest(PAPERS)
     if job is not None and job.state == "done" and job.policy == made.policy:
         for edition in EDITIONS:
@@ -91,6 +96,8 @@ def items(project: Project, made: Made) -> list[Item]:
         Item("policy", "policy.toml", "Policy", ABOUT["policy"], False, text=made.policy),
         Item("command", "command.txt", "Commands", ABOUT["command"], False, text=_commands(project, made)),
     ]
+    if (made.folder / KEYS).exists():
+        found.append(Item("keys", KEYS, "Key table", ABOUT["keys"], False, made.folder / KEYS))
     for at, path in enumerate(_files_of(Policy.from_toml(made.policy, project.base))):
         name = path.as_posix()
         found.append(Item(f"file-{at}", name, f"Hierarchy {name}", ABOUT["file"], False, project.base / path))

@@ -15,6 +15,9 @@ from shoal.studio.project import Project, Standing
 KIND = "release"
 """The kind of its job."""
 RECORD, CARDS = "record.json", ("card.md", "card.json")
+CODEBOOKS = ("codebook.md", "codebook.json", "codebook.csv", "datapackage.json")
+KEYS = "keys.csv"
+"""From pseudonyms back to identifiers: private, and written only if somebody asks for it."""
 BESIDE = "beside.parquet"
 """Each original row beside what the release shows of it: private."""
 SUPPRESSED = "suppressed"
@@ -86,6 +89,7 @@ def start_release(project: Project) -> Job:
             "policy": toml,
             "base": project.base,
             "output": output,
+            "keys": bool(project.store.get("keys")) and bool(policy.pseudonyms),
         },
         policy=toml,
         after=after,

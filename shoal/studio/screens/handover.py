@@ -66,6 +66,8 @@ class HandOver(Screen):
             "reported": any(item.key.startswith("report-") for item in files),
             "signed": project.store.get("signed", {}),
             "fields": SIGNED,
+            "pseudonyms": () if project.policy is None else project.policy.pseudonyms,
+            "keys": bool(project.store.get("keys")),
             "ending": ending_of(project),
             "endings": endings(),
             "seen": seen,
@@ -75,7 +77,7 @@ class HandOver(Screen):
     @classmethod
     def actions(cls) -> Mapping[str, Action]:
         """Answer its forms."""
-        return {"format": _format, "reports": _reports, "write": _write, "zip": _zip}
+        return {"format": _format, "keys": _keys, "reports": _reports, "write": _write, "zip": _zip}
 
     @classmethod
     def parts(cls) -> Mapping[str, Part]:
@@ -105,6 +107,11 @@ def _format(project: Project, form: FormData) -> None:
     if wanted != ending_of(project):
         project.store["ending"] = wanted
         start_release(project)
+
+
+def _keys(project: Project, form: FormData) -> None:
+    project.store["keys"] = "keys" in form
+    start_release(project)
 
 
 def _reports(project: Project, form: FormData) -> None:

@@ -15,12 +15,14 @@ from shoal.policy.encoding import encode_with_population
 from shoal.release.render import render
 from shoal.release.results import Result
 from shoal.reporting.report import report
-from shoal.studio.releasing import BESIDE, CARDS, RECORD, SUPPRESSED
+from shoal.studio.releasing import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED
 from shoal.studio.worker import Line
 from shoal.table.population import members_of
 
 
-def release(line: Line, *, source: str | Path, policy: str, base: Path, output: str) -> dict[str, Any]:
+def release(
+    line: Line, *, source: str | Path, policy: str, base: Path, output: str, keys: bool
+) -> dict[str, Any]:
     """Make a release with its papers in the job's folder, then look at it: rows side by side, and a private report."""
     chosen, folder = Policy.from_toml(policy, base), line.folder
 
@@ -32,7 +34,7 @@ def release(line: Line, *, source: str | Path, policy: str, base: Path, output: 
 
     result = anonymize_file(
         source, chosen, folder / output, record=folder / RECORD, cards=[folder / name for name in CARDS],
-        progress=first,
+        codebooks=[folder / name for name in CODEBOOKS], keys=folder / KEYS if keys else None, progress=first,
     )  # fmt: skip
     line.note(result.summary())
     line.progress("look: rows side by side", 0.62)
