@@ -22,12 +22,14 @@ class Domain:
     setting: Any = None
     """Widths, cuts, calendar levels, the side of a mask."""
     above: Mapping[str, Sequence[str]] | None = None
-    """Text of a value -> its names from level 0 to the top, for trees and files; "" is null."""
+    """Text of a value -> its names from level 0 to the top, for trees and files; "" is null, if no row has it."""
     origin: float = 0
     loose: bool = False
     """The original is text without types."""
     limit: int | None = None
     """The highest level that cells may show."""
+    blank: bool = False
+    """Some row has the empty text, so that it is not null in a tree."""
 
     def allows(self, cell: Any, values: Sequence[Any]) -> bool:
         """Whether a cell is within the limit, given all values of the column."""
@@ -44,7 +46,7 @@ class Domain:
         """Return the names of a value in a tree, level by level."""
         assert self.above is not None
         text = "" if value is None else _plain(value)
-        if text in self.above:
+        if text in self.above and not (value is None and self.blank):
             return list(self.above[text])
         height = len(next(iter(self.above.values())))
         return [NULL if value is None else text] * (height - 1) + [ROOT]

@@ -110,8 +110,8 @@ def _excel(path: Path) -> Cells:
     ]
     with zipfile.ZipFile(path) as archive:
         parts = [archive.read(name).decode("utf-8", errors="replace") for name in archive.namelist()]
-    # The margins of the page are the same in every file.
-    inside = [re.sub("<pageMargins[^>]*>", "", part) for part in parts]
+    # The margins of the page and the version of XML are the same in every file.
+    inside = [re.sub(r"<pageMargins[^>]*>|<\?xml[^>]*\?>", "", part) for part in parts]
     names = ["" if name is None else str(name) for name in lines[0]]
     return Cells(names, lines[1:], inside)
 

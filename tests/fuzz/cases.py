@@ -207,6 +207,10 @@ def case(seed: int, number: int) -> Case:
     random.shuffle(columns)
     if others:
         columns.append(Column("member", "member", "bool", [True] * rows + [False] * others))
+    if source == ".xlsx" and any(
+        set(row) == {None} for row in zip(*(c.values for c in columns), strict=True)
+    ):
+        source = ".parquet"  # a row without any value is no row of a sheet
     data = _data(random, source, question)
     if data.get("header") is False:
         columns = [replace(column, name=f"column_{at}") for at, column in enumerate(columns, 1)]

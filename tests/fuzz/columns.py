@@ -170,7 +170,8 @@ def with_hierarchy(random: Random, column: Column, kind: str) -> Column:
     from dataclasses import replace
 
     spec, above, content, setting, origin = MAKERS[kind](random, column)
-    return replace(column, kind=kind, spec=spec, file=content, domain=Domain(kind, setting, above, origin))
+    domain = Domain(kind, setting, above, origin, blank="" in column.values)
+    return replace(column, kind=kind, spec=spec, file=content, domain=domain)
 
 
 Made = tuple[Any, Any, str | None, Any, float]
