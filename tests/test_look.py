@@ -20,7 +20,8 @@ PAIRS = {
     **{("on-accent", accent): TEXT for accent in ("accent", "accent-strong")},
     **{("ink", f"{state}-soft"): TEXT for state in ("good", "warn", "bad", "accent")},
     **{(shape, under): SHAPE for shape in SHAPES for under in ("paper", "surface")},
-    **{(f"series-{at}", under): SHAPE for at in range(1, 7) for under in ("paper", "surface")},
+    **{(f"series-{at}", "paper"): SHAPE for at in range(1, 7)},
+    **{("surface", f"series-{at}"): TEXT for at in range(1, 7)},  # numbers in the super-nodes of a network
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from shoal.measures import MEASURES
 from shoal.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
 from shoal.network.attacks import KNOWLEDGE
 from shoal.pages.look import Marked
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from shoal.network.anonymize import NetworkResult
     from shoal.network.judging import NetworkAudit
 
+STRUCTURAL = {
+    "ngil": "loss of the attributes, over all nodes (0..1)",
+    "nsil": "loss of structure: how uncertain it is, on average, whether two nodes are joined (0..1)",
+}
+"""Measures of networks alone."""
 ATTACK_HEAD = (
     "knowledge",
     "nodes tried",
@@ -111,19 +117,24 @@ def _threats(result: NetworkResult) -> Section:
     """Return one answer per threat, from the policy's models and from the attacks by structure."""
     cards = []
     found = result.attacks
-    lines: dict[Threat, list[str]] = {
-        SINGLING_OUT: [
-            f"{counted(own.before_unique, 'node')} unique before by {own.knowledge}; at least "
-            f"{counted(own.after_least, 'candidate')} after."
-            for own in found
-        ],
-        LINKABILITY: [
-            f"An adversary who knows {own.knowledge} has fewer candidates than required for "
-            f"{own.at_risk:,} of {counted(own.targets, 'node')}, and {own.after_mean:,.1f} candidates on average."
-            for own in found
-        ],
-        INFERENCE: [],
-    }
+    lines: dict[Threat, list[str]] = {SINGLING_OUT: [], LINKABILITY: [], INFERENCE: []}
+    if found:
+        before, after = (
+            max(found, key=lambda own: own.before_unique),
+            min(found, key=lambda own: own.after_least),
+        )
+        lines[SINGLING_OUT] = [
+            f"Unique before: {before.before_unique:,} of {counted(result.rows, 'node')}, by {before.knowledge}.",
+            f"After: everybody has at least {counted(after.after_least, 'candidate')}, also by {after.knowledge}.",
+        ]
+        exposed = [own for own in found if own.at_risk]
+        worst = min(found, key=lambda own: own.after_mean)
+        lines[LINKABILITY] = [
+            f"{counted(len(found), 'attack')} by the edges around a person, with and without their attributes: "
+            + (f"{len(exposed):,} left somebody" if exposed else "none left anybody")
+            + " fewer candidates than required.",
+            f"The strongest leaves {worst.after_mean:,.1f} candidates on average (by {worst.knowledge}).",
+        ]
     for threat, question in QUESTIONS.items():
         own = [v for v, about in zip(result.verdicts, result.threats, strict=False) if about == threat]
         told = [f"{v.model}: {'holds' if v.holds else 'violated'}." for v in own] + lines[threat]
@@ -147,11 +158,12 @@ def _sections(result: NetworkResult) -> list[Section]:
         )
         for v in result.verdicts
     ]
-    losses = [(name, number(value)) for name, value in result.measures.items()]
+    losses = [(name, number(value), _meaning(name)) for name, value in result.measures.items()]
     sections = [
         _section("guarantees", "What is guaranteed",
                  Table("Guarantees", ("guarantee", "holds", "required", "reached", "detail"), guarantees)),
-        _section("losses", "What was lost", Table("Measures of loss", ("measure", "value"), losses)),
+        _section("losses", "What was lost",
+                 Table("Measures of loss and risk", ("measure", "value", "what it is"), losses)),
     ]  # fmt: skip
     if result.structure:
         differ = [(name, number(value)) for name, value in result.structure.get("differ", {}).items()]
@@ -178,6 +190,10 @@ def _sections(result: NetworkResult) -> list[Section]:
         sections.append(_section("picture", "Picture", drawing))
     notes = [Words(note) for note in result.notes]
     return [*sections, *([_section("notes", "Notes", *notes)] if notes else [])]
+
+
+def _meaning(name: str) -> str:
+    return MEASURES[name].summary if name in MEASURES else STRUCTURAL.get(name, "")
 
 
 def _section(key: str, title: str, *parts: Part) -> Section:
