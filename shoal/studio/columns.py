@@ -7,13 +7,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.arrays import IntVector
+from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import DataError
 from shoal.frames import factorize
 from shoal.wording import number, type_name
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2_000_000
 """Up to this many cells are counted before the page is shown, more in a thread."""
+FEW = 100_000
+"""Up to this many rows, kernels are not worth loading."""
 KEPT_BYTES = 512 << 20
 """The most memory for codes of columns."""
 BINS, BARS = 24, 12
@@ -62,12 +65,23 @@ class Facts:
     picture: str
     """What the bars are, in words; all there is if there are no bars."""
 
+    @cached_property
+    def outline(self) -> str:
+        """The bars as one path, 120 wide and 34 high."""
+        most = max((bar.rows for bar in self.bars), default=0)
+        step = 120 / max(len(self.bars), 1)
+        width = step - (1.2 if step > 4 else 0.5)
+        tall = [max(32 * bar.rows / most, 1.5) if bar.rows else 0 for bar in self.bars]
+        return "".join(
+            f"M{at * step:.1f} 34v-{high:.1f}h{width:.1f}V34z" for at, high in enumerate(tall) if high
+        )
+
 
 class Columns:
     """The columns of a table: their facts, and their codes for counting combinations."""
 
     def __init__(self, frame: Frame, changed: Callable[[], None]) -> None:
-        self._frame = frame
+        self.frame = frame
         self._changed = changed
         self._lock = threading.Lock()
         self._facts: dict[int, Facts] = {}
@@ -86,22 +100,21 @@ class Columns:
         return len(self._facts) < len(self.names)
 
     def _count(self) -> None:
-        from shoal.kernels.grouping import distinct
-
         for place in range(len(self.names)):
             self.facts(place, now=True)
-        distinct(np.zeros((2, 2), np.int32))  # compiled, or loaded, before the first click needs it
+        if self.rows > FEW:
+            self.unique_rows(range(min(2, len(self.names))))  # loads what the first click needs
         self._changed()
 
     def type_of(self, place: int) -> str:
         """Return the type of a column in words."""
-        dtype = self._frame.schema[self.names[place]]
+        dtype = self.frame.schema[self.names[place]]
         return next((words for fits, words in _TYPES if fits(dtype)), type_name(dtype))
 
     def facts(self, place: int, *, now: bool = False) -> Facts | None:
         """Return what is counted about a column; None if that is not done yet, unless it is needed `now`."""
         if place not in self._facts and now:
-            column = self._frame.data.to_series(place)
+            column = self.frame.data.to_series(place)
             try:
                 codes, values = self._coded(place, column)
             except DataError:  # values of other types cannot be counted
@@ -112,8 +125,6 @@ class Columns:
 
     def unique_rows(self, places: Sequence[int]) -> int:
         """Return how many rows have a combination of values that no other row has; a missing value is a value."""
-        from shoal.kernels.grouping import distinct
-
         asked = frozenset(places)
         if asked not in self._unique:
             if not asked:
@@ -123,8 +134,7 @@ class Columns:
                 self._unique[asked] = found.unique if found is not None else 0
             else:
                 matrix = np.stack([self.codes(place) for place in sorted(asked)], axis=1)
-                numbers, first = distinct(matrix)
-                self._unique[asked] = int((np.bincount(numbers, minlength=len(first)) == 1).sum())
+                self._unique[asked] = _unique(matrix)
         return self._unique[asked]
 
     def codes(self, place: int) -> IntVector:
@@ -133,7 +143,7 @@ class Columns:
             if place in self._codes:
                 self._codes.move_to_end(place)
                 return self._codes[place]
-        return self._coded(place, self._frame.data.to_series(place))[0]
+        return self._coded(place, self.frame.data.to_series(place))[0]
 
     def _coded(self, place: int, column: pl.Series) -> tuple[IntVector, pl.Series]:
         codes, values = factorize(column)
@@ -153,6 +163,16 @@ def columns_of(project: Project) -> Columns:
         if not isinstance(kept, Columns):
             kept = project.store["columns"] = Columns(project.frame, project.changed)
         return kept
+
+
+def _unique(matrix: IntMatrix) -> int:
+    """Count the rows that are equal to no other."""
+    if len(matrix) <= FEW:
+        return int(pl.from_numpy(matrix).is_unique().sum())
+    from shoal.kernels.grouping import distinct  # faster, but not sooner
+
+    numbers, first = distinct(matrix)
+    return int((np.bincount(numbers, minlength=len(first)) == 1).sum())
 
 
 # --- pictures ---------------------------------------------------------------------------------------------

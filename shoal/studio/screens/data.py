@@ -69,6 +69,7 @@ class Data(Screen):
             "nearby": [] if project.opening else _nearby(),
             "endings": ",".join([*suffixes(), ".toml"]),
             "reading": _reading(project),
+            "frame": None,
         }
         return found | (_shown(project) if project.frame is not None else {})
 
@@ -107,9 +108,8 @@ def _shown(project: Project) -> dict[str, Any]:
     from shoal.studio.columns import columns_of
     from shoal.studio.rows import CHUNK, window
 
-    frame = project.frame
-    assert frame is not None
     columns = columns_of(project)
+    frame = columns.frame
     first = _first_column(project)
     places = range(first, min(first + WIDE, len(columns.names)))
     roles = project.tables.get("columns", {})

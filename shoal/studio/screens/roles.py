@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import FormData, QueryParams
+from starlette.responses import Response
 
 from shoal.errors import DataError, check_known
+from shoal.studio.page import rendered
 from shoal.studio.project import Project, Tables
-from shoal.studio.screens.base import Action, Screen, State
+from shoal.studio.screens.base import Action, Part, Screen, State
 from shoal.wording import counted, printable
 
 if TYPE_CHECKING:
     from shoal.frames import Frame
     from shoal.studio.columns import Columns
 
-FEW = 20_000
-"""Up to this many rows, sets of columns are counted before the page is shown."""
+FEW = 200_000
+"""Up to this many cells, sets of columns are counted before the page is shown."""
 
 
 class Roles(Screen):
@@ -54,9 +56,7 @@ class Roles(Screen):
     @classmethod
     def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
         """Return every column with its role, guess and counts."""
-        from shoal.policy.parts import Column
         from shoal.studio.columns import columns_of
-        from shoal.studio.fields import fields_of
         from shoal.studio.roles import options_for, role_in, roles
 
         columns = columns_of(project)
@@ -69,7 +69,6 @@ class Roles(Screen):
             entry = entries.get(name)
             entry = entry if isinstance(entry, Mapping) else {}
             options = options_for(given[place]) if given[place] else ()
-            fields = [one for one in fields_of(Column, entry) if one.name in options] if options else []
             cards.setdefault(given[place], []).append(
                 {
                     "place": place,
@@ -77,8 +76,8 @@ class Roles(Screen):
                     "type": columns.type_of(place),
                     "facts": columns.facts(place),
                     "guess": guesses.get(name),
-                    "fields": fields,
-                    "set": any(one.name in entry for one in fields),
+                    "options": bool(options),
+                    "set": [key.replace("_", " ") for key in options if key in entry],
                     "problems": project.problems_at(_path(name)),
                 }
             )
@@ -100,6 +99,11 @@ class Roles(Screen):
         }
 
     @classmethod
+    def parts(cls) -> Mapping[str, Part]:
+        """Return the questions that it answers."""
+        return {"settings": _settings}
+
+    @classmethod
     def actions(cls) -> Mapping[str, Action]:
         """Return the forms that it answers."""
         return {
@@ -111,13 +115,27 @@ class Roles(Screen):
         }
 
 
+def _settings(project: Project, query: QueryParams) -> Response:
+    """Return the form with the other settings of a column."""
+    from shoal.policy.parts import Column
+    from shoal.studio.fields import fields_of
+    from shoal.studio.roles import options_for, role_in
+
+    columns, place = _named(project, query)
+    name, tables = columns.names[place], project.tables
+    entry = tables.get("columns", {}).get(name)
+    options = options_for(role_in(tables, name))
+    fields = fields_of(Column, entry if isinstance(entry, Mapping) else {}, used={"weight": 1})
+    return rendered("roles_settings.html", place=place, fields=[one for one in fields if one.name in options])
+
+
 def _path(name: str) -> str:
     from shoal.policy.problems import dotted
 
     return dotted("columns", name)
 
 
-def _named(project: Project, form: FormData) -> tuple[Columns, int]:
+def _named(project: Project, form: FormData | QueryParams) -> tuple[Columns, int]:
     """Return the column that a form is about; names may be anything, so forms use positions."""
     from shoal.studio.columns import columns_of
 
@@ -263,7 +281,7 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
     key = frozenset(quasi)
     if key not in store:
         store[key] = None
-        if frame.rows <= FEW:
+        if frame.rows * len(quasi) <= FEW:
             store[key] = _counted(frame, quasi)
         else:
 

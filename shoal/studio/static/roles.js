@@ -51,6 +51,14 @@ function find(work) {
   work.querySelector("#several-count").textContent = count === 1 ? "1 column" : `${count} columns`;
 }
 
+/** Fetch the settings of a column when they are opened. */
+async function more(fold) {
+  const answer = await fetch(fold.dataset.more, { credentials: "same-origin" });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  fold.lastElementChild.replaceChildren(...page.body.children);
+}
+
 let wanted = "";
 export function init(work) {
   const bar = work.querySelector(".role-bar");
@@ -77,6 +85,9 @@ export function init(work) {
     else return;
     event.preventDefault();
   });
+  work.addEventListener("toggle", (event) => {
+    if (event.target.dataset?.more && event.target.open) more(event.target);
+  }, true);
   work.addEventListener("focusin", (event) => { current = event.target.closest?.(CARD)?.dataset.column ?? current; });
   work.addEventListener("click", (event) => {
     const button = event.target.closest("[data-give]");
