@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from shoal.explaining import Explanation
     from shoal.explaining.explain import explain
+    from shoal.frames.databases import DatabaseTable
     from shoal.network.anonymize import NetworkResult, anonymize_network
     from shoal.network.judging import audit_network
     from shoal.policy import Policy
@@ -59,6 +60,7 @@ __getattr__ = imported_late(
         ),
         "explaining": ("Explanation",),
         "explaining.explain": ("explain",),
+        "frames.databases": ("DatabaseTable",),
         "network.anonymize": ("NetworkResult", "anonymize_network"),
         "network.judging": ("audit_network",),
         "policy": ("Policy",),
@@ -73,6 +75,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "DataError",
+    "DatabaseTable",
     "Explanation",
     "Exposure",
     "HierarchyError",

@@ -202,7 +202,7 @@ def _make(
     method = method_of(policy)
     progress("read", 0.0)
     with clock("read"):
-        frame = frames.read(source, policy.read_options())
+        frame = frames.read(policy.source(source), policy.read_options())
     progress("encode", 0.1)
     with clock("encode"):
         table = encode_with_population(frame, policy, population)

@@ -117,7 +117,7 @@ class Case(Evidence):
         clock = Clock() if clock is None else clock
         progress("read", 0.0)
         with clock("read"):
-            before = None if original is None else frames.read(original, policy.read_options())
+            before = None if original is None else frames.read(policy.source(original), policy.read_options())
             known = None if before is None else before.options.delimiter
             own = isinstance(source, Result)
             told = read_record(source.record if own and record is None else record)

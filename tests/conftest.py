@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.server import Server, programs, running
 from tests.studio import browser as browser
 from tests.studio import studio as studio
 
@@ -80,3 +82,14 @@ def adult() -> Path:
     if not folder.is_dir():
         pytest.skip(ABSENT)
     return folder
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server of the tests' own."""
+    found = programs()
+    if found is None:
+        pytest.skip("no PostgreSQL server is installed: on Debian, apt-get install postgresql")
+    pytest.importorskip("adbc_driver_postgresql", reason='pip install "shoal[postgresql]"')
+    with running(found) as server:
+        yield server

@@ -235,7 +235,8 @@ def test_the_documentation_lists_the_format(name):
     kind = FORMATS[name]
     line = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| {kind.title} |"))
     cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells[1].split(";")[0] == ", ".join(f"`{suffix}`" for suffix in kind.suffixes)
+    names = [*kind.suffixes, *(f"{scheme}://" for scheme in kind.schemes)]
+    assert cells[1].split(";")[0] == ", ".join(f"`{name}`" for name in names)
     assert (f"extra `{kind.extra}`" in cells[1]) == bool(kind.extra)
     options = [option for option in kind.options if option != "null_values"]
     assert cells[2] == (", ".join(f"`{option}`" for option in options) or "none")

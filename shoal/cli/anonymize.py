@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,7 +13,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 
 
 @click.command()
-@click.argument("data", type=SOURCE)
+@click.argument("data", type=SOURCE, required=False)
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
 @click.option("-o", "--output", type=PATH, required=True, help="Where the release goes.")
 @click.option(
@@ -20,6 +21,8 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
     shell_complete=names_of("methods"),
     help="Use this method instead of the policy's; auto: try all, and take the best.",
 )
+@options.table
+@options.query
 @options.settings
 @click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
 @click.option(
@@ -48,10 +51,12 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @options.force
 @options.as_json
 def anonymize(
-    data: Path | str,
+    data: Any,
     policy_file: Path | None,
     output: Path,
     method: str | None,
+    table: str | None,
+    query: str | None,
     settings: tuple[str, ...],
     quasi: list[str],
     sensitive: list[str],
@@ -69,9 +74,12 @@ def anonymize(
 ) -> None:
     """Turn DATA into a release that satisfies its policy, verify it, and write it.
 
+    DATA is a file, or a database with --table or --query; without it, the policy names it (`[data] source`).
+
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
     policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop)
+    data = options.chosen_data(policy, data, table, query)
     options.check_readable(data)
 
     from shoal.anonymizing import anonymize_file

@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("release", type=SOURCE)
+@options.release_table
+@options.release_query
 @options.original
+@options.original_table
+@options.original_query
 @options.policy_file
 @options.second
+@options.second_table
 @options.suppressed_as
 @click.option(
     "--attack",
@@ -60,10 +65,15 @@ if TYPE_CHECKING:
 @options.force
 @options.as_json
 def attack(
-    release: Path | str,
-    original: Path | str,
+    release: Any,
+    table: str | None,
+    query: str | None,
+    original: Any,
+    original_table: str | None,
+    original_query: str | None,
     policy_file: Path,
-    second: Path | str | None,
+    second: Any,
+    second_table: str | None,
     suppressed_as: str | None,
     name: str,
     adversary: str | None,
@@ -84,6 +94,9 @@ def attack(
     from shoal import frames
 
     policy = options.policy_of(policy_file, settings)
+    release = options.chosen_source(release, table, query)
+    original = options.chosen_original(policy, original, original_table, original_query, release)
+    second = options.chosen_source(second, second_table, None, release)
     options.check_readable(release, original, second, population)
     if output is not None:
         others = (release, original, second, population, policy_file, record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,8 +15,13 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.command()
 @click.argument("release", type=SOURCE)
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
-@click.option("--original", type=PATH, help="The data that the release was made from.")
+@options.release_table
+@options.release_query
+@click.option("--original", type=SOURCE, help="The data that the release was made from.")
+@options.original_table
+@options.original_query
 @options.second
+@options.second_table
 @options.suppressed_as
 @options.record
 @options.settings
@@ -30,10 +36,15 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @options.force
 @options.as_json
 def audit(
-    release: Path | str,
+    release: Any,
     policy_file: Path | None,
-    original: Path | str | None,
-    second: Path | str | None,
+    table: str | None,
+    query: str | None,
+    original: Any,
+    original_table: str | None,
+    original_query: str | None,
+    second: Any,
+    second_table: str | None,
     suppressed_as: str | None,
     record: Path | None,
     settings: tuple[str, ...],
@@ -47,6 +58,10 @@ def audit(
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
     policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [], [])
+    release = options.chosen_source(release, table, query)
+    if original is not None or original_table is not None or original_query is not None:
+        original = options.chosen_original(policy, original, original_table, original_query, release)
+    second = options.chosen_source(second, second_table, None, release)
     options.check_readable(release, original, second)
 
     from shoal.auditing import audit as judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,7 +33,9 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 
 
 @click.command()
-@click.argument("data", type=SOURCE)
+@click.argument("data", type=SOURCE, required=False)
+@options.table
+@options.query
 @options.policy_file
 @click.option(
     "-o", "--output", type=PATH,
@@ -56,7 +58,9 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 @options.settings
 @options.as_json
 def compare(
-    data: Path | str,
+    data: Any,
+    table: str | None,
+    query: str | None,
     policy_file: Path,
     output: Path | None,
     methods: list[str],
@@ -75,6 +79,7 @@ def compare(
         problem = Problem("--k", "says which k to try, and --set privacy.k sets another", "give one of them")
         raise PolicyError([problem], where=COMMAND_LINE)
     policy = options.policy_of(policy_file, settings)
+    data = options.chosen_data(policy, data, table, query)
     options.check_readable(data)
 
     from shoal.cli import show

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -25,16 +26,37 @@ class _Source(click.Path):
     """A file, or the URI of another source, which a path would garble: ``a://b`` would become ``a:/b``."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        from shoal.frames.databases import in_database
         from shoal.frames.formats import format_of, scheme_of
 
         if not scheme_of(value):
             return super().convert(value, parameter, context)
         format_of(value)  # raises if Shoal cannot read from there
-        return value
+        return in_database(value)  # raises if it contains a password
 
 
 SOURCE = _Source(path_type=Path)
-"""Where a table comes from."""
+"""Where a table comes from: a path, or a table in a database."""
+
+table = click.option("--table", metavar="NAME", help="The table, if DATA is a database.")
+query = click.option("--query", metavar="SELECT", help="A query instead of a table, if DATA is a database.")
+release_table = click.option("--table", metavar="NAME", help="The table, if RELEASE is a database.")
+release_query = click.option(
+    "--query", metavar="SELECT", help="A query instead of a table, if RELEASE is a database."
+)
+original_table = click.option(
+    "--original-table",
+    metavar="NAME",
+    help="The table of the original, if it is in a database [that of --original, the policy, or RELEASE].",
+)
+original_query = click.option(
+    "--original-query", metavar="SELECT", help="A query instead of --original-table."
+)
+second_table = click.option(
+    "--second-table",
+    metavar="NAME",
+    help="The table that is the second one of the release, in the database of --second or RELEASE.",
+)
 
 policy_file = click.option(
     "-p", "--policy", "policy_file", type=PATH, required=True, help="The policy, a TOML file."
@@ -43,7 +65,7 @@ settings = click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change the policy: privacy.k=10."
 )
 original = click.option(
-    "--original", type=SOURCE, required=True, help="The data that the release was made from."
+    "--original", type=SOURCE, help="The data that the release was made from [that of the policy]."
 )
 second = click.option(
     "--second",
@@ -92,16 +114,67 @@ def listed(_context: click.Context, _parameter: click.Parameter, text: str | Non
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
 
-def check_readable(*sources: Path | str | None) -> None:
-    """Refuse what Shoal cannot read, before importing anything that takes time."""
+def chosen_source(source: Any, table: str | None, query: str | None, beside: Any = None) -> Any:
+    """Return a source with its table or query. Without one, a table is in the database of the source `beside` it."""
+    from shoal.frames.databases import DatabaseTable, in_database
+
+    if source is None and (table is not None or query is not None):
+        if not isinstance(beside, DatabaseTable):
+            option = "a table" if table is not None else "a query"
+            raise PolicyError(
+                [Problem(option, "is given, but no database", "give its address too")], where=COMMAND_LINE
+            )
+        source = DatabaseTable(beside.source)
+    return None if source is None else in_database(source, table, query)
+
+
+def chosen_data(policy: Policy, source: Any, table: str | None, query: str | None) -> Any:
+    """Return the table that a command is about: named on the command line, else in the policy."""
+    if source is None and policy.data.source is None:
+        hint = "name a file or a database, or write `source` into [data] of the policy"
+        raise PolicyError([Problem("DATA", "is missing", hint)], where=COMMAND_LINE)
+    beside = policy.source() if policy.data.source is not None else None
+    return policy.source(chosen_source(source, table, query, beside))
+
+
+def chosen_original(policy: Policy, source: Any, table: str | None, query: str | None, release: Any) -> Any:
+    """Return the original: named on the command line, else in the policy; a table alone is in one of the databases."""
+    beside = policy.source() if policy.data.source is not None else None
+    return policy.source(chosen_source(source, table, query, beside if _stored(beside) else release))
+
+
+def _stored(source: Any) -> bool:
+    from shoal.frames.databases import DatabaseTable
+
+    return isinstance(source, DatabaseTable)
+
+
+def check_readable(*sources: Any) -> None:
+    """Refuse what Shoal cannot read, before importing anything that takes time. Asks for the password of a database, if
+    it must.
+    """
+    from shoal.frames.databases import DatabaseTable, passwords
     from shoal.frames.formats import format_of
     from shoal.frames.formats.base import check_readable as check
 
+    passwords.ask_with(_password if sys.stdin is not None and sys.stdin.isatty() else None)
     for source in sources:
-        if source is not None:
+        if isinstance(source, DatabaseTable):
+            source.database.check(source)
+        elif source is not None:
             format_of(source)
             if isinstance(source, Path):
                 check(source)
+
+
+def _password(address: str) -> str:
+    """Ask for a password on the terminal, without showing it."""
+    import getpass
+
+    try:
+        return getpass.getpass(f"Password for {address}: ")
+    except EOFError:
+        return ""
 
 
 def policy_of(path: Path, settings: tuple[str, ...]) -> Policy:

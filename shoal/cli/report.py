@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,9 +14,14 @@ from shoal.cli.options import PATH, SOURCE
 
 @click.command()
 @click.argument("release", type=SOURCE)
+@options.release_table
+@options.release_query
 @options.original
+@options.original_table
+@options.original_query
 @options.policy_file
 @options.second
+@options.second_table
 @options.suppressed_as
 @click.option("-o", "--output", type=PATH, help="Where the page goes (.html).")
 @click.option(
@@ -46,10 +52,15 @@ from shoal.cli.options import PATH, SOURCE
 @options.force
 @options.as_json
 def report(
-    release: Path | str,
-    original: Path | str,
+    release: Any,
+    table: str | None,
+    query: str | None,
+    original: Any,
+    original_table: str | None,
+    original_query: str | None,
     policy_file: Path,
-    second: Path | str | None,
+    second: Any,
+    second_table: str | None,
     suppressed_as: str | None,
     output: Path | None,
     pdf: Path | None,
@@ -75,6 +86,9 @@ def report(
     if output is None and pdf is None:
         raise click.UsageError("give -o FILE.html, --pdf FILE.pdf, or both")
     policy = options.policy_of(policy_file, settings)
+    release = options.chosen_source(release, table, query)
+    original = options.chosen_original(policy, original, original_table, original_query, release)
+    second = options.chosen_source(second, second_table, None, release)
     options.check_readable(release, original, second)
 
     from shoal.cli import show
@@ -137,7 +151,9 @@ def report(
 
 
 @click.command()
-@click.argument("data", type=SOURCE)
+@click.argument("data", type=SOURCE, required=False)
+@options.table
+@options.query
 @options.policy_file
 @options.settings
 @click.option(
@@ -152,7 +168,9 @@ def report(
 )
 @options.as_json
 def explain(
-    data: Path | str,
+    data: Any,
+    table: str | None,
+    query: str | None,
     policy_file: Path,
     settings: tuple[str, ...],
     seconds: float,
@@ -165,6 +183,7 @@ def explain(
     release satisfies the policy as it is.
     """
     policy = options.policy_of(policy_file, settings)
+    data = options.chosen_data(policy, data, table, query)
     options.check_readable(data)
 
     from shoal.cli import show

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -81,7 +81,7 @@ def result(made: Result, output: Path) -> None:
     _body(console, made)
 
 
-def audit(report: Audit, path: Path | str) -> None:
+def audit(report: Audit, path: object) -> None:
     """Show the guarantees and the losses of a release."""
     console = plain_console()
     word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
@@ -138,7 +138,7 @@ def costs(report: Audit) -> list[str]:
     return [*lines, f"other measures: {rest}"] if rest else lines
 
 
-def suggestion(found: Suggestion, data: Path | str, output: Path) -> None:
+def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
     from shoal.suggesting.writing import identifying_lines
 
@@ -156,13 +156,8 @@ def suggestion(found: Suggestion, data: Path | str, output: Path) -> None:
     for line in identifying_lines(found):
         console.print(escape(line))
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
-    words = (
-        "shoal",
-        "anonymize",
-        str(data),
-        "-p",
-        str(output),
-        "-o",
-        f"release{Path(data).suffix or '.csv'}",
-    )
+    # A policy about a database names it.
+    named = [] if "source" in found.data else [str(data)]
+    release = f"release{Path(data).suffix or '.csv'}" if named else "release.csv"
+    words = ["shoal", "anonymize", *named, "-p", str(output), "-o", release]
     console.print(escape(f"  {shlex.join(words)}"), soft_wrap=True)

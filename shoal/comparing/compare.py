@@ -73,7 +73,7 @@ def compare(
     wanted = check_methods(methods)
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
     progress("read", 0.0)
-    frame = frames.read(source, chosen.read_options())
+    frame = frames.read(chosen.source(source), chosen.read_options())
     table = encode_with_population(frame, chosen, population)
     roles = {plan.name: plan.role for plan in chosen.plans(frame.columns)}
     kept = Folder(Path(folder), table) if folder is not None else None

@@ -53,7 +53,7 @@ def explain(
     dice = secrets.randbits(128) if seed is None else seed
     method_of(chosen)  # a method that cannot satisfy the policy on any data is a mistake, not a cost
     progress("read", 0.0)
-    frame = frames.read(source, chosen.read_options())
+    frame = frames.read(chosen.source(source), chosen.read_options())
     table = encode_with_population(frame, chosen, population)
     chosen.requirements(table.sensitive)  # so is a model that these columns cannot have
     measure = explained_measure(chosen)

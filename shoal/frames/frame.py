@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from polars import selectors
@@ -17,6 +17,9 @@ from shoal.frames.given import Given
 from shoal.frames.notation import as_told, with_nulls
 from shoal.frames.options import ColumnReading, ReadOptions
 from shoal.wording import first_line
+
+if TYPE_CHECKING:
+    from shoal.frames.databases import DatabaseTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +49,8 @@ class Frame(Brief):
     """The version of a file whose columns are still on disk, to notice that it was changed since."""
     given: Given | None = None
     """The types and labels of a dataframe of another library."""
+    stored: DatabaseTable | None = None
+    """Where it is in a database; None for files and dataframes."""
 
     def give_back(self, data: pl.DataFrame) -> Any:
         """Return a result in the kind and the types that this table was given in."""
@@ -106,13 +111,15 @@ def framed(
     version: tuple[int, ...] | None = None,
     nulls_done: bool = False,
     given: Given | None = None,
+    where: str = "",
+    stored: DatabaseTable | None = None,
 ) -> Frame:
     """Return the table of any source after checking its shape and names.
 
     Replaces `options.null_values` by null, unless the reader did so (`nulls_done`), and reads single columns as
     `options.columns` say.
     """
-    where = str(path) if path else f"the {kind} frame"
+    where = where or (str(path) if path else f"the {kind} frame")
     schema = query.collect_schema()
     if not len(schema):
         raise DataError(f"{where}: the table has no columns")
@@ -133,7 +140,7 @@ def framed(
             names = {column.name for column in told}
             types = {name: kind for name, kind in given.types.items() if name not in names}
             given = replace(given, types=types)
-    return Frame(kind, schema, rows, options, digest, path, query, version, given)
+    return Frame(kind, schema, rows, options, digest, path, query, version, given, stored)
 
 
 def _with_nulls(

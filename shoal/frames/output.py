@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from shoal.ending import journal
 from shoal.errors import DataError, OutputError
+from shoal.frames.databases import DatabaseTable
 from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
 from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
@@ -191,9 +192,8 @@ def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None,
 
     `sources` and `outputs` say what each path is, such as ``the data``; anything that is not a path is ignored.
     """
-    taken = {
-        os.path.realpath(path): what for path, what in sources.items() if isinstance(path, str | os.PathLike)
-    }
+    places = {_file_of(source): what for source, what in sources.items()}
+    taken = {os.path.realpath(path): what for path, what in places.items() if path is not None}
     for place, what in taken.items():
         if is_draft(os.path.basename(place)):
             raise OutputError(f"{place} ({what}): {_LIKE_A_DRAFT}; rename it first")
@@ -204,6 +204,14 @@ def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None,
         if place in taken:
             raise OutputError(f"{path} ({what}) would replace {taken[place]}; choose another name")
         taken[place] = what
+
+
+def _file_of(source: Any) -> str | None:
+    """Return the file that a source is in, if it is in one."""
+    if isinstance(source, DatabaseTable):
+        known = isinstance(source.source, str) and source.database.in_file
+        return source.database.address(source.source).name if known else None
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else None
 
 
 def check_writable(path: str | Path, *, force: bool = False, table: bool = True) -> Path:

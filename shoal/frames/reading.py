@@ -1,10 +1,11 @@
-"""`read`: from a path, a URI or any dataframe to a `Frame`."""
+"""`read`: from a path, a URI, a table in a database or any dataframe to a `Frame`."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from shoal.frames.databases import DatabaseTable
 from shoal.frames.formats import format_of
 from shoal.frames.options import ReadOptions
 
@@ -13,14 +14,16 @@ if TYPE_CHECKING:
 
 
 def read(source: object, options: ReadOptions | None = None) -> Frame:
-    """Read a file in one of the `FORMATS`, found by its name, or a polars, pandas or pyarrow frame.
+    """Read a file in one of the `FORMATS`, found by its name, a `DatabaseTable`, or a polars, pandas or pyarrow frame.
 
-    Raises `DataError` if there is no such file, if Shoal cannot read it, if two columns have the same name, or if
-    the table is empty.
+    Raises `DataError` if there is no such file or table, if Shoal cannot read it, if two columns have the same name,
+    or if the table is empty.
     """
     options = options or ReadOptions()
     if isinstance(source, str | os.PathLike):
         return format_of(source).read(source, options)
+    if isinstance(source, DatabaseTable):
+        return source.database.read(source, options)
     from shoal.frames.dataframes import from_dataframe, given
     from shoal.frames.frame import framed
 

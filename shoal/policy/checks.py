@@ -12,6 +12,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.frames.formats import scheme_of
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
@@ -145,7 +146,9 @@ def _check_population(population: Population, draft: _Draft, base: Path) -> list
         role = draft.columns[population.column].role
         message = f"'{population.column}' says who is in the table, so it cannot be {role}"
         return [Problem("population.column", message, f"take it out of [columns.{population.column}]")]
-    if population.file is not None and not (base / population.file).is_file():
+    if population.file is None or scheme_of(population.file):
+        return []
+    if not (base / population.file).is_file():
         hint = "paths are relative to the policy file"
         return [Problem("population.file", f"there is no file {base / population.file}", hint)]
     return []

@@ -10,6 +10,7 @@ from shoal import frames
 from shoal.errors import PolicyError, Problem
 from shoal.frames import Frame
 from shoal.policy.model import Policy
+from shoal.policy.sources import located
 from shoal.table import CodedTable
 from shoal.table.encode import encode
 from shoal.table.population import encode_both, how_to_name, members_of
@@ -32,5 +33,5 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
         return encode_both(frame.data.filter(pl.Series(member)), frame.data, plans)
     source = given
     if source is None and wanted is not None and wanted.file is not None:
-        source = policy.base / wanted.file
+        source = located(wanted.file, wanted, policy.base)
     return encode_both(frame.data, frames.read(source, policy.read_options()).data, plans)

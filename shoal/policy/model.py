@@ -281,6 +281,16 @@ class Policy(BaseModel):
         """Return how to read the table."""
         return self.data.options({name: own for name, own in self.columns.items() if own.role not in REMOVED})
 
+    def source(self, given: Any = None) -> Any:
+        """Return where the table is: what was given, else what `[data]` says. Tables and queries of `[data]` count for
+        a database that is given without one.
+
+        Raises DataError if neither is there.
+        """
+        from shoal.policy.sources import own_source, with_table
+
+        return own_source(self.data, self._base) if given is None else with_table(given, self.data)
+
     def release_options(self, likely: str | None = None) -> ReadOptions:
         """Return how to read a release: in the dialect that Shoal writes, unless `[release]` says otherwise.
 

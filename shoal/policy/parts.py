@@ -91,14 +91,50 @@ class Reading(Part):
         return value
 
 
-class Data(Reading):
-    """How the table is read, and what happens to columns that the policy does not name."""
+def _no_secret(value: str | None) -> str | None:
+    """Refuse an address of a database with a password in it, without repeating it."""
+    from shoal.errors import DataError
+    from shoal.frames.databases.stored import database_at
 
+    database = None if value is None else database_at(value)
+    if database is not None and value is not None:
+        try:
+            database.address(value)
+        except DataError as error:
+            raise wrong(str(error)) from None
+    return value
+
+
+class InDatabase(Part):
+    """Which table of a database."""
+
+    table: Text | None = None
+    """The table in the database; `schema.table` names one in a schema."""
+    query: Text | None = None
+    """A SELECT statement instead of a table."""
+
+    @model_validator(mode="after")
+    def _one(self) -> InDatabase:
+        if self.table is not None and self.query is not None:
+            raise wrong("has a table and a query", "give one of them")
+        return self
+
+
+class Data(Reading, InDatabase):
+    """Where the table is, how it is read, and what happens to columns that the policy does not name."""
+
+    source: Text | None = None
+    """The table, if no other is given: a file relative to the policy, or the address of a database."""
     guess_types: Annotated[bool, Strict()] = True
     """Whether columns of numbers or dates in a text file are read as such; otherwise text stays text."""
     other_columns: Literal["refuse", "drop", "plain"] = "refuse"
     """What to do with columns that the policy does not name: refuse the table, drop them, or publish them as
     they are."""
+
+    @field_validator("source")
+    @classmethod
+    def _source(cls, value: str | None) -> str | None:
+        return _no_secret(value)
 
     def options(self, columns: Mapping[str, Column] | None = None) -> ReadOptions:
         """Return how to read a table and these columns of it."""
@@ -106,7 +142,7 @@ class Data(Reading):
 
         told = {name: own.reading() for name, own in (columns or {}).items()}
         return ReadOptions(
-            **self.model_dump(exclude={"other_columns"}),
+            **self.model_dump(exclude={"other_columns", "source", "table", "query"}),
             columns={name: own for name, own in told.items() if own != ColumnReading()},
         )
 
@@ -221,13 +257,19 @@ class MethodChoice(Part):
         return dict(self.model_extra or {})
 
 
-class Population(Part):
+class Population(InDatabase):
     """Everybody who could be in the table: a separate file, or the same file with a column that says who is in it."""
 
     file: Text | None = None
-    """A table of the population with the same quasi-identifiers, relative to the policy."""
+    """A table of the population with the same quasi-identifiers, relative to the policy, or the address of a
+    database."""
     column: Text | None = None
     """A column of the table that is true for the rows to publish; the file then holds the whole population."""
+
+    @field_validator("file")
+    @classmethod
+    def _file(cls, value: str | None) -> str | None:
+        return _no_secret(value)
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Population:

@@ -11,27 +11,37 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, did_you_mean
+from shoal.frames.databases import DatabaseTable
 from shoal.frames.formats import suffix_of
 from shoal.release.retyping import retyped
 
 COUNT = "count"
 
 
-def second_path(path: str | Path) -> Path:
-    """Return where the second table of a release goes: ``out-sensitive.csv.gz`` next to ``out.csv.gz``."""
+def second_path(path: str | Path | DatabaseTable) -> Any:
+    """Return where the second table of a release goes: ``out-sensitive.csv.gz`` next to ``out.csv.gz``, and in a
+    database ``out_sensitive`` next to ``out``.
+    """
+    if isinstance(path, DatabaseTable):
+        return path.named_also("_sensitive")
     place = Path(path)
     ending = suffix_of(place) or place.suffix
     stem = place.name[: len(place.name) - len(ending)] if ending else place.name
     return place.with_name(f"{stem}-sensitive{place.name[len(stem) :]}")
 
 
-def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str]) -> Path | None:
-    """Return the file next to a release that holds its sensitive columns, if the release lacks them and the file
-    exists."""
-    if not isinstance(source, str | os.PathLike) or any(name in columns for name in sensitive):
+def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str]) -> Any:
+    """Return the file or table next to a release that holds its sensitive columns, if the release lacks them and the
+    file or table exists."""
+    if not sensitive or any(name in columns for name in sensitive):
+        return None
+    if isinstance(source, DatabaseTable):
+        beside = second_path(source)
+        return beside if beside is not None and beside.database.has(beside) else None
+    if not isinstance(source, str | os.PathLike):
         return None
     place = second_path(Path(source))
-    return place if sensitive and place.is_file() else None
+    return place if place.is_file() else None
 
 
 def unused_name(name: str, taken: Collection[str]) -> str:

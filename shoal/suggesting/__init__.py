@@ -125,6 +125,10 @@ def look_at(frame: Any) -> Suggestion:
 
 def _reading(frame: Frame) -> dict[str, Any]:
     """Return the reading options, given or detected, that differ from the defaults and from what is usual."""
+    if frame.stored is not None:
+        stored = frame.stored
+        named = {"source": stored.source, "table": stored.table, "query": stored.query}
+        return {name: value for name, value in named.items() if isinstance(value, str)}
     if frame.path is None:
         return {}
     usual = {"delimiter": (",",), "encoding": ("utf-8", "utf8", "utf-8-sig"), "quote": ('"',)}

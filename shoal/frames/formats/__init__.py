@@ -1,4 +1,4 @@
-"""File formats. A new one is a file here and a line in `FORMATS`.
+"""File formats and databases. A new one is a file here and a line in `FORMATS`.
 
 A source is found by the scheme of its URI (``scheme://..``), else by the ending of its name. Neither the registry
 nor the classes import polars before a table is read or written.
@@ -27,6 +27,9 @@ FORMATS: Registry[Format] = Registry(
         "spss": "shoal.frames.formats.spss:Spss",
         "stata": "shoal.frames.formats.stata:Stata",
         "sas": "shoal.frames.formats.sas:Sas",
+        "postgresql": "shoal.frames.formats.postgresql:PostgreSql",
+        "sqlite": "shoal.frames.formats.sqlite:Sqlite",
+        "duckdb": "shoal.frames.formats.duckdb:DuckDb",
     },
 )
 

@@ -38,6 +38,8 @@ class Format(ABC):
     """Endings of file names, in lower case, with their dot."""
     schemes: ClassVar[tuple[str, ...]] = ()
     """Schemes of URIs, in lower case, without ``://``."""
+    is_database: ClassVar[bool] = False
+    """Whether a source has many tables, so that each needs a name."""
     options: ClassVar[tuple[str, ...]] = ()
     """The fields of `ReadOptions` that its reader uses. `null_values` holds for the others too, after reading."""
     told_by_name: ClassVar[tuple[str, ...]] = ()

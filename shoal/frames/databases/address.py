@@ -1,0 +1,96 @@
+"""Addresses of databases: ``postgresql://user@host:5432/name``, ``sqlite:///file.db``.
+
+A password in an address is refused. Whoever lists the processes, or reads the history of the shell or a policy, would
+see it. So no address that Shoal keeps or shows contains one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from shoal.errors import DataError
+
+_PARTS = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://"
+    r"(?:(?P<user>[^:@/?#]*)@)?(?P<hosts>[^@/?#]*)"
+    r"(?:/(?P<name>[^@?#]*))?(?:\?(?P<options>[^@#]*))?"
+)
+_HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
+_SECRET = ("password", "secret", "passwd", "pwd", "token")
+"""Options of an address that hold one of these words would hold a secret."""
+SECRETS = (
+    "leave it out. Shoal takes passwords from PGPASSWORD, from the file that PGPASSFILE names (~/.pgpass), or asks for "
+    "one on the terminal"
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a database is. It holds no password."""
+
+    scheme: str
+    user: str = ""
+    hosts: tuple[tuple[str, str], ...] = ()
+    """Hosts with their ports, "" for the usual one."""
+    name: str = ""
+    """The database on a server, or the path of a file."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What else the driver should know, such as ``sslmode``."""
+
+    def __str__(self) -> str:
+        """Return the address without its options."""
+        hosts = ",".join(f"{host}:{port}" if port else host for host, port in self.hosts)
+        user = f"{quote(self.user)}@" if self.user else ""
+        return f"{self.scheme}://{user}{hosts}/{quote(self.name, safe='/')}"
+
+    @property
+    def path(self) -> Path:
+        """The file of a database in one file."""
+        return Path(self.name)
+
+    def beside(self, folder: Path) -> str:
+        """Return the address of a file whose path is relative to a folder."""
+        return f"{self.scheme}:///{quote(str(folder / self.name), safe='/')}"
+
+
+def parsed(text: str, example: str) -> Address:
+    """Return the parts of an address, or raise `DataError`; `example` is one of the same kind.
+
+    What is refused is not repeated: if it has a password, nobody knows where that begins and ends.
+    """
+    scheme = text.partition("://")[0].lower()
+    found = _PARTS.fullmatch(text)
+    if found is None:
+        if re.match(r"[^/]*://[^@]*:.*@", text, re.DOTALL):
+            raise DataError(f"the {scheme}:// address contains a password; {SECRETS}")
+        raise DataError(f"the {scheme}:// address cannot be read; write it like {example}")
+    options = dict(_option(part, scheme) for part in (found["options"] or "").split("&") if part)
+    hosts = []
+    for part in (found["hosts"] or "").split(",") if found["hosts"] else ():
+        one = _HOST.fullmatch(part)
+        if one is None:
+            raise DataError(f"the {scheme}:// address has no readable host and port; write it like {example}")
+        hosts.append((unquote(one["host"]), one["port"] or ""))
+    return Address(scheme, unquote(found["user"] or ""), tuple(hosts), unquote(found["name"] or ""), options)
+
+
+def _option(text: str, scheme: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    if any(word in unquote(name).lower() for word in _SECRET):
+        raise DataError(f"the {scheme}:// address contains a password ({unquote(name)}); {SECRETS}")
+    return unquote(name), unquote(value)
+
+
+def parsed_file(text: str, example: str) -> Address:
+    """Return the address of a database in one file, or raise `DataError`."""
+    found = parsed(text, example)
+    if found.hosts or found.user or found.options or not found.name or found.name.startswith(":"):
+        raise DataError(
+            f"a {found.scheme}:// address names a file: {example} is one in the current folder, and "
+            f"{found.scheme}:////folder/file.db has an absolute path"
+        )
+    return found

@@ -1,0 +1,157 @@
+"""`Database`: what Shoal knows about a kind of database."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from shoal.errors import DataError, ShoalError
+from shoal.frames.column_names import refuse_duplicates
+from shoal.frames.databases.address import Address, parsed, parsed_file
+from shoal.frames.databases.names import TableName, chosen, listed, meanings
+from shoal.frames.databases.passwords import scrubbed
+from shoal.frames.databases.sessions import Session
+from shoal.frames.databases.stored import DatabaseTable
+from shoal.frames.formats.base import Format, check_readable
+from shoal.wording import either
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.frames.frame import Frame
+    from shoal.frames.options import ReadOptions
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A SELECT, and how messages name it."""
+
+    select: str
+    where: str
+    name: TableName | None = None
+    """The table, unless it is a query."""
+
+
+class Database(Format):
+    """A database. Subclasses say how to connect, which tables there are, and how their types are read."""
+
+    is_database: ClassVar[bool] = True
+    example: ClassVar[str]
+    """An address."""
+    in_file: ClassVar[bool] = False
+    """Whether a database is a file, and not on a server."""
+
+    # --- what a database says -------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def owns(cls, connection: object) -> bool:
+        """Return whether a connection, given by a user, leads to such a database."""
+
+    @abstractmethod
+    def joined(self, connection: Any) -> Session:
+        """Return a session over a connection that a user gave; it stays open."""
+
+    @abstractmethod
+    def connected(self, address: Address, *, writing: bool) -> Session:
+        """Return a session of Shoal's own. Without `writing`, in a read-only transaction with one snapshot."""
+
+    @abstractmethod
+    def tables(self, session: Session) -> list[TableName]:
+        """Return all tables and views; those that need no schema also without one."""
+
+    @abstractmethod
+    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
+        """Return the rows, with types checked before the rows are read."""
+
+    @abstractmethod
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """Return what the driver raises."""
+
+    @abstractmethod
+    def meaning(self, error: BaseException) -> str:
+        """Return what an error of the driver means and what to do, without values of the data."""
+
+    # --- reading --------------------------------------------------------------------------------------
+
+    def address(self, text: str) -> Address:
+        """Return the parts of an address, or raise `DataError`."""
+        return parsed_file(text, self.example) if self.in_file else parsed(text, self.example)
+
+    def read(self, source: str | os.PathLike[str] | DatabaseTable, options: ReadOptions) -> Frame:
+        """Return a table, or the result of a query."""
+        stored = source if isinstance(source, DatabaseTable) else DatabaseTable(os.fspath(source))
+        with self.opened(stored) as session:
+            from shoal.frames.frame import framed
+
+            data = self.data(session, self.wanted(session, stored))
+            return framed(self.name, data.lazy(), options, where=str(stored), stored=stored)
+
+    def check(self, stored: DatabaseTable) -> None:
+        """Raise `DataError` if there is no such table, or no connection. Asks for a password, if it must."""
+        with self.opened(stored) as session:
+            self.wanted(session, stored)
+
+    def has(self, stored: DatabaseTable) -> bool:
+        """Return whether there is such a table."""
+        with self.opened(stored) as session:
+            there = self.tables(session)
+        return stored.table is not None and any(name in there for name in meanings(stored.table))
+
+    @contextlib.contextmanager
+    def opened(self, stored: DatabaseTable, *, writing: bool = False) -> Iterator[Session]:
+        """Connect, and turn errors of the driver into words."""
+        missing = self.missing(writing=writing) if isinstance(stored.source, str) else ""
+        if missing:
+            raise DataError(f"{stored.place}: {missing}")
+        session: Session | None = None
+        try:
+            if not isinstance(stored.source, str):
+                session = self.joined(stored.source)
+            else:
+                address = self.address(stored.source)
+                if self.in_file and not writing:
+                    check_readable(Path(address.name))
+                session = self.connected(address, writing=writing)
+            yield session
+        except ShoalError:
+            raise
+        except self.errors() as error:
+            self.fail(error, stored, DataError)
+        finally:
+            if session is not None:
+                session.close()
+
+    def fail(self, error: BaseException, stored: DatabaseTable, kind: type[ShoalError]) -> NoReturn:
+        """Raise an error of the driver in words. The driver's own may show values, so nothing leads back to it."""
+        raise kind(scrubbed(f"{stored}: {self.meaning(error)}")) from None
+
+    def wanted(self, session: Session, stored: DatabaseTable) -> Wanted:
+        """Return what to select, or raise `DataError` if there is no such table."""
+        if stored.query is not None:
+            query = stored.query.strip().rstrip(";").strip()
+            if not query:
+                raise DataError(f"{stored.place}: the query is empty")
+            # A comment at its end ends with the line.
+            return Wanted(f"SELECT * FROM ({query}\n) AS shoal_query", str(stored))
+        there = self.tables(session)
+        if stored.table is None:
+            names = ", ".join(listed(there)[:12])
+            raise DataError(
+                f"{stored.place}: say which table, "
+                + either(command="--table NAME, or --query SELECT", python="DatabaseTable(.., table=..)")
+                + (f"; there are {names}" if names else "; there is none")
+            )
+        name = chosen(stored.table, there, stored.place)
+        return Wanted(f"SELECT * FROM {name.sql}", str(stored), name)
+
+
+def names_of(session: Session, wanted: Wanted) -> list[str]:
+    """Return the names of the columns of a SELECT, or raise `DataError` if two are equal."""
+    found = session.fetch(f"SELECT * FROM ({wanted.select}) AS shoal_names LIMIT 0")
+    return refuse_duplicates(list(found.schema.names), wanted.where)

@@ -1,0 +1,169 @@
+"""DuckDB, through its own package. No extension is loaded: DuckDB would download it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import DataError
+from shoal.frames.column_names import refuse_duplicates
+from shoal.frames.databases.address import Address
+from shoal.frames.databases.base import Database, Wanted
+from shoal.frames.databases.names import TableName, quoted
+from shoal.frames.databases.sessions import Session
+from shoal.frames.databases.values import ADVICE, as_polars
+from shoal.wording import first_line
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+_SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_WIDE = ("HUGEINT", "UHUGEINT", "BIGNUM")
+"""Whole numbers that may have more digits than a decimal number of Arrow; they are read as text."""
+_AS_TEXT = ("BIT", "UUID", "TIME WITH TIME ZONE", "JSON")
+_REFUSED = {
+    "INTERVAL": "intervals of time",
+    "STRUCT": "records",
+    "MAP": "records",
+    "UNION": "records",
+}
+
+
+class DuckDb(Database):
+    """DuckDB."""
+
+    name: ClassVar[str] = "duckdb"
+    title: ClassVar[str] = "DuckDB"
+    schemes: ClassVar[tuple[str, ...]] = ("duckdb",)
+    extra: ClassVar[str] = "duckdb"
+    reads_with: ClassVar[tuple[str, ...]] = ("duckdb",)
+    writes_with: ClassVar[tuple[str, ...]] = ("duckdb",)
+    example: ClassVar[str] = "duckdb:///file.db"
+    in_file: ClassVar[bool] = True
+
+    @classmethod
+    def owns(cls, connection: object) -> bool:
+        """Return whether it is a connection of the package duckdb."""
+        return type(connection).__name__ == "DuckDBPyConnection"
+
+    def joined(self, connection: Any) -> Session:
+        """Return a session over a user's connection."""
+        return DuckDbSession(connection, own=False)
+
+    def connected(self, address: Address, *, writing: bool) -> Session:
+        """Open the file, and begin a transaction."""
+        import duckdb
+
+        session = DuckDbSession(duckdb.connect(address.name, read_only=not writing, config=_SETTINGS))
+        session.execute("BEGIN TRANSACTION" if writing else "BEGIN TRANSACTION READ ONLY")
+        return session
+
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """Return the errors of the package."""
+        import duckdb
+
+        return (duckdb.Error,)
+
+    def meaning(self, error: BaseException) -> str:
+        """Return what an error means: some messages of DuckDB show values."""
+        kind, text = type(error).__name__, first_line(error)
+        if kind == "IOException" and "lock" in text:
+            return "the file is open in another program; close it there first"
+        if kind in (
+            "CatalogException",
+            "ParserException",
+            "BinderException",
+            "IOException",
+            "PermissionException",
+        ):
+            return text
+        if kind == "DependencyException":
+            return "other objects in the database depend on the table; choose another name"
+        return f"DuckDB stopped ({kind}), often because of a value"
+
+    def tables(self, session: Session) -> list[TableName]:
+        """Return tables and views, with and without schema."""
+        found = session.rows(
+            "SELECT table_schema, table_name, table_schema = current_schema() FROM information_schema.tables "
+            "WHERE table_catalog = current_database()"
+        )
+        return [TableName(table) for _, table, visible in found if visible] + [
+            TableName(table, schema) for schema, table, _ in found
+        ]
+
+    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
+        """Return the rows; enums keep their order."""
+        import duckdb
+
+        statements = duckdb.extract_statements(wanted.select)
+        if len(statements) != 1:
+            raise DataError(f"{wanted.where}: the query has {len(statements)} statements; give one SELECT")
+        found = session.rows(f"DESCRIBE {wanted.select}")
+        columns = [(str(name), str(kind)) for name, kind, *_ in found]
+        refuse_duplicates([name for name, _ in columns], wanted.where)
+        enums = {}
+        for name, kind in columns:
+            what = "lists" if kind.endswith("]") else _REFUSED.get(kind.partition("(")[0], "")
+            if what:
+                raise DataError(
+                    f"{wanted.where}: column '{name}' holds {what}, which have no single value to generalize; {ADVICE}"
+                )
+            if kind.startswith("ENUM("):
+                (labels,) = session.rows(
+                    f"SELECT enum_range(max({quoted(name)})) FROM ({wanted.select} LIMIT 0)"
+                )
+                enums[name] = labels[0]
+        chosen = ", ".join(_selected(name, kind) for name, kind in columns)
+        table = session.fetch(f"SELECT {chosen} FROM ({wanted.select}) AS shoal_rows")
+        decimals = [name for name, kind in columns if kind in _WIDE]
+        return as_polars(table, wanted.where, decimals=decimals, enums=enums)
+
+
+def _selected(name: str, kind: str) -> str:
+    if kind in _WIDE or kind in _AS_TEXT or kind.startswith("ENUM("):
+        return f"{quoted(name)}::VARCHAR AS {quoted(name)}"
+    return quoted(name)
+
+
+class DuckDbSession(Session):
+    """A connection of the package duckdb."""
+
+    def __init__(self, connection: Any, *, own: bool = True) -> None:
+        self.connection = connection
+        self.own = own
+
+    def execute(self, statement: str) -> None:
+        """Run a statement that returns no rows."""
+        self.connection.execute(statement)
+
+    def fetch(self, statement: str) -> pa.Table:
+        """Return all rows of a SELECT."""
+        return self.connection.sql(statement).to_arrow_table()
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return a few rows as Python values."""
+        found: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
+        return found
+
+    def insert(self, name: TableName, data: pa.Table) -> None:
+        """Add rows to a table that exists."""
+        self.connection.register("shoal_given", data)
+        self.connection.execute(f"INSERT INTO {name.sql} SELECT * FROM shoal_given")
+        self.connection.unregister("shoal_given")
+
+    def commit(self) -> None:
+        """Keep what was done."""
+        self.connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Undo what was not kept, and end the connection, if it is Shoal's own."""
+        if self.own:
+            with contextlib.suppress(Exception):
+                self.connection.execute("ROLLBACK")
+            with contextlib.suppress(Exception):
+                self.connection.close()
+
+
+__all__: Sequence[str] = ("DuckDb",)

@@ -1,0 +1,280 @@
+"""PostgreSQL, through ADBC: rows arrive as Arrow, in a read-only transaction with one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import DataError
+from shoal.frames.databases import passwords
+from shoal.frames.databases.address import SECRETS, Address
+from shoal.frames.databases.base import Database, Wanted, names_of
+from shoal.frames.databases.names import TableName, quoted
+from shoal.frames.databases.sessions import AdbcSession, RowSession, Session
+from shoal.frames.databases.values import ADVICE, as_polars
+from shoal.wording import first_line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SECONDS = "5"
+"""How long to wait for a server that does not answer."""
+_PLAIN = {
+    *("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bytea"),
+    *("date", "timestamp", "timestamptz", "time"),
+}
+"""Types that arrive as they are."""
+_CASTS = {"numeric": "text", "money": "numeric::text", "oid": "int8"}
+"""Types that arrive in another one; all others arrive as text, so char(n) loses its padding."""
+_REFUSED = {
+    "A": "arrays",
+    "C": "records",
+    "R": "ranges",
+    "T": "intervals of time",
+    "P": "values of no fixed type",
+}
+"""Categories of types that hold more than one value, or nothing that polars can hold."""
+_DRIVERS = ("psycopg", "psycopg2", "pg8000")
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    type: str
+    category: str
+    labels: tuple[str, ...] = ()
+    """The values of an enum, in their order."""
+
+    @property
+    def selected(self) -> str:
+        if self.type in _PLAIN:
+            return quoted(self.name)
+        # As text, an address of one host would end in /32.
+        name = f"pg_catalog.abbrev({quoted(self.name)})" if self.type == "inet" else quoted(self.name)
+        return f"{name}::{_CASTS.get(self.type, 'text')} AS {quoted(self.name)}"
+
+    @property
+    def problem(self) -> str:
+        what = _REFUSED.get(self.category, "")
+        return f"holds {what}, which have no single value to generalize; {ADVICE}" if what else ""
+
+
+class PostgreSql(Database):
+    """PostgreSQL."""
+
+    name: ClassVar[str] = "postgresql"
+    title: ClassVar[str] = "PostgreSQL"
+    schemes: ClassVar[tuple[str, ...]] = ("postgresql", "postgres")
+    extra: ClassVar[str] = "postgresql"
+    reads_with: ClassVar[tuple[str, ...]] = ("adbc_driver_postgresql",)
+    writes_with: ClassVar[tuple[str, ...]] = ("adbc_driver_postgresql",)
+    example: ClassVar[str] = "postgresql://user@host:5432/database"
+
+    @classmethod
+    def owns(cls, connection: object) -> bool:
+        """Return whether it is a connection of ADBC, or of a Python driver, to PostgreSQL."""
+        return vendor_of(connection) == cls.title or _library(connection) in _DRIVERS
+
+    def joined(self, connection: Any) -> Session:
+        """Return a session over a connection of ADBC or of a Python driver."""
+        if vendor_of(connection):
+            return AdbcSession(connection, own=False)
+        return RowSession(connection)
+
+    def connected(self, address: Address, *, writing: bool) -> Session:
+        """Connect, and begin a transaction."""
+        session = AdbcSession(_connection(address))
+        if not writing:
+            session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return session
+
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """Return the errors of ADBC, and of whatever driver is in use."""
+        try:
+            from adbc_driver_manager import Error
+        except ImportError:
+            return _other_errors()
+        return (Error, *_other_errors())
+
+    def meaning(self, error: BaseException) -> str:
+        """Return what an error means, by its SQLSTATE: the texts of a server may show values."""
+        state = str(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
+        text = _primary(error)
+        if state == "42501":
+            return f"{text}; ask the owner of the table for the right"
+        if state in _STATES:
+            return _STATES[state]
+        if state.startswith("42") or state in ("25006", "0A000", "3F000"):
+            return f"{text} (SQLSTATE {state})"  # about names and syntax
+        if state.startswith(("08", "57P")) or (not state and type(error).__name__ == "OperationalError"):
+            return f"the connection to the server was lost ({_lost(text)})"
+        if not state:
+            return f"the driver stopped ({type(error).__name__}), often because of a value"
+        return (
+            f"the server stopped with SQLSTATE {state}, often because of a value; its own log has the details"
+        )
+
+    def tables(self, session: Session) -> list[TableName]:
+        """Return tables, views, materialized views and foreign tables, with and without schema."""
+        found = session.rows(
+            "SELECT n.nspname::text, c.relname::text, pg_catalog.pg_table_is_visible(c.oid) "
+            "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_(toast|temp)' "
+            "AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
+        )
+        return [TableName(table) for _, table, visible in found if visible] + [
+            TableName(table, schema) for schema, table, _ in found
+        ]
+
+    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
+        """Return the rows: numbers with all their digits, enums in their order."""
+        columns = self._columns(session, wanted)
+        for column in columns:
+            if column.problem:
+                raise DataError(f"{wanted.where}: column '{column.name}' {column.problem}")
+        chosen = ", ".join(column.selected for column in columns)
+        table = session.fetch(f"SELECT {chosen} FROM ({wanted.select}) AS shoal_rows")
+        return as_polars(
+            table,
+            wanted.where,
+            decimals=[column.name for column in columns if column.type in ("numeric", "money")],
+            enums={column.name: column.labels for column in columns if column.category == "E"},
+        )
+
+    def _columns(self, session: Session, wanted: Wanted) -> list[_Column]:
+        """Return the columns of a SELECT with their types, without running it."""
+        names = names_of(session, wanted)
+        if not names:
+            return []
+        kinds = ", ".join(
+            f"pg_catalog.pg_typeof(q.{quoted(name)})::oid::int8 AS t{place}"
+            for place, name in enumerate(names)
+        )
+        # A join with nothing has one row of nulls, whatever the SELECT holds.
+        (found,) = session.rows(
+            f"SELECT {kinds} FROM (SELECT 1) AS o LEFT JOIN ({wanted.select}) AS q ON false"
+        )
+        known = self._types(session, set(found))
+        return [_Column(name, *known[kind]) for name, kind in zip(names, found, strict=True)]
+
+    def _types(self, session: Session, kinds: set[int]) -> dict[int, tuple[str, str, tuple[str, ...]]]:
+        """Return the name, the category and the labels of types; a domain is what it is based on."""
+        known: dict[int, tuple[str, str, int]] = {}
+        waiting = set(kinds)
+        while waiting:
+            listed = ", ".join(str(int(kind)) for kind in waiting)
+            for kind, name, category, base in session.rows(
+                "SELECT oid::int8, typname::text, typcategory::text, typbasetype::int8 FROM pg_catalog.pg_type "
+                f"WHERE oid IN ({listed})"
+            ):
+                known[kind] = (name, category, base)
+            waiting = {base for _, _, base in known.values() if base} - known.keys()
+        labels: dict[int, list[str]] = {}
+        listed = ", ".join(str(int(kind)) for kind in known)
+        for kind, label in session.rows(
+            f"SELECT enumtypid::int8, enumlabel::text FROM pg_catalog.pg_enum WHERE enumtypid IN ({listed}) "
+            "ORDER BY enumtypid, enumsortorder"
+        ):
+            labels.setdefault(kind, []).append(label)
+
+        def resolved(kind: int) -> tuple[str, str, tuple[str, ...]]:
+            while known[kind][2]:
+                kind = known[kind][2]
+            return known[kind][0], known[kind][1], tuple(labels.get(kind, ()))
+
+        return {kind: resolved(kind) for kind in kinds}
+
+
+_STATES = {
+    "28P01": f"the server refuses the user or the password; {SECRETS}",
+    "28000": f"the server refuses the user; {SECRETS}",
+    "53100": "the disk of the server is full",
+    "53200": "the server has not enough memory",
+    "55P03": "the table is in use by somebody else; try again later",
+    "57014": "the server ended the work, because it took too long or because somebody asked it to",
+    "2BP01": "other objects in the database, such as views, depend on the table; drop them first, or choose another "
+    "name",
+}
+
+
+def vendor_of(connection: object) -> str:
+    """Return which database a connection of ADBC leads to; "" if it is another object."""
+    if not hasattr(connection, "adbc_get_info"):
+        return ""
+    known: Any = connection
+    return str(known.adbc_get_info().get("vendor_name", ""))
+
+
+def _library(connection: object) -> str:
+    return type(connection).__module__.partition(".")[0]
+
+
+def _other_errors() -> tuple[type[BaseException], ...]:
+    import sys
+
+    found = [getattr(sys.modules.get(name), "Error", None) for name in _DRIVERS]
+    return tuple(error for error in found if isinstance(error, type))
+
+
+def _primary(error: BaseException) -> str:
+    """Return the first line of what the server says."""
+    for key, value in getattr(error, "details", None) or ():
+        if key in (b"PG_DIAG_MESSAGE_PRIMARY", "PG_DIAG_MESSAGE_PRIMARY"):
+            return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return first_line(error)
+
+
+def _lost(text: str) -> str:
+    return text.rpartition("ERROR:")[2].rpartition("[libpq]")[2].strip().removeprefix("Failed to connect: ")
+
+
+def _connection(address: Address) -> Any:
+    import adbc_driver_postgresql.dbapi as driver
+    from adbc_driver_manager import Error
+
+    shown = str(address)
+    while True:
+        try:
+            return driver.connect(_conninfo(address, passwords.password_of(shown)))
+        except Error as error:
+            text = str(error)
+            if "no password supplied" in text and passwords.asked(shown):
+                continue
+            passwords.forget(shown)
+            raise DataError(passwords.scrubbed(f"{shown}: {_refused(text)}")) from None
+
+
+def _refused(text: str) -> str:
+    """Say why there is no connection."""
+    reason = first_line(Exception(text)).partition("Failed to connect: ")[2] or first_line(Exception(text))
+    if "password authentication failed" in text:
+        return f"the server refuses the user or the password; {SECRETS}"
+    if "no password supplied" in text:
+        return f"the server wants a password; {SECRETS}"
+    if ("database" in text and "does not exist" in text) or ("role" in text and "does not exist" in text):
+        return reason.rpartition("FATAL:")[2].strip()
+    return f"no connection: {reason}; check the host and the port, and that the server is running"
+
+
+def _conninfo(address: Address, password: str) -> str:
+    """Write the parts of an address for libpq. A password that was asked for goes no other way than this."""
+    parts = {
+        "connect_timeout": _SECONDS,
+        "application_name": "shoal",
+        "user": address.user,
+        "dbname": address.name,
+        "host": ",".join(host.strip("[]") for host, _ in address.hosts),
+        "port": ",".join(port for _, port in address.hosts) if any(port for _, port in address.hosts) else "",
+        **address.options,
+        "password": password,
+    }
+    return " ".join(f"{name}={_value(value)}" for name, value in parts.items() if value)
+
+
+def _value(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+__all__: Sequence[str] = ("PostgreSql", "vendor_of")

@@ -1,0 +1,154 @@
+"""SQLite: through ADBC if it is installed, else, and for columns of mixed types, through the standard library."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
+
+from shoal.errors import DataError
+from shoal.frames.databases.address import Address
+from shoal.frames.databases.base import Database, Wanted, names_of
+from shoal.frames.databases.names import TableName, quoted
+from shoal.frames.databases.sessions import AdbcSession, RowSession, Session
+from shoal.frames.databases.values import ADVICE, as_polars
+from shoal.frames.formats.postgresql import vendor_of
+from shoal.wording import first_line
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+_CLASSES = ("integer", "real", "text", "blob")
+_DATES = ("DATE", "TIME")
+_BATCH = "adbc.sqlite.query.batch_rows"
+"""From how many rows ADBC takes the types."""
+_SECONDS = 5.0
+"""How long to wait for somebody else's transaction."""
+
+
+class Sqlite(Database):
+    """SQLite. A column may hold values of several types; then all of them are read as text."""
+
+    name: ClassVar[str] = "sqlite"
+    title: ClassVar[str] = "SQLite"
+    schemes: ClassVar[tuple[str, ...]] = ("sqlite",)
+    example: ClassVar[str] = "sqlite:///file.db"
+    in_file: ClassVar[bool] = True
+
+    @classmethod
+    def owns(cls, connection: object) -> bool:
+        """Return whether it is a connection of ADBC, or of the standard library, to SQLite."""
+        return isinstance(connection, sqlite3.Connection) or vendor_of(connection) == cls.title
+
+    def joined(self, connection: Any) -> Session:
+        """Return a session over a connection of ADBC or of the standard library."""
+        return AdbcSession(connection, own=False) if vendor_of(connection) else RowSession(connection)
+
+    def connected(self, address: Address, *, writing: bool) -> Session:
+        """Open the file, and begin a transaction."""
+        return _by_adbc(address, writing=writing) or _by_standard_library(address, writing=writing)
+
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """Return the errors of both drivers."""
+        try:
+            from adbc_driver_manager import Error
+        except ImportError:
+            return (sqlite3.Error,)
+        return (sqlite3.Error, Error)
+
+    def meaning(self, error: BaseException) -> str:
+        """Return what an error means."""
+        text = first_line(error)
+        if "locked" in text or "busy" in text:
+            return "the file is in use by somebody else; try again later"
+        if "not a database" in text:
+            return "the file is not a database of SQLite"
+        return text.rpartition(": ")[2]  # about names, syntax and files
+
+    def tables(self, session: Session) -> list[TableName]:
+        """Return tables and views."""
+        found = session.rows(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        return [TableName(name) for (name,) in found]
+
+    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
+        """Return the rows. Texts in columns that are declared as dates become dates if nothing is lost."""
+        table = self._rows(session, wanted)
+        dates = self._declared(session, wanted)
+        data = as_polars(table, wanted.where)
+        import polars as pl
+
+        from shoal.frames.inference import guess_dates
+
+        return data.with_columns(
+            guess_dates(data.get_column(name))
+            for name in data.columns
+            if name in dates and data.schema[name] == pl.String
+        )
+
+    def _rows(self, session: Session, wanted: Wanted) -> pa.Table:
+        """Return the rows. ADBC takes the types of the first rows for those of all, and rounds or fails at others; so
+        columns of mixed types are read through the standard library, which gives each value as it is.
+        """
+        names = names_of(session, wanted)
+        flags = ", ".join(
+            f"max(typeof({quoted(name)}) = '{kind}') AS f{place}_{kind}"
+            for place, name in enumerate(names)
+            for kind in _CLASSES
+        )
+        ((count, *found),) = session.rows(f"SELECT count(*) AS n, {flags} FROM ({wanted.select})")
+        kinds = [[bool(flag) for flag in found[4 * place : 4 * place + 4]] for place in range(len(names))]
+        for name, (whole, real, text, blob) in zip(names, kinds, strict=True):
+            if blob and (whole or real or text):
+                raise DataError(f"{wanted.where}: column '{name}' holds bytes next to other values; {ADVICE}")
+        if not isinstance(session, AdbcSession):
+            return session.fetch(wanted.select)
+        if all(sum(own) < 2 for own in kinds):
+            return session.fetch(wanted.select, {_BATCH: str(count + 1)})
+        if session.other is None:
+            raise DataError(
+                f"{wanted.where}: some columns hold values of several types, which ADBC changes; give a connection of "
+                "the standard library (sqlite3), or the address of the file"
+            )
+        other = session.other()
+        try:
+            return other.fetch(wanted.select)
+        finally:
+            other.close()
+
+    def _declared(self, session: Session, wanted: Wanted) -> set[str]:
+        """Return the columns of a table that are declared as dates or times."""
+        if wanted.name is None:
+            return set()
+        found = session.rows(
+            f"SELECT name, upper(type) FROM pragma_table_info({_literal(wanted.name.table)})"
+        )
+        return {name for name, kind in found if any(word in kind for word in _DATES)}
+
+
+def _by_adbc(address: Address, *, writing: bool) -> Session | None:
+    try:
+        import adbc_driver_sqlite.dbapi as driver
+    except ImportError:
+        return None
+    connection = driver.connect(_place(address, writing=writing))
+    return AdbcSession(connection, other=lambda: _by_standard_library(address, writing=writing))
+
+
+def _by_standard_library(address: Address, *, writing: bool) -> Session:
+    place = _place(address, writing=writing)
+    session = RowSession(sqlite3.connect(place, uri=True, timeout=_SECONDS, isolation_level=None), own=True)
+    session.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+    return session
+
+
+def _place(address: Address, *, writing: bool) -> str:
+    return f"file:{quote(str(Path(address.name).absolute()))}?mode={'rwc' if writing else 'ro'}"
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
