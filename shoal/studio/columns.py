@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from shoal.frames import Frame
     from shoal.studio.project import Project
 
-AT_ONCE = 2_000_000
-"""Up to this many cells are counted before the page is shown, more in a thread."""
+AT_ONCE, NARROW = 2_000_000, 60
+"""Up to this many cells and columns are counted before the page is shown, more in a thread."""
 FEW = 100_000
 """Up to this many rows, kernels are not worth loading."""
 KEPT_BYTES = 512 << 20
@@ -89,7 +89,7 @@ class Columns:
         self._unique: dict[frozenset[int], int] = {}
         self.names = frame.columns
         self.rows = frame.rows
-        if frame.rows * len(self.names) <= AT_ONCE:
+        if frame.rows * len(self.names) <= AT_ONCE and len(self.names) <= NARROW:
             self._count()
         else:
             threading.Thread(target=self._count, daemon=True).start()

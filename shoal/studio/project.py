@@ -146,8 +146,8 @@ class Project:
         if not _was_read_so(frame, policy.to_dict()):  # the guesses say how to read some columns
             frame = frames.read(source.place, policy.read_options())
             _ = frame.data
+        self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
-            self.jobs.close()
             self.failed = None
             self.source, self.frame, self.suggestion = source, frame, suggestion
             self.base = self.folder.inside("files") if path is None else path.parent
@@ -172,8 +172,8 @@ class Project:
                 self._set(tables)
             raise
         guessed = Policy.from_toml(suggestion.to_toml()).to_dict()
+        self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
-            self.jobs.close()
             self.frame, self.suggestion = frame, suggestion
             self.standing, self.store = None, {}
             tables = self.tables
