@@ -166,7 +166,7 @@ class _ToFiles:
             self.output,
             pl.DataFrame({name: shown[name] for name in table.columns if name in shown}),
             sensitive=[attribute.name for attribute in table.sensitive],
-            columns=table.columns,
+            columns=table.shown_columns,
             rows=max(1, table.rows - int(policy.utility.suppression * table.rows)),
         )
 

@@ -312,7 +312,7 @@ class Case(Evidence):
         if truth.missing:
             notes.append(f"the release lacks columns of the original: {', '.join(truth.missing)}")
         removed = [name for role in REMOVED for name in self.policy.names(role)]
-        known = (*self.original.columns, *removed, bucket_name(self.original.taken))
+        known = (*self.original.shown_columns, *removed, bucket_name(self.original.taken))
         added = [name for name in self.rows.columns if name not in known]
         if added:
             notes.append(

@@ -17,6 +17,7 @@ from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.recorded import check_buckets, check_release, recorded_method
+from shoal.release.bounds import bounds_among
 from shoal.release.published import Published
 from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.render import bucket_name
@@ -148,9 +149,18 @@ def as_published(
     known = [_has_domain(plan) for plan in plans if plan.role == "quasi"]
     closed = table is not None or all(known)
 
+    own = () if table is None else (*table.columns, *table.dropped)
+    bounds = {a.name: bounds_among(rows.columns, a.name, (*policy.columns, *own)) for a in attributes}
+    told = [one for name in bounds for one in bounds[name] if one and policy.columns[name].show is None]
+    if told:
+        notes.append(
+            f"columns {', '.join(told)} are read as the ends of generalized cells, because of their names. If they are "
+            "something else, give them a role in the policy"
+        )
+
     def read(bucket: str | None) -> tuple[Published, list[str]]:
         published, unknown = read_published(
-            rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket
+            rows, attributes, sensitive, codes, suppressed=whole - len(rows), bucket=bucket, bounds=bounds
         )
         if closed:
             return published, unknown

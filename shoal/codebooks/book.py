@@ -16,11 +16,11 @@ import polars as pl
 from shoal import __version__
 from shoal.brief import Brief
 from shoal.frames.inference import guess_numbers_and_dates
-from shoal.frames.sets import as_text, elements_of, is_set, sets_as_text
 from shoal.hierarchy.kinds import Kind, TableKind, parsed
 from shoal.hierarchy.meanings import MISSING, Bound, Meaning, number_label, value
 from shoal.hierarchy.values import text_of
 from shoal.policy import Policy
+from shoal.release.bounds import bounds_among, label_texts, meanings_of
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.render import bucket_name
 from shoal.release.two_tables import COUNT, unused_name
@@ -149,8 +149,16 @@ def _columns(
     rows: pl.DataFrame, policy: Policy, known: dict[str, ColumnPlan], bucket: str, count: str
 ) -> tuple[Column, ...]:
     out = []
+    ends = {
+        one: (name, side)
+        for name in policy.names("quasi")
+        for side, one in enumerate(bounds_among(rows.columns, name, policy.columns))
+        if one is not None
+    }
     for name in rows.columns:
-        if name in (bucket, count) and name not in policy.columns:
+        if name in ends:
+            out.append(_bound(rows[name], *ends[name]))
+        elif name in (bucket, count) and name not in policy.columns:
             words = "number of the bucket: columns were shuffled within it against each other"
             if name == count:
                 words = "how many rows of the bucket have these values"
@@ -158,6 +166,16 @@ def _columns(
         else:
             out.append(_column(rows[name], known[name]))
     return tuple(out)
+
+
+def _bound(column: pl.Series, of: str, side: int) -> Column:
+    """Describe a column with the ends of another's cells."""
+    words = f"the {'upper' if side else 'lower'} end of each cell of {of}; empty if it has none"
+    if side:
+        words += ". An interval [a, b) does not include its upper end, all others do"
+    texts = label_texts(column).drop_nulls()
+    own = cell_type(column.dtype) if column.dtype != pl.String else _type_of_texts(texts.unique())
+    return Column(column.name, own, own, "bounds", words, texts.n_unique(), int(column.null_count()))
 
 
 def _numbers(column: pl.Series, role: str, words: str) -> Column:
@@ -182,7 +200,7 @@ def _column(column: pl.Series, plan: ColumnPlan) -> Column:
         words = PUBLISHED_AS[plan.role] if plan.role not in REMOVED else "as it is"
         return _as_it_is(column, plan.role, words, own, shown, often, missing)
     kind = parsed(plan.hierarchy)
-    meanings = _meanings(kind, present, plan.limit)
+    meanings = meanings_of(kind, present, plan.limit)
     labels = [
         Label(text, MISSING if text is None else meanings[text], rows)
         for text, rows in zip(shown, often, strict=True)
@@ -261,31 +279,6 @@ def _as_it_is(
 
 def _single(text: str, numeric: bool) -> Meaning:
     return (number_label(text, loose=True) or value(text)) if numeric else value(text)
-
-
-def label_texts(column: pl.Series) -> pl.Series:
-    """Return the cells of a published column as a text file shows them; null stays null."""
-    if isinstance(column.dtype, pl.List):
-        return sets_as_text(column)
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        return pl.Series(
-            column.name, [None if one is None else str(one) for one in column.to_list()], dtype=pl.String
-        )
-    plain = as_text(column)
-    return plain if plain.dtype == pl.String else text_of(plain)
-
-
-def _meanings(kind: Kind, labels: Sequence[str], limit: int | tuple[str, ...] | None) -> dict[str, Meaning]:
-    """Return the meaning of each label: sets of values, which a method may show, and labels of the hierarchy."""
-    sets = {text: elements for text in labels if is_set(text) and (elements := elements_of(text))}
-    words = list(dict.fromkeys(word for elements in sets.values() for word in elements if word is not None))
-    rest = [text for text in labels if text not in sets]
-    read = dict(zip(rest, kind.meanings(rest, limit), strict=True))
-    single = dict(zip(words, kind.meanings(words), strict=True))
-    for text, elements in sets.items():
-        found = [None if word is None else (single[word].values or (word,))[0] for word in elements]
-        read[text] = Meaning("set", values=tuple(found))
-    return read
 
 
 _TYPES: tuple[tuple[Any, str], ...] = (

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.frames.formats import scheme_of
+from shoal.hierarchy.kinds import parsed
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
@@ -20,7 +21,7 @@ from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFi
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.table import Attribute
-from shoal.table.plan import REMOVED
+from shoal.table.plan import REMOVED, bound_names
 from shoal.wording import role_of, setting, shown
 
 SECTIONS: dict[str, type[Part]] = {
@@ -130,6 +131,15 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("weight", f"goes with quasi-identifiers, but the column is {role}", "only they lose precision")
     if column.protected is not None and role != "sensitive":
         add("protected", f"goes with sensitive columns, but the column is {role}")
+    if column.show is not None and role != "quasi":
+        add("show", f"goes with quasi-identifiers, but the column is {role}", "only they are generalized")
+    elif column.show is not None and not parsed(column.hierarchy).has_bounds:
+        kind = parsed(column.hierarchy).name
+        add(
+            "show",
+            f"labels of the hierarchy kind '{kind}' have no bounds",
+            "leave it out, or use widths, cuts or dates",
+        )
     if column.publish is not None and role != "identifier":
         add("publish", f"goes with identifiers, but the column is {role}", "only they become pseudonyms")
     if column.hierarchy is not None and role in ("plain", *REMOVED):
@@ -139,6 +149,21 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         if missing is not None:
             add("hierarchy", *missing)
     return found
+
+
+def collisions(columns: Mapping[str, Column], names: Sequence[str]) -> list[Problem]:
+    """Return the columns whose bounds would have the name of another column."""
+    added = {name: bound_names(name) for name, column in columns.items() if column.show is not None}
+    return [
+        Problem(
+            dotted("columns", name, "show"),
+            f"would add a column '{one}', but the table has one already",
+            "rename that column, or leave `show` out",
+        )
+        for name, own in added.items()
+        for one in own
+        if one in names or any(one in others for other, others in added.items() if other != name)
+    ]
 
 
 def _check_population(population: Population, draft: _Draft, base: Path) -> list[Problem]:

@@ -23,7 +23,7 @@ from shoal.errors import POLICY, PolicyError, Problem, did_you_mean
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
-from shoal.policy.checks import built, problems_of, without_order
+from shoal.policy.checks import built, collisions, problems_of, without_order
 from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
 from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
@@ -158,6 +158,7 @@ class Policy(BaseModel):
         protected: Mapping[str, Sequence[str]] | None = None,
         reading: Mapping[str, Mapping[str, Any]] | None = None,
         publish: Mapping[str, str] | None = None,
+        show: Mapping[str, str] | None = None,
         method: str | Mapping[str, Any] = METHODS.default,
         measure: str = MEASURES.default,
         suppression: float = 0.0,
@@ -170,7 +171,8 @@ class Policy(BaseModel):
     ) -> Policy:
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
         a method by name or as a table. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
-        `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``.
+        `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, and `show`
+        which columns are shown with their ends: ``{"age": "bounds"}``.
         """
         roles = {
             "quasi": quasi,
@@ -190,7 +192,13 @@ class Policy(BaseModel):
         ]
         extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
         more = (("limit", "limits", limits), ("protected", "protected", protected))
-        for key, word, values in (*extras, *more, ("publish", "publish", publish), ("", "reading", reading)):
+        for key, word, values in (
+            *extras,
+            *more,
+            ("publish", "publish", publish),
+            ("show", "show", show),
+            ("", "reading", reading),
+        ):
             for name, value in python_values(values or {}).items():
                 if name in columns:
                     columns[name] |= {key: value} if key else value
@@ -325,6 +333,7 @@ class Policy(BaseModel):
             for name, column in self.columns.items()
             if name not in names and not (of_release and column.role in ("plain", *REMOVED))
         ]
+        problems += [] if of_release else collisions(self.columns, names)
         member = self.population.column if self.population is not None else None
         other = [name for name in names if name not in self.columns and name != member]
         choice = "plain" if of_release else self.data.other_columns
@@ -342,7 +351,9 @@ class Policy(BaseModel):
         if column is None:
             return ColumnPlan(name, fallback)
         hierarchy = planned(column.hierarchy, self._base)
-        return ColumnPlan(name, column.role, hierarchy, column.weight, column.limit, column.publish)
+        return ColumnPlan(
+            name, column.role, hierarchy, column.weight, column.limit, column.publish, column.show
+        )
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""

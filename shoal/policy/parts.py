@@ -228,6 +228,8 @@ class Column(Part):
     """How its dates are written, if not as `1959-01-20`."""
     unit: Text | None = None
     """A text before or after each number, such as `EUR`; only the number is published."""
+    show: Literal["bounds"] | None = None
+    """`bounds`: also publish the ends of its cells, as columns `NAME_low` and `NAME_high`, for numbers and dates."""
     publish: Literal["pseudonym"] | None = None
     """`pseudonym`: an identifier is published as random tokens, the same for all rows of a person. By default nothing
     of it is published."""

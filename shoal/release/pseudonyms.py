@@ -88,7 +88,7 @@ class Followed:
 
     def words(self) -> str:
         """Say what it means, for the users of the release and those who decide about it."""
-        start = f"'{self.name}' holds pseudonyms: rows with the same one belong to the same person and can be followed. "
+        start = f"'{self.name}' holds pseudonyms: rows with the same one belong to one person and can be followed. "
         if not self.repeated:
             return (
                 f"{start}Here each of them occurs once, so they link no rows; but the guarantees no longer hold for "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +14,14 @@ from shoal.frames import factorize
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
+from shoal.release.bounds import read_bounded
 from shoal.release.published import Boxes, Published
 from shoal.release.render import Rendered
 from shoal.release.retyping import without_fraction
 from shoal.release.two_tables import joined
-from shoal.release.value_sets import PlacedCells, class_sets, read_cells
+from shoal.release.value_sets import PlacedCells, class_sets
 from shoal.table import Attribute, CodedTable
+from shoal.table.plan import bound_names
 from shoal.wording import some_values
 
 
@@ -35,6 +38,7 @@ def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Publis
         sensitive_codes(rows, table.sensitive),
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
+        bounds={a.name: bound_names(a.name) for a in table.attributes if a.bounds is not None},
     )
     return replace(published, together=release.together, sensitive_in=release.sensitive_in)
 
@@ -71,16 +75,19 @@ def read_published(
     *,
     suppressed: int = 0,
     bucket: str | None = None,
+    bounds: Mapping[str, tuple[str | None, str | None]] | None = None,
 ) -> tuple[Published, list[str]]:
     """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
 
     Rows belong to one class if their texts are identical, letter by letter. Cells are found in their domain by name; if
-    a name is unknown there, the classes remain valid, but no loss can be computed.
+    a name is unknown there, the classes remain valid, but no loss can be computed. `bounds` names the columns with the
+    ends of cells: they are part of the text, and a cell means what it and its bounds say together.
     """
     texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
     cells = []
     for j, attribute in enumerate(attributes):
-        texts[:, j], shown = read_cells(rows[attribute.name], attribute.hierarchy)
+        own = (bounds or {}).get(attribute.name, (None, None))
+        texts[:, j], shown = read_bounded(rows, attribute.name, attribute.hierarchy, own)
         cells.append(shown)
     if bucket is not None:
         texts[:, -1] = factorize(rows[bucket])[0]

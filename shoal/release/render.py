@@ -12,10 +12,12 @@ from shoal.arrays import BoolVector, IntVector
 from shoal.brief import Brief
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
+from shoal.release.bounds import bound_columns
 from shoal.release.pseudonyms import Pseudonyms
 from shoal.release.two_tables import split, unused_name
 from shoal.release.value_sets import column_sets, shown_sets
 from shoal.table import CodedTable
+from shoal.table.plan import bound_names
 
 BUCKET = "bucket"
 
@@ -47,6 +49,14 @@ def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = 
         source = owner if release.shown_from is None else release.shown_from[owner, j]
         column = _cells(table, release, j, source)
         shown[attribute.name] = column.gather(release.region_of[source])
+        if attribute.bounds is not None:
+            ends = bound_columns(shown[attribute.name], attribute.bounds, attribute.hierarchy)
+            shown |= {
+                end.name: end
+                for end in (
+                    own.alias(name) for own, name in zip(ends, bound_names(attribute.name), strict=True)
+                )
+            }
     for column in table.kept:
         shown[column.name] = column if everyone else column.gather(owner)
     tokens = Pseudonyms() if pseudonyms is None else pseudonyms
@@ -55,7 +65,7 @@ def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = 
     if release.shown_from is not None:
         for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
             shown[attribute.name] = table.kept[attribute.name].gather(release.shown_from[owner, j])
-    rows = pl.DataFrame({name: shown[name] for name in table.columns})
+    rows = pl.DataFrame({name: shown[name] for name in table.shown_columns})
     bucket = None
     if release.bucket_of is not None:
         bucket = bucket_name(table.taken)

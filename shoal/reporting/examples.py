@@ -24,7 +24,9 @@ def examples(subject: Subject) -> Section | None:
     published = subject.published
     if not published.rows or not subject.table.rows:
         return None
-    columns = [name for name in subject.table.columns if name in subject.rows.columns][:MOST_COLUMNS]
+    secret = () if subject.table.named is None else subject.table.named.columns  # a page is no key table
+    columns = [name for name in subject.table.columns if name in subject.rows.columns and name not in secret]
+    columns = columns[:MOST_COLUMNS]
     chosen = np.unique(np.linspace(0, published.rows - 1, ROWS).astype(np.int64))
     rows: list[tuple[str, ...]] = []
     if subject.owner is not None and published.bucket_of is None:

@@ -11,8 +11,10 @@ from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
 from shoal.frames import Frame, factorize
 from shoal.hierarchy import Hierarchy, build
+from shoal.hierarchy.kinds import parsed
 from shoal.table import Attribute, CodedTable
 from shoal.table.plan import REMOVED, ColumnPlan
+from shoal.wording import type_name
 
 
 def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
@@ -91,10 +93,23 @@ def _coded(
     for index, column in enumerate(plan):
         try:
             hierarchy = encode_column(table.column(column.name), column, codes[:, index])
-            attributes.append(Attribute(column.name, hierarchy, column.weight))
+            bounds = parsed(column.hierarchy) if column.show is not None else None
+            if bounds is not None:
+                check_bounds(hierarchy)
+            attributes.append(Attribute(column.name, hierarchy, column.weight, bounds))
         except ShoalError as error:
             problems.append((column.name, error))
     return tuple(attributes), codes
+
+
+def check_bounds(hierarchy: Hierarchy) -> None:
+    """Refuse to show bounds of values that have no ends: texts, durations, categories."""
+    whole = hierarchy.unlimited or hierarchy
+    if whole.ordered == 0 or isinstance(whole.leaves.dtype, pl.Duration):
+        raise HierarchyError(
+            'show = "bounds" is for numbers and dates, but the column holds '
+            f"{type_name(whole.leaves.dtype)} values: leave it out, or give the column widths, cuts or dates"
+        )
 
 
 def encode_column(values: pl.Series, plan: ColumnPlan, out: IntVector) -> Hierarchy:

@@ -12,6 +12,11 @@ REMOVED: tuple[Role, ...] = ("identifier", "drop")
 """Roles of columns that are not published: those that name people, and those that nobody needs."""
 
 
+def bound_names(name: str) -> tuple[str, str]:
+    """Return the names of the columns with the lower and the upper ends of a column's cells."""
+    return f"{name}_low", f"{name}_high"
+
+
 @dataclass(frozen=True)
 class ColumnPlan:
     """The role of one column, and for coded columns how they may be generalized."""
@@ -25,6 +30,9 @@ class ColumnPlan:
     """How far values may be generalized: a level, or the names of the highest allowed nodes."""
     publish: Literal["pseudonym"] | None = None
     """What is published instead of an identifier; None: nothing."""
+
+    show: Literal["bounds"] | None = None
+    """`bounds`: the ends of its cells are columns of their own, too."""
 
     @property
     def removed(self) -> bool:

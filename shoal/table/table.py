@@ -11,11 +11,13 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.table.groups import Groups, group
+from shoal.table.plan import bound_names
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.hierarchy import Hierarchy
+    from shoal.hierarchy.kinds import Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,8 @@ class Attribute:
     name: str
     hierarchy: Hierarchy
     weight: float = 1.0
+    bounds: Kind | None = None
+    """Its kind of hierarchy, if the ends of its cells are published as columns of their own."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +58,15 @@ class CodedTable(Brief):
     @property
     def taken(self) -> tuple[str, ...]:
         """Names that a further column must not have: one of an identifier would look as if it were published."""
-        return (*self.columns, *self.dropped)
+        return (*self.shown_columns, *self.dropped)
+
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """Names of all columns of a release: the published ones, each with its bounds if they are shown."""
+        bounded = {attribute.name for attribute in self.attributes if attribute.bounds is not None}
+        return tuple(
+            one for name in self.columns for one in (name, *(bound_names(name) if name in bounded else ()))
+        )
 
     @property
     def rows(self) -> int:

@@ -14,6 +14,7 @@ class Automatic(WordKind):
     name: ClassVar[str] = "auto"
     example: ClassVar[str] = "auto"
     builder: ClassVar[str] = "shoal.hierarchy.automatic:automatic"
+    has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "an automatic hierarchy"
 
     @property

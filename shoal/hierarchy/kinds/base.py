@@ -56,6 +56,10 @@ class Kind(ABC):
     """What values become, for the report."""
     knows_domain: ClassVar[bool] = False
     """Whether the hierarchy lists all values that a column may have, without the data."""
+    has_bounds: ClassVar[bool] = False
+    """Whether its labels have ends, where values are numbers or dates."""
+    by_calendar: ClassVar[bool] = False
+    """Whether its labels are units of the calendar, whose ends are days."""
     names_values: ClassVar[bool] = True
     """Whether names of nodes contain single values of the data, which a public report must not show."""
 

@@ -24,6 +24,7 @@ class Cuts(TableKind):
     name: ClassVar[str] = "cuts"
     example: ClassVar[Mapping[str, Any]] = {"cuts": [[18, 30, 45, 65], [18, 65]]}
     builder: ClassVar[str] = "shoal.hierarchy.intervals:from_cuts"
+    has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

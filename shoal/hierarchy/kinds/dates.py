@@ -33,6 +33,8 @@ class Dates(TableKind):
     name: ClassVar[str] = "dates"
     example: ClassVar[Mapping[str, Any]] = {"dates": ["month", "quarter", "year", "decade"]}
     builder: ClassVar[str] = "shoal.hierarchy.dates:from_dates"
+    has_bounds: ClassVar[bool] = True
+    by_calendar: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "dates": {"type": "array", "items": {"enum": list(LIES_INSIDE)}, "minItems": 1}

@@ -14,6 +14,7 @@ class NoHierarchy(WordKind):
     name: ClassVar[str] = "none"
     example: ClassVar[str] = "none"
     builder: ClassVar[str] = "shoal.hierarchy.automatic:from_nothing"
+    has_bounds: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
 
     @classmethod

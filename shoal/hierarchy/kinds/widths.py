@@ -24,6 +24,7 @@ class Widths(TableKind):
     name: ClassVar[str] = "widths"
     example: ClassVar[Mapping[str, Any]] = {"widths": [5, 10, 20]}
     builder: ClassVar[str] = "shoal.hierarchy.intervals:from_widths"
+    has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
