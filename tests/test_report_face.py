@@ -87,6 +87,18 @@ def test_a_violated_policy_is_red_from_the_first_line_on(edition):
     assert "5-anonymity (required 5, reached 1)" in Page(html).text
 
 
+def test_a_bound_of_the_risk_before_is_not_shown_next_to_a_higher_risk_after():
+    rows = pl.DataFrame({"city": ["x"] * 4 + ["y"] * 4, "ill": list("abcd") * 2})
+    asked = {"quasi": ["city"], "sensitive": ["ill"], "k": 8}
+    public, private = (
+        tile(shoal.report(rows, original=rows, edition=edition, **asked).html, "Risk of re-identification")
+        for edition in ("public", "private")
+    )
+    # "More than 12.5%" before and 25% after would read as if the release had made it worse.
+    assert public.startswith("25.0%")
+    assert private.startswith("before: 25%")
+
+
 def test_an_attack_that_gets_through_is_amber_though_the_policy_holds():
     rows = pl.DataFrame({"city": ["x"] * 4 + ["y"] * 4, "ill": ["a"] * 4 + list("abcd")})
     asked = {"quasi": ["city"], "sensitive": ["ill"], "k": 4}

@@ -50,6 +50,8 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
     highest = risk_before(before.prosecutor_max, gate, people, highest=True)
     if after is not None:
         limit = 1 / subject.requirements.k
+        # The public learns only whether the risk before was above 1/k; next to a higher one after, that would mislead.
+        before_it = "" if gate.public and after.prosecutor_max > 1 / gate.k * (1 + 1e-9) else highest
         held: State = "good" if after.prosecutor_max <= limit * (1 + 1e-9) < 1 else "bad"
         return Tile(
             label="Risk of re-identification",
@@ -57,7 +59,7 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
             text=(
                 f"at most, for any person who is known to be in the table; {after.prosecutor_mean:.1%} on average"
             ),
-            before=highest.replace("more than ", "> ").replace("at most ", "≤ ").replace(".00%", "%"),
+            before=before_it.replace("more than ", "> ").replace("at most ", "≤ ").replace(".00%", "%"),
             state=held if subject.requirements.k > 1 else "",
         )
     linked = [one for one in tried if one.exposure is not None and one.exposure.attack == Linkage.name]

@@ -27,7 +27,13 @@ def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section
 
 
 def _card(
-    threat: Threat, judged: list[Verdict], attacked: list[TriedAttack], lines: list[str], *, doubt: str = ""
+    threat: Threat,
+    judged: list[Verdict],
+    attacked: list[TriedAttack],
+    lines: list[str],
+    *,
+    doubt: str = "",
+    untried: str = "",
 ) -> Card:
     """Return the answer: red if a requirement is violated or somebody is exposed, amber if something is not known."""
     violated = any(not verdict.holds for verdict in judged)
@@ -38,7 +44,8 @@ def _card(
         "requirement violated" if violated
         else "people are exposed" if exposed
         else doubt or "not assessed" if unknown or doubt
-        else "withstood"
+        else f"withstood{untried}" if attacked
+        else "guaranteed"
     )  # fmt: skip
     return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
 
@@ -110,6 +117,8 @@ def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
         doubt = "not assessed"
     elif not judged:
         lines.append("The policy asks for nothing that stops it, such as l-diversity.")
+    untried = ""
     if subject.table.population is None:
         lines.append("Whether a person is in the table at all was not tried: no population is known.")
-    return _card(INFERENCE, judged, attacked, lines, doubt=doubt)
+        untried = " as far as tried"
+    return _card(INFERENCE, judged, attacked, lines, doubt=doubt, untried=untried)
