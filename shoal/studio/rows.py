@@ -25,6 +25,7 @@ class Cell:
     whole: str = ""
     """More of the text, if it was cut."""
     missing: bool = False
+    """The text is about the value, and is not the value itself."""
     right: bool = False
     """Numbers stand on the right."""
 
@@ -44,8 +45,10 @@ def _cells(column: pl.Series) -> list[Cell]:
 
 def _cell(value: object, right: bool) -> Cell:
     if value is None:
-        return Cell("", missing=True)
+        return Cell("missing", missing=True)
     text = str(value)
+    if not text.strip():
+        return Cell("empty text" if not text else "only spaces", missing=True)
     if len(text) <= SHOWN:
         return Cell(text, right=right)
     return Cell(

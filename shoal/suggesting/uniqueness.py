@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from shoal.frames import factorize
+
 MOST_ROWS = 500_000
 MOST_COLUMNS = 10
 """Pairs are formed among this many columns, those with the most values."""
@@ -34,7 +36,8 @@ def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[C
     rows = pl.DataFrame({name: table.get_column(name) for name in names})
     if rows.height > MOST_ROWS:
         rows = rows.sample(MOST_ROWS, seed=0)
-    codes = pl.DataFrame({column.name: column.rank("dense").cast(pl.Int64).fill_null(0) for column in rows})
+    # By hashing: ranks would sort every column, texts too.
+    codes = pl.DataFrame({column.name: pl.Series(factorize(column)[0], dtype=pl.Int64) for column in rows})
     sizes = {name: int(codes[name].max() or 0) + 1 for name in names}  # type: ignore[arg-type]
 
     singles = _counted(codes, sizes, [(name,) for name in names])
