@@ -197,6 +197,21 @@ def test_rows_of_another_tool_stand_below_rows_that_they_cover(made):
     assert all(count >= 5 for count in covered)
 
 
+def test_rows_of_many_columns_say_how_many_are_not_shown():
+    wide = pl.DataFrame({f"c{at:02d}": [at % 3] * 6 for at in range(20)})
+    asked = {"quasi": wide.columns[:2], "plain": wide.columns[2:], "k": 3}
+    html = shoal.report(shoal.anonymize(wide, **asked), original=wide, edition="private", **asked).html
+    assert "The first 12 of 20 columns are shown." in Page(html).text
+    assert len(example_rows(html)[0]) == 13
+
+
+def test_shuffled_rows_are_nobody_s_so_none_are_shown():
+    asked = {**ROLES, "method": "slice-columns", "l": {"distinct": 2}}
+    made = shoal.anonymize(people(), **asked)
+    html = shoal.report(made, original=people(), edition="private", **asked).html
+    assert "A few rows before and after" not in html
+
+
 # --- words ------------------------------------------------------------------------------------------------
 
 

@@ -20,13 +20,16 @@ MOST_COLUMNS = 12
 
 
 def examples(subject: Subject) -> Section | None:
-    """Show a few rows of the original and what became of them; None if there is nothing to show. O(rows) per row."""
+    """Show a few rows of the original and what became of them; None if there is nothing to show. O(rows) per row.
+
+    Where quasi-identifiers were shuffled against each other, no row of the release is that of one person.
+    """
     published = subject.published
-    if not published.rows or not subject.table.rows:
+    if not published.rows or not subject.table.rows or not published.rows_intact:
         return None
     secret = () if subject.table.named is None else subject.table.named.columns  # a page is no key table
     columns = [name for name in subject.table.columns if name in subject.rows.columns and name not in secret]
-    columns = columns[:MOST_COLUMNS]
+    all_columns, columns = len(columns), columns[:MOST_COLUMNS]
     chosen = np.unique(np.linspace(0, published.rows - 1, ROWS).astype(np.int64))
     rows: list[tuple[str, ...]] = []
     if subject.owner is not None and published.bucket_of is None:
@@ -53,6 +56,8 @@ def examples(subject: Subject) -> Section | None:
                 for own in covered[:MOST_CANDIDATES].tolist()
             ]
             rows.append((f"after (covers {len(covered):,})", *_published(subject, place, columns)))
+    if all_columns > len(columns):
+        words += f" The first {MOST_COLUMNS} of {all_columns:,} columns are shown."
     parts: list[Part] = [
         Words(f"{words} Rows of the original count from 0."),
         Table("A few rows before and after", ("", *columns), rows, fit="scroll"),
@@ -63,7 +68,7 @@ def examples(subject: Subject) -> Section | None:
 def _covered(subject: Subject, place: int) -> IntVector | None:
     """Return the rows of the original that the cells of a published row cover; None if its cells cannot be read."""
     published, codes = subject.published, subject.table.codes
-    if published.low is None or published.high is None:
+    if published.low is None or published.high is None or published.sets is not None:
         return None
     own = published.class_of[place]
     inside = ((codes >= published.low[own]) & (codes <= published.high[own])).all(axis=1)
