@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import frames
-from shoal.errors import PolicyError
+from shoal.errors import PolicyError, ShoalError
 from shoal.policy.parts import Column
 from shoal.policy.parts import Data as Reading
 from shoal.samples import write_sample
@@ -216,6 +217,44 @@ def test_samples_open_with_and_without_their_policy(project: Project):
         assert project.policy is not None
         assert project.tour
     assert project.tables["columns"]["zip"]["hierarchy"] == "patients_zip.csv"
+
+
+def test_a_table_in_a_database_opens_and_is_named_in_every_voice(project: Project, tmp_path: Path):
+    import sqlite3
+
+    place = tmp_path / "clinic.db"
+    with sqlite3.connect(place) as connection:
+        connection.execute("create table visits(age integer, town text)")
+        connection.executemany(
+            "insert into visits values (?, ?)", [(20 + n % 50, "UV"[n % 2]) for n in range(200)]
+        )
+    connection.close()
+    form = {"address": f"sqlite:///{place}", "table": "", "query": "", "password": ""}
+    Data.actions()["database"](project, form)  # type: ignore[arg-type]
+    settled(project)
+    assert project.frame is None
+    assert "visits" in project.taken_notices()[0].words
+    for how, value in (("table", "visits"), ("query", "SELECT age FROM visits")):
+        Data.actions()["database"](project, {**form, how: value})  # type: ignore[arg-type]
+        settled(project)
+        assert project.frame is not None
+        assert project.frame.rows == 200
+        assert project.tables["data"][how] == value
+        assert f"--{how} {shlex.quote(value)}" in project.command
+        assert f"{how}={value!r}" in project.python
+    # other options read it again, and keep where it is
+    Data.actions()["reading"](project, {"other_columns": "plain", "header": "yes"})  # type: ignore[arg-type]
+    settled(project)
+    assert project.tables["data"]["query"] == "SELECT age FROM visits"
+    assert project.tables["data"]["other_columns"] == "plain"
+
+
+def test_a_password_in_an_address_is_refused(project: Project):
+    with pytest.raises(ShoalError) as told:
+        Data.actions()["database"](project, {"address": "postgresql://me:secret-word@localhost/x"})  # type: ignore[arg-type]
+    assert "secret-word" not in str(told.value)
+    with pytest.raises(ShoalError, match="postgresql://"):
+        Data.actions()["database"](project, {"address": "visits"})  # type: ignore[arg-type]
 
 
 # --- in the browser -----------------------------------------------------------------------------------------

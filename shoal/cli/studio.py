@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,14 +14,19 @@ from shoal.errors import ShoalError
 
 @click.command()
 @click.argument("data", type=SOURCE, required=False)
+@options.table
+@options.query
 @click.option("-p", "--policy", "policy_file", type=PATH, help="Open the table with this policy.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Use this port [a free one].")
 @click.option("--no-browser", is_flag=True, help="Print the link, and open no browser.")
-def studio(data: Path | str | None, policy_file: Path | None, port: int, no_browser: bool) -> None:
+def studio(
+    data: Any, table: str | None, query: str | None, policy_file: Path | None, port: int, no_browser: bool
+) -> None:
     """Open Shoal in the browser, on this machine alone; with DATA, open this table.
 
     The link works once, in one browser. Ctrl-C ends Studio with its jobs and temporary files.
     """
+    data = options.chosen_source(data, table, query)
     options.check_readable(data)
     if policy_file is not None and data is None:
         raise click.UsageError("give the table, too: shoal studio DATA -p POLICY")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -105,10 +104,13 @@ def items(project: Project, made: Made) -> list[Item]:
 
 
 def _commands(project: Project, made: Made) -> str:
-    told = shlex.quote("data.csv" if project.source is None else project.source.told)
+    source = project.source
+    told, original = ("data.csv", "--original data.csv")
+    if source is not None:
+        told, original = source.words(), source.words("--original")
     return (
         f"shoal anonymize {told} -p policy.toml -o {made.output}\n"
-        f"shoal audit {made.output} -p policy.toml --original {told} --record {RECORD}\n"
+        f"shoal audit {made.output} -p policy.toml {original} --record {RECORD}\n"
     )
 
 

@@ -17,6 +17,7 @@ from shoal.studio.jobs import Jobs
 
 if TYPE_CHECKING:
     from shoal.frames import Frame, ReadOptions
+    from shoal.frames.databases import DatabaseTable
     from shoal.policy import Policy
     from shoal.suggesting import Suggestion
 
@@ -28,8 +29,8 @@ Tables = dict[str, Any]
 class Source:
     """Where the table comes from."""
 
-    place: str | Path
-    """A path or the address of a table in a database."""
+    place: str | Path | DatabaseTable
+    """A path, or a table in a database."""
     name: str
     """What people call it: the name of the file that they dropped, or its path."""
     kept: bool = False
@@ -39,6 +40,25 @@ class Source:
     def told(self) -> str:
         """How a command names it."""
         return self.name if self.kept else str(self.place)
+
+    def words(self, option: str = "") -> str:
+        """The words of a command that name it; `option` is the one that takes it, such as ``--original``."""
+        place = self.place
+        if isinstance(place, str | Path):
+            return f"{option} {shlex.quote(self.told)}".strip()
+        kind = "table" if place.table is not None else "query"
+        named = f"--{option.removeprefix('--')}-{kind}" if option else f"--{kind}"
+        value = place.table if place.table is not None else place.query or ""
+        return f"{option} {shlex.quote(str(place.source))} {named} {shlex.quote(value)}".strip()
+
+    @property
+    def expression(self) -> str:
+        """The Python that names it."""
+        place = self.place
+        if isinstance(place, str | Path):
+            return repr(self.told)
+        kind, value = ("table", place.table) if place.table is not None else ("query", place.query)
+        return f"shoal.DatabaseTable({place.source!r}, {kind}={value!r})"
 
 
 @dataclass(frozen=True)
@@ -290,17 +310,17 @@ class Project:
     @property
     def command(self) -> str:
         """The command that does the same."""
-        told = "data.csv" if self.source is None else self.source.told
-        return f"shoal anonymize {shlex.quote(told)} -p policy.toml -o release.csv"
+        told = "data.csv" if self.source is None else self.source.words()
+        return f"shoal anonymize {told} -p policy.toml -o release.csv"
 
     @property
     def python(self) -> str:
         """The Python that does the same."""
-        told = "data.csv" if self.source is None else self.source.told
+        told = repr("data.csv") if self.source is None else self.source.expression
         return (
             "import shoal\n\n"
             'policy = shoal.Policy.read("policy.toml")\n'
-            f"result = shoal.anonymize({told!r}, policy)\n"
+            f"result = shoal.anonymize({told}, policy)\n"
             "result.table\n"
         )
 
@@ -337,15 +357,16 @@ class Project:
 
 def _was_read_so(frame: Frame | None, tables: Tables) -> bool:
     """Whether a table was read as a policy says, even one with problems; what it leaves open was detected."""
+    from shoal.policy.parts import Data
     from shoal.table.plan import REMOVED
 
-    if frame is None or frame.path is None:
+    if frame is None:
         return True
     try:
         asked, used = _options(tables), frame.options
     except PolicyError:
         return True  # pages show the problem
-    others = [one.name for one in fields(asked) if one.name != "columns"]
+    others = [one.name for one in fields(asked) if one.name in Data.model_fields]
     if any(getattr(asked, name) not in (None, getattr(used, name)) for name in others):
         return False
     names = {*asked.columns, *used.columns}

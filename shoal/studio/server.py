@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 from starlette.applications import Starlette
@@ -29,6 +30,9 @@ from shoal.studio.project import Project, Source
 from shoal.studio.screens import SCREENS
 from shoal.studio.uploads import LARGEST, receive
 from shoal.wording import either, speak
+
+if TYPE_CHECKING:
+    from shoal.frames.databases import DatabaseTable
 
 HOST = "127.0.0.1"
 HEAVY = ("shoal.suggesting", "shoal.comparing.workers", "shoal.reporting.report")
@@ -62,7 +66,7 @@ class Studio:
         """The link that opens it in a browser, once."""
         return self.guard.link
 
-    def open(self, data: Path | str | None, policy: Path | None = None) -> None:
+    def open(self, data: Path | str | DatabaseTable | None, policy: Path | None = None) -> None:
         """Begin to read a table."""
         if data is not None:
             self.project.open(Source(data, str(data)), policy)

@@ -144,7 +144,11 @@ class Database(Format):
             names = ", ".join(listed(there)[:12])
             raise DataError(
                 f"{stored.place}: say which table, "
-                + either(command="--table NAME, or --query SELECT", python="DatabaseTable(.., table=..)")
+                + either(
+                    command="--table NAME, or --query SELECT",
+                    python="DatabaseTable(.., table=..)",
+                    studio="or give a query",
+                )
                 + (f"; there are {names}" if names else "; there is none")
             )
         name = chosen(stored.table, there, stored.place)

@@ -106,7 +106,7 @@ def _run(project: Project, form: FormData) -> None:
     if "release" not in given:
         raise DataError("name the release: drop a file, or type its path")
     if "policy" in given:
-        policy = Policy.read(given["policy"].place)
+        policy = Policy.read(str(given["policy"].place))
     elif project.source is not None:
         policy = project.needed()
     else:

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from shoal.errors import DataError
-from shoal.frames.formats import scheme_of, suffix_of, suffixes
+from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.samples import SAMPLES, write_sample
 from shoal.studio.page import rendered
 from shoal.studio.project import Project, Source, Tables
@@ -27,6 +27,8 @@ WIDE = 24
 FIRST_SAMPLE = "patients"
 """The sample that a first visit is offered."""
 SAMPLE_ROWS = 2_000
+PLACE = ("source", "table", "query")
+"""What `[data]` says about where the table is; the other options say how it is read."""
 NEARBY = 12
 """Tables in the folder in which Studio was started, at most this many."""
 
@@ -70,6 +72,8 @@ class Data(Screen):
             "endings": ",".join([*suffixes(), ".toml"]),
             "reading": _reading(project),
             "frame": None,
+            "stored": _stored(project),
+            "addresses": [f"{scheme}://" for scheme in _schemes()],
         }
         return found | (_shown(project) if project.frame is not None else {})
 
@@ -78,6 +82,7 @@ class Data(Screen):
         """Return the forms that it answers."""
         return {
             "path": _open_path,
+            "database": _open_database,
             "sample": _open_sample,
             "nearby": _open_nearby,
             "reading": _read_so,
@@ -93,9 +98,7 @@ class Data(Screen):
     def take_file(cls, project: Project, path: Path, name: str, query: QueryParams) -> str | Response | None:
         """Open a table that was dropped, or take a policy for the open one."""
         if name.lower().endswith(".toml"):
-            if project.source is None:
-                raise DataError(f"{name} is a policy: open its table first, then drop the policy again")
-            project.open(project.source, path)
+            _open_policy(project, path, name)
         else:
             project.open(Source(path, name, kept=True))
         return None
@@ -163,7 +166,16 @@ def _reading(project: Project) -> list[Field]:
     from shoal.studio.fields import fields_of
 
     used = asdict(project.frame.options) if project.frame is not None else {}
-    return fields_of(Reading, project.tables.get("data", {}), used=used)
+    return fields_of(Reading, project.tables.get("data", {}), used=used, without=PLACE)
+
+
+def _stored(project: Project) -> dict[str, str]:
+    """Return the database that was tried last, so that its form need not be filled in again."""
+    tried = project.failed[0] if project.failed is not None else project.source
+    place = None if tried is None or isinstance(tried.place, str | Path) else tried.place
+    if place is None:
+        return {"address": "", "table": "", "query": ""}
+    return {"address": str(place.source), "table": place.table or "", "query": place.query or ""}
 
 
 def _nearby() -> list[str]:
@@ -197,9 +209,40 @@ def _open_path(project: Project, form: FormData) -> None:
     given = str(form.get("path", "")).strip()
     if not given:
         raise DataError("no path was given; name a file, such as ~/visits.csv")
-    place: str | Path = given if scheme_of(given) else Path(given).expanduser()
     policy = str(form.get("policy", "")).strip()
-    project.open(Source(place, str(place)), Path(policy).expanduser() if policy else None)
+    named = Path(policy).expanduser() if policy else None
+    if scheme_of(given):
+        _open_stored(project, given, named, form)
+    else:
+        place = Path(given).expanduser()
+        project.open(Source(place, str(place)), named)
+
+
+def _open_database(project: Project, form: FormData) -> None:
+    """Open a table of a database, or the result of a query."""
+    address = str(form.get("address", "")).strip()
+    if not scheme_of(address):
+        known = ", ".join(f"{scheme}://" for scheme in _schemes())
+        raise DataError(f"this is not the address of a database; it begins with {known}")
+    _open_stored(project, address, None, form)
+
+
+def _open_stored(project: Project, address: str, policy: Path | None, form: FormData) -> None:
+    from shoal.frames.databases import DatabaseTable, in_database
+
+    table, query = (str(form.get(key, "")).strip() or None for key in ("table", "query"))
+    found = in_database(address, table, query)  # refuses a password in the address
+    if isinstance(found, DatabaseTable):
+        found = found.beside(Path.cwd())
+    password = str(form.get("password", ""))
+    if password:
+        # In memory only: the libraries of the database look here, in the processes of jobs as well.
+        os.environ["PGPASSWORD"] = password
+    project.open(Source(found, str(found)), policy)
+
+
+def _schemes() -> list[str]:
+    return [scheme for kind in FORMATS.values() if kind.is_database for scheme in kind.schemes]
 
 
 def _open_nearby(project: Project, form: FormData) -> None:
@@ -207,6 +250,20 @@ def _open_nearby(project: Project, form: FormData) -> None:
     if name not in _nearby():
         raise DataError(f"{name} is not in the folder any more")
     project.open(Source(Path(name), name))
+
+
+def _open_policy(project: Project, path: Path, name: str) -> None:
+    """Take a policy for the table that it names, else for the open one."""
+    from shoal.policy import Policy
+
+    policy = Policy.read(path)
+    if policy.data.source is not None and project.source is None:
+        place = policy.source()
+        project.open(Source(place, str(place)), path)
+    elif project.source is not None:
+        project.open(project.source, path)
+    else:
+        raise DataError(f"{name} is a policy: open its table first, then drop the policy again")
 
 
 def _open_sample(project: Project, form: FormData) -> None:
@@ -222,10 +279,11 @@ def _read_so(project: Project, form: FormData) -> None:
     from shoal.policy.parts import Data as Reading
     from shoal.studio.fields import taken
 
-    settings = taken(Reading, form, "data")
+    settings = taken(Reading, {key: form[key] for key in form if key not in PLACE}, "data")
 
     def change(tables: Tables) -> None:
-        tables.pop("data", None)
+        former = tables.pop("data", {})
+        settings.update({key: former[key] for key in PLACE if key in former})
         if settings:
             tables["data"] = settings
 

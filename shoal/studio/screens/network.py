@@ -87,7 +87,7 @@ def _graph(project: Project) -> Source | None:
 
 
 def _take(project: Project, source: Source) -> None:
-    if Path(source.place).suffix.lower() not in GRAPHS:
+    if Path(str(source.place)).suffix.lower() not in GRAPHS:
         if project.frame is None:
             raise DataError(
                 "open the table of people under Data first; then give the table of their contacts here"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
+from shoal.frames.databases import DatabaseTable
 from shoal.auditing import audit as audit_release
 from shoal.policy import Policy
 from shoal.reporting.report import EDITIONS, report
@@ -17,7 +18,7 @@ def audit(
     release: str | Path,
     policy: str,
     base: Path,
-    original: str | Path | None,
+    original: str | Path | DatabaseTable | None,
     record: Path | None,
     second: str | Path | None,
     suppressed_as: str | None,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from shoal.frames.databases import DatabaseTable
 from shoal.comparing import Comparison
 from shoal.policy import Policy
 from shoal.reporting.report import EDITIONS, report
@@ -16,7 +17,7 @@ from shoal.studio.worker import Line
 def papers(
     line: Line,
     *,
-    source: str | Path,
+    source: str | Path | DatabaseTable,
     policy: str,
     base: Path,
     release: Path,

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.frames.databases import DatabaseTable
 from shoal.anonymizing import anonymize_file
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
@@ -21,7 +22,7 @@ from shoal.table.population import members_of
 
 
 def release(
-    line: Line, *, source: str | Path, policy: str, base: Path, output: str, keys: bool
+    line: Line, *, source: str | Path | DatabaseTable, policy: str, base: Path, output: str, keys: bool
 ) -> dict[str, Any]:
     """Make a release with its papers in the job's folder, then look at it: rows side by side, and a private report."""
     chosen, folder = Policy.from_toml(policy, base), line.folder
@@ -53,7 +54,7 @@ def release(
     }
 
 
-def write_beside(source: str | Path, policy: Policy, result: Result, path: Path) -> list[str]:
+def write_beside(source: str | Path | DatabaseTable, policy: Policy, result: Result, path: Path) -> list[str]:
     """Write each row of the original beside the cells that the release shows of it, which are empty if it is
     suppressed; return the names of the columns.
 
