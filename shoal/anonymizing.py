@@ -20,6 +20,7 @@ from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
+from shoal.frames.databases import DatabaseTable
 from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
@@ -67,7 +68,7 @@ def anonymize(
 
 
 def anonymize_file(
-    source: str | Path,
+    source: str | Path | DatabaseTable,
     policy: Policy,
     output: Path,
     *,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from shoal.frames.databases import DatabaseTable
 from shoal.auditing import audit as audit_release
+from shoal.frames.databases import DatabaseTable
 from shoal.policy import Policy
 from shoal.reporting.report import EDITIONS, report
 from shoal.studio.worker import Line

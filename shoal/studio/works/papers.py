@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from shoal.frames.databases import DatabaseTable
 from shoal.comparing import Comparison
+from shoal.frames.databases import DatabaseTable
 from shoal.policy import Policy
 from shoal.reporting.report import EDITIONS, report
 from shoal.studio.releasing import RECORD

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
-from shoal.frames.databases import DatabaseTable
 from shoal.anonymizing import anonymize_file
+from shoal.frames.databases import DatabaseTable
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release.render import render
