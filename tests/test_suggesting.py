@@ -13,12 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal import frames
 from shoal.errors import DataError, HierarchyError
 from shoal.hierarchy import build
 from shoal.hierarchy.date_text import dates_in
 from shoal.policy import Policy
 from shoal.suggesting import look_at
-from shoal.suggesting.guess import suggested_hierarchy
+from shoal.suggesting.bands import bands, even_widths
+from shoal.suggesting.content import role_by_content
+from shoal.suggesting.losing import own_loss
+from shoal.suggesting.missing import special_codes
+from shoal.suggesting.reading import told, unit_of
 from shoal.suggesting.uniqueness import identifying_sets
 from shoal.suggesting.vocabulary import role_by_name
 from shoal.suggesting.writing import identifying_lines
@@ -38,7 +43,7 @@ def usable(frame):
     found = look_at(frame)
     text = found.to_toml()
     policy = Policy.from_toml(text)
-    table = encode(frame, policy.plans(frame.columns))
+    table = encode(frames.read(frame, policy.read_options()), policy.plans(frame.columns))
     models = policy.models([attribute.name for attribute in table.sensitive])
     if table.rows >= policy.privacy.k:
         assert [model.infeasible(table) for model in models] == [None] * len(models)
@@ -81,15 +86,15 @@ def test_hospital():
         "blood group": "quasi",
         "remarks": "identifier",
         "diagnosis": "sensitive",
-        "bmi": "identifier",
+        "bmi": "quasi",
         "clinic": "plain",
-        "unused": "identifier",
+        "unused": "drop",
     }
     assert hierarchies(found)["date of birth"] == {"dates": ["month", "year", "decade"]}
     assert hierarchies(found)["admitted"] == {"dates": ["day", "month", "quarter", "year"]}
     assert hierarchies(found)["sex"] == "none"
     assert hierarchies(found)["zip"] == {"mask": "right"}
-    assert hierarchies(found)["weight_kg"] == {"widths": [5, 10, 20]}
+    assert hierarchies(found)["weight_kg"]["cuts"][-1] == [70]
     assert hierarchies(found)["blood group"] == "auto"
     assert policy.privacy.k == 5
     assert policy.privacy.p == 3
@@ -108,7 +113,7 @@ def test_adult(adult):
     found, policy = usable(frame)
     assert set(policy.names("quasi")) == set(frame.columns) - {"salary-class"}
     assert policy.names("sensitive") == ("salary-class",)
-    assert hierarchies(found)["age"] == {"widths": [5, 10, 20]}
+    assert hierarchies(found)["age"]["cuts"][1:] == [[25, 30, 40, 50, 55, 60, 70], [30, 50, 60], [50]]
     assert policy.privacy.p == 2
     whole = found.identifying[-1]
     quasi = list(policy.names("quasi"))
@@ -167,26 +172,260 @@ def test_roles_by_name(name, role):
         (range(100), {"widths": [10, 50]}),
         (range(0, 200_000, 1000), {"widths": [20_000, 100_000]}),
         (range(8), {"widths": [2]}),
-        ([1, 2, 3], "none"),
         ([0.0, 0.1, 0.25, 0.4, 0.6, 1.0], {"widths": [0.1, 0.5]}),
         ([1.0, float("inf"), float("nan"), 2.0, 3.0], {"widths": [0.2, 1]}),
         ([float("nan"), float("inf"), -float("inf"), None], "none"),
     ],
 )
 def test_widths_are_round_and_fit_the_span(values, spec):
-    series = pl.Series("x", list(values), strict=False)
-    assert suggested_hierarchy("x", series, series.n_unique()) == spec
+    assert even_widths(pl.Series("x", list(values), strict=False)) == spec
 
 
 @given(st.floats(-1e12, 1e12), st.floats(1e-9, 1e12))
 def test_widths_nest_and_stay_below_the_span(low, span):
     series = pl.Series("x", [low, low + span / 3, low + span / 2, low + span])
-    spec = suggested_hierarchy("x", series, 4)
+    spec = even_widths(series)
     if spec != "none":
         widths = spec["widths"]
         assert all(width < (series.max() - series.min()) * (1 + 1e-9) for width in widths)
         for narrow, wide in itertools.pairwise(widths):
             assert abs(wide / narrow - round(wide / narrow)) < 1e-9
+
+
+@given(
+    st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=60)
+    | st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), min_size=1, max_size=60)
+)
+def test_bands_nest_split_the_values_and_build(numbers):
+    """Each level has some of the cuts of the one below, and each band has a value."""
+    series = pl.Series("x", numbers)
+    spec = bands(series)
+    if spec == "none":
+        assert series.n_unique() < 3 or series.max() - series.min() < 1e-9 * max(1, abs(series.max()))
+        return
+    build(series.unique(), spec)
+    for fine, coarse in itertools.pairwise(spec["cuts"]):
+        assert set(coarse) < set(fine)
+    for cuts in spec["cuts"]:
+        assert cuts == sorted(set(cuts))
+        assert len(set(series.cut(cuts, left_closed=True))) == len(cuts) + 1
+
+
+def test_bands_follow_the_distribution():
+    """Cuts are round, near the median of equally frequent values, and by powers in a heavy tail."""
+    even = bands(pl.Series(range(1, 101)))["cuts"]
+    assert even[-1] == [50]
+    assert even[-2] == [20, 50, 80]
+    powers = bands(pl.Series([round(10 ** (2 + at / 100), 2) for at in range(400)]))[
+        "cuts"
+    ]  # 100 to a million
+    assert powers[-2:] == [[1000, 10000, 100000], [10000]]
+    # Most stay a day or two, a few for months: the values that most have are not split first.
+    stays = [1] * 500 + [2] * 300 + list(range(3, 100)) * 2
+
+    def lost(cut):
+        halves = [stay for stay in stays if stay < cut], [stay for stay in stays if stay >= cut]
+        return sum(len(half) * len(set(half)) for half in halves)
+
+    (first,) = bands(pl.Series(stays))["cuts"][-1]
+    best, whole = min(map(lost, range(2, 100))), len(stays) * 99
+    assert first > 2
+    assert lost(first) <= best + 0.1 * (whole - best) < lost(50)
+
+
+@pytest.mark.parametrize(
+    ("counts", "cuts", "alone", "levels"),
+    [
+        # Ten values of five rows each: nothing has to be joined. Two halves of five values: four ninths are lost.
+        ([5] * 10, [[5]], 0.0, (4 / 9,)),
+        # Two values of three rows are joined in the half of five values, so six of 46 rows lose four ninths.
+        ([3, 3] + [5] * 8, [[5]], 6 / 46 * 4 / 9, (4 / 9,)),
+        # One value of three rows takes a neighbour of five along.
+        ([3] + [5] * 9, [[5]], 8 / 48 * 4 / 9, (4 / 9,)),
+        # All are too few, and so is everybody: everything is lost.
+        ([1, 1, 1], [[1]], 1.0, (2 / 3 * 0.5,)),
+    ],
+)
+def test_what_a_hierarchy_loses_by_itself(counts, cuts, alone, levels):
+    series = pl.Series([value for value, count in enumerate(counts) for _ in range(count)])
+    found = own_loss(series, {"cuts": cuts}, 5)
+    assert found.alone == pytest.approx(alone)
+    assert found.levels == pytest.approx(levels)
+
+
+def test_what_free_ranges_lose_by_themselves():
+    assert own_loss(pl.Series([1, 2, 3, 4]), "none", 2).alone == pytest.approx(1 / 3)
+    assert own_loss(pl.Series([1, 2, 3, 4, 5]), "none", 2).alone == pytest.approx((2 * 1 + 3 * 2) / 4 / 5)
+    assert own_loss(pl.Series(["a", "a", "b", "b"]), "none", 2).alone == 0.0
+    assert own_loss(pl.Series(["a", "b"]), {"widths": [5]}, 2) is None
+
+
+def test_the_loss_by_itself_is_shown_with_each_hierarchy():
+    found = look_at(pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "sex": ["f", "m"] * 200}))
+    for guess in found.columns:
+        assert guess.loss.alone == 0.0
+    text = found.to_toml()
+    assert (
+        "# by itself, this column loses nothing (LM) at the k below; if all its values were shown there, "
+        in text
+    )
+    assert found.summary()["columns"][0]["loses"]["levels"] == pytest.approx(found.columns[0].loss.levels)
+    assert found.columns[0].loss.levels == tuple(sorted(found.columns[0].loss.levels))
+
+
+# --- codes for missing ----------------------------------------------------------------------------------------
+
+AGES = [20 + i % 50 for i in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        (AGES + [-9] * 3, [-9]),
+        (AGES + [-9] * 2 + [-8, -1], [-9, -8, -1]),
+        (AGES + [-1] * 5, [-1]),
+        (AGES + [999] * 3, [999]),
+        ([*AGES, 997, 998, 999, 999, 999], [997, 998, 999]),
+        (AGES + [99] * 4, [99]),
+        ([0.5 * i for i in range(50)] + [-99.0] * 5, [-99]),
+        ([100 * i for i in range(300)] + [99_999] * 9, [99_999]),
+        (AGES + [-9] * 4 + [999] * 4, [-9, 999]),
+        # These may be values like others.
+        ([*AGES, -9], []),
+        ([*AGES, 999], []),
+        (list(range(100)) * 2, []),
+        (list(range(17, 91)) * 3 + [99] * 5, []),
+        ([i - 9 for i in range(19)] * 9, []),
+        ([-1, 0, 1, 2, 3, 4, 5, 6] * 9, []),
+        ([-1.5] * 9 + [float(i) for i in range(20)], []),
+        ([1, 2, 3, 9] * 9, []),
+        (AGES + [500] * 9, []),
+    ],
+)
+def test_special_numbers_at_the_ends_are_codes(values, codes):
+    assert special_codes(pl.Series(values)) == codes
+
+
+def test_special_days_are_codes():
+    days = pl.Series([*DAYS, *[dt.date(9999, 12, 31)] * 3, *[dt.date(1800, 1, 1)] * 4])
+    assert special_codes(days) == ["1800-01-01", "9999-12-31"]
+    assert special_codes(pl.Series([*DAYS, dt.date(9999, 12, 31)])) == []
+    later = [dt.date(1960 + i, 3, 5) for i in range(40)]
+    assert special_codes(pl.Series([*later, *[dt.date(1970, 1, 1)] * 9])) == []  # an ordinary day here
+
+
+@pytest.mark.parametrize(
+    ("texts", "codes", "dtype"),
+    [
+        (["714000", "12000", "9000", "N"] * 5, ("N",), pl.Int64),
+        (["1.5", "2.25", "n/a", "bbbb"] * 5, ("bbbb", "n/a"), pl.Float64),
+        (["2020-01-31", "2020-02-01", "-"] * 5, ("-",), pl.Date),
+        # Words among words, codes with zeros in front, and words that may be values.
+        (["yes", "no", "N"] * 5, (), pl.String),
+        (["01234", "01235", "N"] * 5, (), pl.String),
+        (["12", "13", "90+"] * 5, (), pl.String),
+        (["12", "13", "none"] * 5, (), pl.String),
+    ],
+)
+def test_words_beside_numbers_are_codes_if_nobody_has_them_as_values(texts, codes, dtype):
+    found = told(pl.Series("x", texts), frames.ReadOptions())
+    assert found.reading.null_values == codes
+    assert found.values.dtype == dtype
+
+
+def test_other_words_beside_numbers_are_asked_about():
+    found = look_at(pl.DataFrame({"hours": ["12", "13", "14", "90+"] * 10, "sex": ["f", "m"] * 20}))
+    assert found.columns[0].warning == (
+        "most texts are numbers, but 10 texts are not, among them '90+': if they mean no value, list them in "
+        "null_values of this column"
+    )
+    rare = look_at(pl.DataFrame({"hours": ["12", "13", "14", "15"] * 10 + ["Maier"], "n": [1] * 41}))
+    assert "1 text is not: if" in rare.columns[0].warning
+    assert "Maier" not in rare.to_toml()
+
+
+def test_a_policy_with_codes_is_used_unedited_and_the_card_says_so():
+    import shoal
+
+    people = pl.DataFrame(
+        {
+            "AGEP": [18 + i % 60 for i in range(300)],
+            "VALP": ["N" if i % 3 else str(1000 * (100 + i % 77)) for i in range(300)],
+            "WKHP": [-9 if i % 10 == 0 else 5 + i % 70 for i in range(300)],
+        }
+    )
+    policy = shoal.suggest(people)
+    assert policy.columns["VALP"].null_values == ("N",)
+    assert policy.columns["WKHP"].null_values == ("-9",)
+    result = shoal.anonymize(people, policy)
+    texts = " ".join(result.table.select(pl.all().cast(pl.String)).fill_null("").to_numpy().ravel())
+    assert "N" not in texts
+    assert "-9" not in texts
+    assert result.card["codes_for_missing_are_null"] == ["VALP", "WKHP"]
+    assert shoal.audit(result.table, policy, original=people).holds
+
+
+@pytest.mark.parametrize(
+    ("texts", "unit"),
+    [
+        (["12 €", "13,50 €"], "€"),
+        (["EUR 12", "EUR 13"], "EUR"),
+        (["$1,000", "$12"], "$"),
+        (["80 kg", "75"], "kg"),
+        (["12 €", "13 $"], ""),
+        (["A12", "A13"], ""),
+        (["12", "13"], ""),
+        (["12 €", "13", "14", "15"], ""),
+    ],
+)
+def test_units_are_known_ones_next_to_most_numbers(texts, unit):
+    assert unit_of(pl.Series(texts)) == unit
+
+
+# --- names with their content ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("iage", range(20, 60), "quasi"),
+        ("AGEP", range(0, 95), "quasi"),
+        ("PINCP", range(0, 90_000, 1000), "sensitive"),
+        ("HINCP", [0.5 + 999 * i for i in range(50)], "sensitive"),
+        ("WAGP", range(0, 90_000, 1000), "sensitive"),
+        ("DPHY", [1, 2] * 20, "sensitive"),
+        ("DEAR", [1, 2] * 20, "sensitive"),
+        ("RAC1P", [1, 2, 3] * 9, "quasi"),
+        ("ppsex", [1, 2] * 9, "quasi"),
+        ("doby", [1950 + i % 50 for i in range(90)], "quasi"),
+        # The content says otherwise, or the letters around are too many.
+        ("page", range(1, 400), None),
+        ("message", range(20, 60), None),
+        ("PINCP", [1, 2] * 20, None),
+        ("DPHY", range(100), None),
+        ("since", range(0, 90_000, 1000), None),
+        ("x1", range(50), None),
+    ],
+)
+def test_shortened_names_are_matched_by_content_too(name, values, role):
+    series = pl.Series(name, list(values))
+    found = role_by_content(name, series, series.n_unique())
+    assert (found[0] if found else None) == role
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        ([4.137 + 0.0713 * i for i in range(100)], "quasi"),  # a clinical measure
+        ([(7919 * i) % 100_003 for i in range(100)], "quasi"),  # an amount
+        (range(5000, 5100), "identifier"),  # rows are numbered
+        ([10_000_000 + (7919 * i) % 89_999_999 for i in range(100)], "identifier"),  # keys of one length
+    ],
+)
+def test_measures_with_many_digits_are_no_identifiers(values, role):
+    found, policy = usable(pl.DataFrame({"lab": list(values), "sex": ["f", "m"] * 50}))
+    assert roles(found)["lab"] == role
+    assert not (role == "quasi" and policy.columns["lab"].hierarchy in (None, "none"))
 
 
 # --- uniqueness -----------------------------------------------------------------------------------------------
@@ -373,19 +612,34 @@ DAYS = [dt.date(1930, 1, 1) + dt.timedelta(days=41 * i) for i in range(200)]
         ("%d/%m/%Y", "dd/mm/yyyy"),
         ("%m/%d/%Y", "mm/dd/yyyy"),
         ("%Y/%m/%d", "yyyy/mm/dd"),
+        ("%d-%m-%Y", "dd-mm-yyyy"),
+        ("%d.%m.%Y %H:%M", "dd.mm.yyyy hh:mm"),
     ],
 )
 def test_dates_of_other_spellings_are_told_and_not_sorted_as_text(form, spelling):
-    texts = [day.strftime(form) for day in DAYS[:-4]] + ["?", "gone", "none", "n/a"]
+    texts = [day.strftime(form) for day in DAYS[:-4]]
+    levels = {"dates": [*(["day"] if "%H" in form else []), "month", "year", "decade"]}
     for name in ("Geburtsdatum", "when"):
-        found, _ = usable(pl.DataFrame({name: texts, "sex": ["f", "m"] * 100}))
+        found, policy = usable(
+            pl.DataFrame({name: [*texts, "?", "n/a", "?", "k.A."], "sex": ["f", "m"] * 100})
+        )
         guess = found.columns[0]
+        assert (guess.role, guess.hierarchy, guess.warning) == ("quasi", levels, "")
+        assert policy.columns[name].dates.format == form
+        assert policy.columns[name].null_values == ("?", "k.A.", "n/a")
+        assert f"# dates are written as {spelling}; check this" in found.to_toml()
+        assert "'?', 'k.A.', 'n/a' beside dates means no value (4 rows)" in found.to_toml()
+        # Words that may be somebody's value are counted, and not named.
+        odd, _ = usable(pl.DataFrame({name: [*texts, "?", "gone", "none", "n/a"], "sex": ["f", "m"] * 100}))
+        guess = odd.columns[0]
         assert (guess.role, guess.hierarchy) == ("quasi", "none")
-        assert guess.warning.startswith(f"looks like dates in the format {spelling}; Shoal reads ISO dates")
-        assert "4 texts are not dates: " in guess.warning
-        assert f"# WARNING: {guess.warning}\n" in found.to_toml()
-        assert "gone" not in found.to_toml()
-        assert found.summary()["columns"][0]["warning"] == guess.warning
+        assert guess.warning.startswith(
+            f"looks like dates in the format {spelling}: tell Shoal so in the policy"
+        )
+        assert "2 texts are not dates: " in guess.warning
+        assert f"# WARNING: {guess.warning}\n" in odd.to_toml()
+        assert "gone" not in odd.to_toml()
+        assert odd.summary()["columns"][0]["warning"] == guess.warning
     with pytest.raises(HierarchyError, match=f"in the format {spelling}"):
         build(pl.Series(texts), "auto")
 
@@ -402,16 +656,18 @@ def test_one_date_too_few_is_no_column_of_dates():
 
 def test_words_among_iso_dates_are_counted_and_named_only_where_they_are_frequent():
     texts = [str(day) for day in DAYS]
-    frequent, _ = usable(pl.DataFrame({"born": [*texts, *["unbekannt"] * 5, "Maier"]}))
-    assert "6 texts are not dates, among them 'unbekannt'" in frequent.columns[0].warning
-    assert 'data.null_values = ["unbekannt"]' in frequent.to_toml()
+    frequent, _ = usable(pl.DataFrame({"born": [*texts, *["verloren"] * 5, "Maier"]}))
+    assert "6 texts are not dates, among them 'verloren'" in frequent.columns[0].warning
+    assert 'null_values = ["verloren"]' in frequent.to_toml()
     assert "Maier" not in frequent.to_toml()
-    rare, _ = usable(pl.DataFrame({"when": [*texts, *["unbekannt"] * 4]}))
+    rare, _ = usable(pl.DataFrame({"when": [*texts, *["verloren"] * 4]}))
     assert (rare.columns[0].role, rare.columns[0].hierarchy) == ("quasi", "none")
     assert "4 texts are not dates: " in rare.columns[0].warning
-    assert "unbekannt" not in rare.to_toml()
-    with pytest.raises(HierarchyError, match=r"data\.null_values"):
-        build(pl.Series([*texts, "unbekannt"]), "auto")
+    assert "verloren" not in rare.to_toml()
+    known, policy = usable(pl.DataFrame({"when": [*texts, "unbekannt"]}))
+    assert (known.columns[0].warning, policy.columns["when"].null_values) == ("", ("unbekannt",))
+    with pytest.raises(HierarchyError, match=r"null_values"):
+        build(pl.Series([*texts, "verloren"]), "auto")
     assert look_at(pl.DataFrame({"born": texts})).columns[0].warning == ""
     build(pl.Series(texts), "auto")
 

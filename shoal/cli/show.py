@@ -144,11 +144,20 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
 
     console = plain_console()
     table = Table(box=None, pad_edge=False)
-    for column in ("column", "role", "because"):
+    for column in ("column", "role", "loses", "because"):
         table.add_column(column)
     for guess in found.columns:
-        table.add_row(escape(printable(guess.name)), guess.role, escape(guess.reason))
+        loss = "" if guess.loss is None else f"{guess.loss.alone:.1%}"
+        table.add_row(escape(printable(guess.name)), guess.role, loss, escape(guess.reason))
     console.print(table)
+    console.print(
+        f"loses: information loss (LM) of the hierarchy if k = {found.k} were asked of this column alone"
+    )
+    if found.notation:
+        console.print(f"[yellow]reading:[/] {escape(printable(found.notation))}", soft_wrap=True)
+    for guess in found.columns:
+        for why in guess.told:
+            console.print(f"[yellow]reading:[/] {escape(printable(f'{guess.name}: {why}'))}", soft_wrap=True)
     for guess in found.columns:
         if guess.warning:
             warning = escape(printable(f"{guess.name}: {guess.warning}"))

@@ -12,13 +12,26 @@ FREQUENT = 5
 """A word among dates that occurs at least this often does not identify a person, so a message may name it."""
 ISO = "yyyy-mm-dd"
 
-_SPELLINGS = {
+_DAYS = {
     ISO: (r"^\d{4}-\d{2}-\d{2}$", "%Y-%m-%d"),
     "yyyy/mm/dd": (r"^\d{4}/\d{1,2}/\d{1,2}$", "%Y/%m/%d"),
     "dd.mm.yyyy": (r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y"),
     "dd/mm/yyyy": (r"^\d{1,2}/\d{1,2}/\d{4}$", "%d/%m/%Y"),
     "mm/dd/yyyy": (r"^\d{1,2}/\d{1,2}/\d{4}$", "%m/%d/%Y"),
+    "dd-mm-yyyy": (r"^\d{1,2}-\d{1,2}-\d{4}$", "%d-%m-%Y"),
+    "mm-dd-yyyy": (r"^\d{1,2}-\d{1,2}-\d{4}$", "%m-%d-%Y"),
 }
+_SPELLINGS = _DAYS | {
+    f"{spelling} {clock}": (f"{pattern[:-1]} {digits}$", f"{form} {signs}")
+    for spelling, (pattern, form) in _DAYS.items()
+    if spelling != ISO  # such times are read without being told
+    for clock, digits, signs in (
+        ("hh:mm", r"\d{1,2}:\d{2}", "%H:%M"),
+        ("hh:mm:ss", r"\d{1,2}:\d{2}:\d{2}", "%H:%M:%S"),
+    )
+}
+_TWINS = {"dd/mm/yyyy": "mm/dd/yyyy", "dd-mm-yyyy": "mm-dd-yyyy"}
+"""Formats that differ in which of two numbers is the day."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +40,15 @@ class DateText:
 
     spelling: str
     """Their format, such as ``dd.mm.yyyy``."""
+    format: str
+    """The same in the signs of strftime; "" for ISO dates."""
     dates: int
     others: int
     """Texts that are not dates of this format."""
     word: str | None
     """The most frequent of these, if it occurs often enough to be named."""
+    unclear: bool = False
+    """Days and months cannot be distinguished."""
 
     @property
     def advice(self) -> str:
@@ -39,17 +56,15 @@ class DateText:
         lines = []
         if self.spelling != ISO:
             lines.append(
-                f"looks like dates in the format {self.spelling}; Shoal reads ISO dates (1959-01-20): "
-                "rewrite the column"
+                f"looks like dates in the format {self.spelling}: tell Shoal so in the policy, for example "
+                f'dates = {{ format = "{self.format}" }}'
             )
         if self.others:
             texts = "1 text is not a date" if self.others == 1 else f"{self.others:,} texts are not dates"
             named = f", among them '{self.word}'" if self.word is not None else ""
             example = f'["{self.word}"]' if self.word is not None and '"' not in self.word else '["unknown"]'
             among = "most texts are ISO dates, but " if self.spelling == ISO else ""
-            lines.append(
-                f"{among}{texts}{named}: list words for missing dates in data.null_values = {example}"
-            )
+            lines.append(f"{among}{texts}{named}: list words for missing dates in null_values = {example}")
         return "; ".join(lines)
 
 
@@ -62,12 +77,16 @@ def dates_in(values: pl.Series) -> DateText | None:
     if values.dtype != pl.String:
         return None
     texts = values.drop_nulls()
-    if texts.is_empty() or not texts.head(1000).str.contains(r"^\d+[-./]\d+[-./]\d+$").any():
+    start = texts.head(1000)
+    if texts.is_empty() or not start.str.contains(r"^\d+[-./]\d+[-./]\d+( [0-9:]+)?$").any():
         return None
     fits = {
-        spelling: texts.str.contains(pattern) & texts.str.to_date(form, strict=False).is_not_null()
+        spelling: texts.str.contains(pattern) & _read(texts, form).is_not_null()
         for spelling, (pattern, form) in _SPELLINGS.items()
+        if start.str.contains(pattern).any()
     }
+    if not fits:
+        return None
     counts = {spelling: int(fit.sum()) for spelling, fit in fits.items()}
     best = max(counts, key=lambda spelling: counts[spelling])
     dates = counts[best]
@@ -78,5 +97,13 @@ def dates_in(values: pl.Series) -> DateText | None:
     if len(others):
         top = others.rename("text").value_counts(name="times").sort("times", "text", descending=[True, False])
         word = str(top["text"][0]) if int(top["times"][0]) >= FREQUENT else None
-    unclear = "/" in best and counts["dd/mm/yyyy"] == counts["mm/dd/yyyy"] == dates
-    return DateText("dd/mm/yyyy or mm/dd/yyyy" if unclear else best, dates, len(others), word)
+    twin = next((best.replace(*pair) for pair in _TWINS.items() if pair[0] in best), None)
+    unclear = twin is not None and counts.get(twin) == dates
+    form = "" if best == ISO else _SPELLINGS[best][1]
+    return DateText(f"{best} or {twin}" if unclear else best, form, dates, len(others), word, unclear)
+
+
+def _read(texts: pl.Series, form: str) -> pl.Series:
+    return (
+        texts.str.to_datetime(form, strict=False) if "%H" in form else texts.str.to_date(form, strict=False)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -11,10 +12,11 @@ import polars as pl
 
 from shoal import frames
 from shoal.errors import DataError
-from shoal.frames import FORMATS, Frame
+from shoal.frames import FORMATS, Frame, ReadOptions
 from shoal.policy import Data, Policy
 from shoal.policy.overrides import read_as
 from shoal.suggesting.guess import Guess, guess_columns
+from shoal.suggesting.reading import as_written
 from shoal.suggesting.sensitivity import propose_p
 from shoal.suggesting.uniqueness import ColumnSet, identifying_sets
 from shoal.wording import printable
@@ -22,8 +24,8 @@ from shoal.wording import printable
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A proposed policy, and the reasons for it. It holds no row of the table, and no value except words that
-    occur often in a column of dates.
+    """A proposed policy, and the reasons for it. It holds no row of the table, and no value except codes for missing,
+    and words that occur often among dates or numbers.
     """
 
     rows: int
@@ -42,6 +44,8 @@ class Suggestion:
     """The largest p that every sensitive column can satisfy; 0 without sensitive columns."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """Reading options to write into the policy."""
+    notation: str = ""
+    """How numbers are written in the file, if not as usual, in words."""
 
     def names(self, role: str) -> tuple[str, ...]:
         """Return the columns of a role."""
@@ -60,6 +64,13 @@ class Suggestion:
                     "hierarchy": guess.hierarchy,
                     "distinct": guess.distinct,
                     "warning": guess.warning,
+                    "reading": {
+                        name: value
+                        for name, value in dataclasses.asdict(guess.reading).items()
+                        if value not in ("", ())
+                    },
+                    "told": list(guess.told),
+                    "loses": dataclasses.asdict(guess.loss) if guess.loss is not None else None,
                 }
                 for guess in self.columns
             ],
@@ -71,6 +82,7 @@ class Suggestion:
             "p": dict(self.sensitivity),
             "most_classes": self.classes,
             "largest_p": self.largest_p,
+            "notation": self.notation,
         }
 
     def to_toml(self) -> str:
@@ -95,20 +107,24 @@ def suggest(source: Any, *, data: Mapping[str, Any] | None = None) -> Policy:
 
 
 def look_at(frame: Any) -> Suggestion:
-    """Look at a table and propose a policy: roles by name, type and uniqueness, hierarchies by type and span.
+    """Look at a table and propose a policy: how to read it, roles by name, content and uniqueness, hierarchies
+    by type and distribution.
 
     `frame` is a polars frame, or what `shoal.frames.read` returns; then the policy gets its reading options.
     O(rows x columns), and about eighty groupings of at most 500,000 rows to see how identifying the columns are
     together.
     """
+    notation = ""
+    if isinstance(frame, Frame):
+        frame, notation = as_written(frame)
     table: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else frame.data
     if table.height == 0 or table.width == 0:
         raise DataError(f"the table is empty: it has {table.height:,} rows and {table.width:,} columns")
-    guesses = guess_columns(table)
+    k = _size(table.height)
+    guesses, table = guess_columns(table, frame.options if isinstance(frame, Frame) else ReadOptions(), k)
     sensitive = [guess for guess in guesses if guess.role == "sensitive"]
     quasi = [guess.name for guess in guesses if guess.role == "quasi"]
     sets, looked_at = identifying_sets(table, quasi)
-    k = _size(table.height)
     sensitivity, classes, largest = propose_p(table, sensitive, k)
     return Suggestion(
         rows=table.height,
@@ -120,6 +136,7 @@ def look_at(frame: Any) -> Suggestion:
         classes=classes,
         largest_p=largest,
         data=_reading(frame) if isinstance(frame, Frame) else {},
+        notation=notation,
     )
 
 

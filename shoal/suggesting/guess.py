@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from shoal.arrays import LongVector
 from shoal.brief import Brief
+from shoal.frames import ReadOptions
+from shoal.frames.options import ColumnReading
 from shoal.hierarchy.date_text import DateText, dates_in
+from shoal.suggesting.bands import bands
+from shoal.suggesting.content import is_row_key, role_by_content
+from shoal.suggesting.losing import OwnLoss, own_loss
+from shoal.suggesting.reading import AS_IT_IS, Told, told
 from shoal.suggesting.vocabulary import is_code, is_key, role_by_name
+from shoal.table.plan import REMOVED
 
 FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
@@ -35,6 +42,12 @@ class Guess:
     """What to think about before publishing."""
     warning: str = ""
     """What is wrong with the values and has to be corrected first."""
+    reading: ColumnReading = AS_IT_IS
+    """How its cells should be read."""
+    told: tuple[str, ...] = ()
+    """Why they should be read so; it names codes for missing, and no other value."""
+    loss: OwnLoss | None = None
+    """What the hierarchy would lose by itself."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,13 +80,35 @@ class _Facts(Brief):
         return f"{values} in {self.rows:,} rows" if self.spread > 0.1 else values
 
 
-def guess_columns(table: pl.DataFrame) -> tuple[Guess, ...]:
-    """Guess the role and a hierarchy of every column. At least one becomes a quasi-identifier."""
-    guesses = tuple(_guess(_facts(column)) for column in table)
+def guess_columns(
+    table: pl.DataFrame, options: ReadOptions, k: int
+) -> tuple[tuple[Guess, ...], pl.DataFrame]:
+    """Guess how to read every column, its role and a hierarchy, and return the table as it would be read.
+
+    At least one column becomes a quasi-identifier.
+    """
+    read = [
+        told(column, options, options.labels.values.get(column.name))
+        if column.name not in options.columns
+        else Told(column, options.columns[column.name])
+        for column in table
+    ]
+    guesses = tuple(_guess(_facts(own.values), own, k) for own in read)
+    # A column that is not published need not be read in any way.
+    as_read = pl.DataFrame(
+        {
+            column.name: own.values if guess.reading != AS_IT_IS else column
+            for column, own, guess in zip(table, read, guesses, strict=True)
+        }
+    )
+    return _with_quasi(guesses), as_read
+
+
+def _with_quasi(guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
     if any(guess.role == "quasi" for guess in guesses):
         return guesses
     # A policy needs a quasi-identifier: take the column whose role is least certain.
-    order = {"plain": 0, "sensitive": 1, "identifier": 2}
+    order = {"plain": 0, "sensitive": 1, "identifier": 2, "drop": 3}
     chosen = min(range(len(guesses)), key=lambda i: (guesses[i].distinct == 0, order[guesses[i].role]))
     former = guesses[chosen]
     promoted = replace(
@@ -94,18 +129,21 @@ def _facts(values: pl.Series) -> _Facts:
     return _Facts(values.name, values, len(values), filled, distinct, dates_in(values))
 
 
-def _guess(facts: _Facts) -> Guess:
+def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     role, reason, advice = _role(facts)
     hierarchy = suggested_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
     distinct = 0 if facts.filled == 0 else facts.distinct
-    warning = "" if facts.written is None else facts.written.advice
-    return Guess(facts.name, role, reason, hierarchy, distinct, advice, warning)
+    guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
+    if role in REMOVED:
+        return replace(guess, warning="")
+    loss = None if hierarchy is None else own_loss(facts.values, hierarchy, k)
+    return replace(guess, reading=own.reading, told=own.reasons, loss=loss)
 
 
 def _role(facts: _Facts) -> tuple[str, str, str]:
     """Return role, reason and advice. Names decide first, then uniqueness, then type; in doubt the safer role."""
     if facts.filled == 0:
-        return "identifier", "empty: there is nothing to publish", ""
+        return "drop", "empty: there is nothing to publish", ""
     if facts.dtype.is_nested() or facts.dtype in (pl.Binary, pl.Object):
         return (
             "identifier",
@@ -121,6 +159,9 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
         return "identifier", f"looks like free text; {facts.counted}", advice
     if by_name is not None:
         return by_name[0], f"its name says '{by_name[1]}'; {facts.counted}", ""
+    shortened = role_by_content(facts.name, facts.values, facts.distinct)
+    if shortened is not None:
+        return shortened[0], f"its name and its values suggest '{shortened[1]}'; {facts.counted}", ""
     if facts.distinct == 1:
         return "plain", "the same in every row", ""
     if is_key(facts.name) and facts.spread > 0.2:
@@ -129,8 +170,15 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
     if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
         return "identifier", f"most rows have a value that no other row has; {facts.counted}", ""
     if facts.dtype.is_numeric() and facts.spread > 0.9 and enough:
-        advice = "make it plain if nobody else can know these numbers, quasi if somebody can"
-        return "identifier", f"nearly every row has a value that no other row has; {facts.counted}", advice
+        if is_row_key(facts.values):
+            advice = "make it plain if nobody else can know these numbers, quasi if somebody can"
+            return (
+                "identifier",
+                f"nearly every row has a number that no other row has; {facts.counted}",
+                advice,
+            )
+        advice = "make it plain if nobody else can know it, sensitive if nobody should"
+        return "quasi", f"a measure with many digits, which may identify people; {facts.counted}", advice
     if facts.dtype.is_temporal() or facts.written is not None:
         return "quasi", f"other people often know the dates of events; {facts.counted}", ""
     advice = "make it plain if nobody else can know it, sensitive if nobody should"
@@ -144,8 +192,13 @@ def _mean_length(values: pl.Series) -> float:
 # --- hierarchies ------------------------------------------------------------------------------------------
 
 
-def suggested_hierarchy(name: str, values: pl.Series, distinct: int) -> Spec:
-    """Propose how to generalize a quasi-identifier, from its type, span and number of values."""
+def suggested_hierarchy(
+    name: str, values: pl.Series, distinct: int, counts: LongVector | None = None
+) -> Spec:
+    """Propose how to generalize a quasi-identifier, from its type, distribution and number of values.
+
+    With `counts`, values are distinct, and so many rows have each of them.
+    """
     if distinct <= 3 or values.null_count() == len(values):
         return "none"
     if values.dtype in (pl.Date, pl.Datetime):
@@ -157,7 +210,7 @@ def suggested_hierarchy(name: str, values: pl.Series, distinct: int) -> Spec:
     if values.dtype.is_integer() and is_code(name):
         return {"mask": "right"}
     if values.dtype.is_numeric():
-        return _widths(values)
+        return bands(values, counts)
     if values.dtype == pl.String:
         return {"mask": "right"} if _are_codes(name, values) else "auto"
     return "auto" if values.dtype in (pl.Categorical, pl.Enum) else "none"
@@ -186,34 +239,3 @@ def _dates(values: pl.Series) -> Spec:
     elif days > 31:
         levels += ["month", "quarter"]
     return {"dates": levels} if levels else "none"
-
-
-def _widths(values: pl.Series) -> Spec:
-    """Return about sixteen intervals of a round width, then two levels of wider ones."""
-    numbers = values.drop_nulls().cast(pl.Float64, strict=False)
-    numbers = numbers.filter(numbers.is_finite())
-    if numbers.is_empty():
-        return "none"
-    span = float(numbers.max()) - float(numbers.min())  # type: ignore[arg-type]
-    largest = float(numbers.abs().max())  # type: ignore[arg-type]
-    # Beyond this, floating-point numbers cannot distinguish neighbouring intervals; free ranges still work.
-    if not 1e-9 < span < 1e15 or largest > 1e12 * span:
-        return "none"
-    width = _round_number(span / 16)
-    if values.dtype.is_integer():
-        width = max(width, 2)
-    lead = round(width / 10 ** math.floor(math.log10(width) + 1e-9))
-    factors = {1: (1, 5, 10), 2: (1, 5, 10), 5: (1, 2, 4)}[lead]
-    widths = [_tidy(width * factor) for factor in factors if width * factor < span]
-    return {"widths": widths} if widths else "none"
-
-
-def _round_number(wanted: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, 20, 50, .. that is at least the wanted number."""
-    size = 10.0 ** math.floor(math.log10(wanted))
-    return next(lead * size for lead in (1, 2, 5, 10) if lead * size >= wanted * (1 - 1e-9))
-
-
-def _tidy(number: float) -> float:
-    """Return whole numbers as integers, others without the noise of binary fractions."""
-    return round(number) if number >= 1 else float(f"{number:.12g}")

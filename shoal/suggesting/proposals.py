@@ -15,6 +15,7 @@ from shoal.hierarchy.domains import number_domain
 from shoal.hierarchy.kinds import KINDS, Kind, TableKind, parsed
 from shoal.hierarchy.kinds.cuts import Cuts
 from shoal.hierarchy.values import distinct_values
+from shoal.suggesting.bands import even_widths
 from shoal.suggesting.guess import Spec, suggested_hierarchy
 
 DEEPEST = 12
@@ -28,7 +29,8 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Spec]:
 
     `values` are distinct, `counts` are their rows. Kinds that list all values are left out: only people know them.
     """
-    guesses = [suggested_hierarchy(name, values, len(values)), quantile_cuts(values, counts)]
+    guesses = [suggested_hierarchy(name, values, len(values), counts), quantile_cuts(values, counts)]
+    guesses += [even_widths(values)] if values.dtype.is_numeric() else []
     others = [kind.example for kind in KINDS.values() if not kind.knows_domain and _is_for(kind, values)]
     found: dict[str, Spec] = {}
     for spec in [*guesses, *others]:

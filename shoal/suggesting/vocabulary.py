@@ -74,6 +74,11 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _WORDS.findall(_CAMEL.sub(" ", name))]
 
 
+def letters_of(name: str) -> str:
+    """Return the letters of a column name, in lower case."""
+    return "".join(words_of(name))
+
+
 def _has(words: list[str], known: frozenset[str]) -> str | None:
     """Return the first known word, or the first two neighbouring words that are known when joined."""
     joined = [a + b for a, b in zip(words, words[1:], strict=False)]  # noqa: RUF007

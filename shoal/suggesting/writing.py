@@ -10,6 +10,7 @@ from shoal.wording import counted, printable
 if TYPE_CHECKING:
     from shoal.suggesting import Suggestion
     from shoal.suggesting.guess import Guess
+    from shoal.suggesting.losing import OwnLoss
 
 _ROLES = """\
 # Roles:
@@ -17,6 +18,7 @@ _ROLES = """\
 #   quasi        other people may know it; generalized until every row has the same values as others
 #   sensitive    nobody should learn it about a person; published, and protected by [privacy]
 #   plain        published as it is, so nobody else should know it
+#   drop         not published, although it names nobody
 # Hierarchies: "auto" builds a tree from the data. Your own tree is usually better: name a CSV file with lines
 # like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
 """
@@ -69,7 +71,8 @@ def policy_text(suggestion: Suggestion) -> str:
         parts.append(head + "".join(f"#   {line}\n" for line in identifying_lines(suggestion)))
     parts.append(_ROLES)
     if suggestion.data:
-        parts.append(toml.document({"data": suggestion.data}))
+        note = f"# {printable(suggestion.notation)}\n" if suggestion.notation else ""
+        parts.append(note + toml.document({"data": suggestion.data}))
     parts += [_column(guess) for guess in suggestion.columns]
     parts += [_privacy(suggestion), _METHOD]
     return "\n".join(parts)
@@ -84,9 +87,38 @@ def _column(guess: Guess) -> str:
         lines.append(f"# WARNING: {printable(guess.warning)}")
     if guess.advice:
         lines.append(f"# {printable(guess.advice)}")
+    lines += _reading(guess)
     if guess.hierarchy is not None:
         lines.append(f"hierarchy = {toml.value(guess.hierarchy)}")
+        if guess.loss is not None:
+            lines.append(f"# {_losses(guess.loss)}")
     return "\n".join(lines) + "\n"
+
+
+def _reading(guess: Guess) -> list[str]:
+    """Return how the cells of a column are read, and why."""
+    lines = [f"# {printable(why)}; check this" for why in guess.told]
+    own = guess.reading
+    if own.null_values:
+        lines.append(f"null_values = {toml.value(list(own.null_values))}")
+    if own.date_format:
+        lines.append(f"dates = {toml.value({'format': own.date_format})}")
+    if own.unit:
+        lines.append(f"unit = {toml.value(own.unit)}")
+    return lines
+
+
+def _losses(loss: OwnLoss) -> str:
+    """Say what a hierarchy loses by itself."""
+    alone = f"by itself, this column loses {_share(loss.alone)} (LM) at the k below"
+    if not loss.levels:
+        return alone
+    level = "its level loses" if len(loss.levels) == 1 else "its levels lose"
+    return f"{alone}; if all its values were shown there, {level} {', '.join(map(_share, loss.levels))}"
+
+
+def _share(loss: float) -> str:
+    return "nothing" if loss == 0 else "less than 0.1 %" if loss < 0.001 else f"{100 * loss:.1f} %"
 
 
 def _privacy(suggestion: Suggestion) -> str:
