@@ -135,3 +135,10 @@ def test_what_is_not_filled_in_is_a_line_to_write_on():
     page = shown("{{ look.facts([('Owner', ''), ('Date', '2026-01-02')]) }}")
     assert page.count('class="blank"') == 1
     assert "2026-01-02" in page
+
+
+def test_the_look_is_part_of_the_package():
+    from importlib.resources import files
+
+    names = {entry.name for entry in files("shoal.pages").joinpath("templates").iterdir()}
+    assert {"tokens.css", "look.css", "components.html", "parts.html"} <= names

@@ -13,8 +13,6 @@ from shoal.reporting.risks import Risks
 from shoal.reporting.subject import Subject
 from shoal.wording import counted
 
-ALONE = 1 - 1e-9
-
 
 def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section:
     """Return one answer per threat."""
@@ -28,7 +26,7 @@ def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section
 
 def _card(
     threat: Threat,
-    judged: list[Verdict],
+    judged: list[tuple[Verdict, str]],
     attacked: list[TriedAttack],
     lines: list[str],
     *,
@@ -36,7 +34,7 @@ def _card(
     untried: str = "",
 ) -> Card:
     """Return the answer: red if a requirement is violated or somebody is exposed, amber if something is not known."""
-    violated = any(not verdict.holds for verdict in judged)
+    violated = any(not verdict.holds for verdict, _ in judged)
     exposed = any(one.exposure is not None and not one.exposure.holds for one in attacked)
     unknown = any(one.exposure is None for one in attacked) or not (judged or attacked)
     state: State = "bad" if violated or exposed else "warn" if unknown or doubt else "good"
@@ -50,14 +48,18 @@ def _card(
     return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
 
 
-def _judged(subject: Subject, threat: Threat) -> list[Verdict]:
+def _judged(subject: Subject, threat: Threat) -> list[tuple[Verdict, str]]:
+    """Return the verdicts of the models about a threat, each with what it means."""
     models = subject.requirements.judged
-    verdicts = [verdict for verdict, _ in subject.judged][: len(models)]
-    return [verdict for verdict, model in zip(verdicts, models, strict=True) if model.threat == threat]
+    judged = subject.judged[: len(models)]
+    return [own for own, model in zip(judged, models, strict=True) if model.threat == threat]
 
 
-def _guaranteed(judged: list[Verdict]) -> list[str]:
-    return [f"{verdict.model}: {'holds' if verdict.holds else 'violated'}." for verdict in judged]
+def _guaranteed(judged: list[tuple[Verdict, str]]) -> list[str]:
+    return [
+        f"{verdict.model} {'holds' if verdict.holds else 'is violated'}: {meaning}."
+        for verdict, meaning in judged
+    ]
 
 
 def _attacked(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
