@@ -264,6 +264,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)
     notes += case.following
     facts = release.facts
+    notes += [facts["note"]] if "note" in facts else []
     if "choice" in facts:
         # The chosen method is what was applied, and what a rerun should apply.
         notes.append(facts["choice"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -98,6 +99,14 @@ def number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def rounded_down(value: float) -> str:
+    """Write a lower bound so that it stays one."""
+    if value <= 0 or float(value).is_integer():
+        return number(float(value))
+    step = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return number(math.floor(value / step) * step)
 
 
 def printable(text: str) -> str:

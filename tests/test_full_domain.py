@@ -5,20 +5,31 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from click.testing import CliRunner
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+import shoal
+from shoal.cli import main
 from shoal.errors import LimitError, PolicyError
 from shoal.hierarchy import Hierarchy
 from shoal.kernels import lattice as kernels
+from shoal.measures.base import ClassMeasure
 from shoal.methods import METHODS
 from shoal.methods.full_domain import lattice as lattice_module
+from shoal.methods.full_domain import wide
+from shoal.methods.full_domain.cuts import Box, Cuts, Prices
 from shoal.methods.full_domain.full_domain import FullDomain
+from shoal.methods.full_domain.incognito import Incognito
 from shoal.methods.full_domain.lattice import Judge, Lattice
+from shoal.methods.full_domain.search import Search
+from shoal.methods.full_domain.wide import WideSearch
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
+from shoal.policy import Policy
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
+from shoal.wording import rounded_down
 from tests import naive
 from tests.lattice_reference import NotAMultiple, ShareOfFirst, loss, published, satisfying
 from tests.strategies import tables, tiled
@@ -294,7 +305,7 @@ def test_a_measure_that_cannot_steer_is_refused_with_those_that_can():
 def test_a_lattice_too_large_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setattr(lattice_module, "MOST_MAPPINGS", 95)
     with pytest.raises(PolicyError, match=r"96 mappings, but the limit is 95 .*mondrian"):
-        FullDomain().anonymize(travellers(), Requirements(models=(KAnonymity(k=2),)), Run.start(1))
+        Incognito().anonymize(travellers(), Requirements(models=(KAnonymity(k=2),)), Run.start(1))
 
 
 def test_what_cannot_be_satisfied_is_said_with_numbers():
@@ -319,7 +330,7 @@ def test_facts_say_when_pruning_is_given_up():
 
 def test_an_interrupt_from_progress_comes_through(monkeypatch):
     clock = iter(range(10_000))
-    monkeypatch.setattr("shoal.methods.full_domain.full_domain.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("shoal.methods.full_domain.search.time.perf_counter", lambda: float(next(clock)))
 
     def stop(stage, share):
         assert stage == "search"
@@ -335,6 +346,13 @@ def test_it_is_registered():
 
 
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+
+
+TWO = Requirements(models=(KAnonymity(k=2),), suppression=0.12)
+
+
+def wide_search(table, requirements, seconds=60.0):
+    return WideSearch(table, requirements, Lattice(table).size, seconds, Run.start(1))
 
 
 def adult_table(folder, sensitive=()):
@@ -392,6 +410,18 @@ def test_adult_reads_the_same_from_the_files_alone(adult, k, suppression):
 
 
 @pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_the_bound_of_the_wide_search_closes_on_adult_at_the_exact_optimum(adult, suppression):
+    table = adult_table(adult)
+    wanted = Requirements(models=(KAnonymity(k=5),), suppression=suppression)
+    exact = FullDomain().anonymize(table, wanted, Run.start(1))
+    search = wide_search(table, wanted, 600.0)
+    release = search.best()
+    assert release.levels == exact.levels
+    assert release.facts["exact"]
+    assert release.facts["bound"] == pytest.approx(exact.facts["loss"], abs=1e-9)
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
 def test_the_optimum_of_adult_is_that_of_grouping_by_all_mappings(adult, suppression):
     """With five of the columns, where all 240 mappings can be grouped by in a second."""
     full = adult_table(adult)
@@ -441,3 +471,170 @@ def test_columns_of_one_value_and_one_row_per_group():
     assert release.levels == (0, 1)
     assert release.region_of.tolist() == [0, 0, 0]
     assert (release.low.tolist(), release.high.tolist()) == ([[0, 0]], [[0, 2]])
+
+
+# --- more mappings than can be listed ---------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(cases())
+def test_the_wide_search_closes_at_the_optimum_of_small_tables(case):
+    table, requirements = case
+    expected = satisfying(table, requirements)
+    search = wide_search(table, requirements)
+    if not expected:
+        with pytest.raises(LimitError, match="rows"):
+            search.best()
+        return
+    release = search.best()
+    assert search.value == pytest.approx(expected[0][0], abs=1e-9)
+    assert release.facts["exact"]
+    assert release.facts["loss"] == release.facts["bound"]
+    assert "note" not in release.facts
+    assert release.levels in {levels for *_, levels in expected}
+
+
+@settings(max_examples=150)
+@given(cases(), st.integers(0, 12), st.booleans())
+def test_a_wide_search_that_ends_early_tells_no_bound_above_the_optimum(case, checks, subsets):
+    """The time is over after some checks, wherever the search is then."""
+    table, requirements = case
+    expected = satisfying(table, requirements)
+    search = wide_search(table, requirements)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_passed", lambda: 0.0 if search.judge.checked <= checks else 61.0)
+        if subsets:
+            patch.setattr(wide, "NEAR", np.inf)
+            patch.setattr(wide, "SUBSET_SIZES", (4, 12))
+        try:
+            release = search.best()
+        except LimitError as error:
+            event("found" if "to search longer" in str(error) else "proven")
+            # What is proven is that there is none; otherwise the time was over.
+            found = not expected or "to search longer" in str(error)
+            release = None
+    if release is None:
+        assert found
+        return
+    optimum = expected[0][0]
+    assert search.bound <= optimum + 1e-9
+    assert search.value >= optimum - 1e-9
+    unit = search.judge.objective.unit
+    assert release.facts["bound"] <= optimum * unit + 1e-6 * unit
+    assert release.facts["exact"] == (release.facts["loss"] == release.facts["bound"])
+    assert ("note" in release.facts) != release.facts["exact"]
+
+
+@settings(max_examples=150)
+@given(cases(), st.data())
+def test_the_bound_of_cuts_holds_for_any_prices(case, data):
+    """For each mapping of a box, the loss that cuts and columns alone prove is no lower than the bound."""
+    table, requirements = case
+    judge, lattice = Judge(table, requirements), Lattice(table)
+    cuts = Cuts(judge.objective.least)
+    assert cuts.bound(Box(lattice.bottom, lattice.top), cuts.no_prices()) == pytest.approx(
+        sum(float(column.min()) for column in judge.objective.least)
+    )
+    for _ in range(data.draw(st.integers(0, 5))):
+        levels = np.array([data.draw(st.integers(0, t)) for t in lattice.top], np.int64)
+        cuts.add(levels, judge.check(levels).floor)
+    low = np.array([data.draw(st.integers(0, t)) for t in lattice.top], np.int64)
+    high = np.array([data.draw(st.integers(a, t)) for a, t in zip(low, lattice.top, strict=True)], np.int64)
+    if (
+        judge.objective.exact
+        and not isinstance(judge.objective.measure, ClassMeasure)
+        and judge.objective.k > 1
+    ):
+        rules = Requirements(
+            models=(KAnonymity(k=judge.objective.k),),
+            suppression=requirements.suppression, measure=requirements.measure,
+        )  # fmt: skip
+        weights = np.array([a.weight for a in table.attributes])
+        for columns in wide.windows(table, lattice.top + 1, data.draw(st.integers(1, 8))):
+            loss = Search(wide.only(table, columns), rules, Run.start(1)).lowest()
+            if np.isfinite(loss):  # otherwise no mapping of all columns is valid either
+                cuts.add_subset(columns, loss * weights[columns].sum() / max(weights.sum(), 1e-300))
+    some = st.floats(0, 2, allow_subnormal=False)
+    prices = Prices(
+        np.array([data.draw(some) for _ in range(cuts.count)]),
+        np.array([data.draw(some) for _ in range(len(cuts.subsets))]),
+    )
+    solved = cuts.solve(Box(low, high), 1.0)
+    bounds = [cuts.bound(Box(low, high), prices), np.inf if solved is None else solved.bound]
+    for value, _, _, levels in satisfying(table, requirements):
+        if (levels >= low).all() and (levels <= high).all():
+            assert value >= max(bounds) - 1e-9
+
+
+def test_more_mappings_than_can_be_listed_are_searched_for_some_seconds(monkeypatch):
+    table = travellers()
+    usual = FullDomain().anonymize(table, TWO, Run.start(1))
+    monkeypatch.setattr(lattice_module, "MOST_MAPPINGS", 10)
+    told = []
+    release = FullDomain().anonymize(
+        table, TWO, Run.start(1, lambda stage, share: told.append((stage, share)))
+    )
+    assert release.levels == usual.levels
+    assert release.facts["exact"]
+    assert release.facts["bound"] == usual.facts["bound"] == usual.facts["loss"]
+    with pytest.raises(PolicyError, match="must be more than 0, not 0"):
+        FullDomain(seconds=0)
+
+
+def test_a_wide_search_can_be_interrupted(monkeypatch):
+    monkeypatch.setattr(lattice_module, "MOST_MAPPINGS", 10)
+
+    def stop(_stage, _share):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wide, "TOLD", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            FullDomain().anonymize(travellers(), TWO, Run.start(1, stop))
+
+
+def test_a_release_that_is_not_proven_to_be_the_best_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(lattice_module, "MOST_MAPPINGS", 10)
+    random = np.random.default_rng(1)
+    table = pl.DataFrame({name: random.integers(0, 9, 300) for name in "abcd"})
+    wanted = {
+        "quasi": [*"abcd"], "k": 3, "hierarchies": {name: {"widths": [3]} for name in "abcd"},
+        "suppression": 0.1, "method": {"name": "full-domain", "seconds": 1e-6},
+    }  # fmt: skip
+    made = shoal.anonymize(table, seed=1, **wanted)
+    assert made.record["exact"] is False
+    assert 0 <= made.record["bound"] < made.record["loss"] == pytest.approx(made.measures["lm"])
+    assert any("it is proven that none loses less than" in note for note in made.notes)
+    private = shoal.report(made, original=table, edition="private", **wanted)
+    assert "distance from the best levels" in str(private.html)
+    public = shoal.report(made, original=table, edition="public", **wanted)
+    assert "distance from the best levels" not in str(public.html)
+    table.write_csv(tmp_path / "in.csv")
+    (tmp_path / "p.toml").write_text(Policy.from_keywords(**wanted).to_toml())
+    words = [
+        "anonymize",
+        tmp_path / "in.csv",
+        "-p",
+        tmp_path / "p.toml",
+        "-o",
+        tmp_path / "out.csv",
+        "--seed",
+        1,
+    ]
+    done = CliRunner().invoke(main, [*map(str, words)])
+    assert done.exit_code == 0, done.output
+    assert "mappings checked; not proven to be the best)" in done.stdout
+    wanted["method"] = {"name": "full-domain", "seconds": 60}
+    best = shoal.anonymize(table, seed=1, **wanted)
+    assert best.record["exact"] is True
+    assert best.record["bound"] == best.record["loss"] >= made.record["bound"]
+    assert not any("proven" in note for note in best.notes)
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [(0.28279, "0.2827"), (0.99999, "0.9999"), (0.0, "0"), (12345.7, "12,340"), (3.0, "3")],
+)
+def test_a_lower_bound_is_rounded_down(bound, told):
+    assert rounded_down(bound) == told
+    assert float(told.replace(",", "")) <= bound

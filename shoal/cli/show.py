@@ -77,7 +77,9 @@ def result(made: Result, output: Path) -> None:
             f"{escape(printable(name))} {level}"
             for name, level in zip(made.losses, made.release.levels, strict=True)
         )
-        console.print(f"levels: {levels} ({made.release.facts.get('checked', 0):,} mappings checked)")
+        facts = made.release.facts
+        proven = "" if facts.get("exact", True) else "; not proven to be the best"
+        console.print(f"levels: {levels} ({facts.get('checked', 0):,} mappings checked{proven})")
     _body(console, made)
 
 

@@ -20,7 +20,7 @@ from shoal.reporting.parts import Fold, Part, Section, Table, Words
 from shoal.reporting.risks import Risks, risk_before, size_bins
 from shoal.reporting.subject import Subject
 from shoal.table.plan import ColumnPlan
-from shoal.wording import number, printable
+from shoal.wording import number, printable, rounded_down
 
 
 def asked(subject: Subject) -> Section:
@@ -128,6 +128,9 @@ def done(subject: Subject) -> Section:
             names = [attribute.name for attribute in published.attributes]
             shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
             rows.append(("levels of generalization", shown))
+        if record.get("exact") is False and not subject.gate.public:
+            found, least = number(record["loss"]), rounded_down(record["bound"])
+            rows.append(("distance from the best levels", f"loss {found}; none loses less than {least}"))
         if record.get("changed_cells"):
             rows.append(("false cells", f"{record['changed_share']:.2%}; which ones is secret"))
     else:

@@ -1,26 +1,19 @@
-"""Full-domain generalization: the optimum over all mappings (bounds and predictive tagging over the lattice)."""
+"""Full-domain generalization: the optimum over all mappings, or the best that was found, with a proven bound."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.arrays import FloatVector, IntVector, LongVector
-from shoal.errors import LimitError
-from shoal.measures.base import ClassMeasure
+from shoal.errors import PolicyError, Problem
 from shoal.methods.base import Method
-from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, infeasible, pruning, rank
+from shoal.methods.full_domain import lattice
+from shoal.methods.full_domain.search import Search
+from shoal.methods.full_domain.wide import WideSearch
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-
-SLACK = 1e-9
-"""Tolerance for rounding: bounds are sums of many numbers."""
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,109 +30,23 @@ class FullDomain(Method):
     paper: ClassVar[str] = "Samarati 2001; search in the spirit of Kohlmayer et al. 2012 (Flash)"
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
 
+    seconds: float = 60.0
+    """Of more mappings than can be listed, search for this long; the release then says how far from the best it can
+    be at most, and depends on how fast the machine is. With fewer mappings the search ends by itself."""
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise PolicyError([Problem("method.seconds", f"must be more than 0, not {self.seconds}")])
+
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the optimum over all mappings; ties are broken by `shoal.methods.full_domain.lattice.rank`.
 
         Each round takes the mapping with the lowest bound and bisects a chain from it to the top for the highest
         mapping that rules it out, together with all other specializations of that mapping. Worst case O(mappings x
-        distinct rows), usually a few hundred groupings.
+        distinct rows), usually a few hundred groupings. More mappings than fit into memory are searched by
+        `shoal.methods.full_domain.wide.WideSearch`, for `seconds` at most.
         """
+        mappings = lattice.mappings_of(table)
+        if mappings > lattice.MOST_MAPPINGS:
+            return WideSearch(table, requirements, mappings, self.seconds, run).best()
         return Search(table, requirements, run).best()
-
-
-class Search:
-    """The state of one search: bounds of all mappings and the best one so far."""
-
-    def __init__(self, table: CodedTable, requirements: Requirements, run: Run) -> None:
-        self.table, self.requirements, self.run = table, requirements, run
-        self.lattice = Lattice(table)
-        self.judge = Judge(table, requirements)
-        self.least: FloatVector = self.lattice.sums(self.judge.objective.least)
-        self.more: FloatVector = np.zeros(self.lattice.size)
-        """A lower bound on the loss of each mapping beyond `least`; infinite once it is decided."""
-        self.value = np.inf
-        self.rank: Rank | None = None
-        self.levels: LongVector = self.lattice.top
-        self._floors: dict[int, float] = {}
-        self._seen = time.perf_counter()
-
-    def best(self) -> Release:
-        """Search until every other mapping is ruled out."""
-        from shoal.kernels.lattice import next_open
-
-        order, at, again = self._order(), 0, 64
-        self._check(self.lattice.top)
-        # Decided mappings are infinite, so the limit must be finite even while nothing has been found.
-        while (
-            at := int(next_open(order, at, self.least, self.more, min(self.value + SLACK, LARGEST)))
-        ) < len(order):
-            if self.judge.checked >= again:
-                again *= 2
-                order, at = self._reorder(order[at:]), 0
-            index = int(order[at])
-            levels = self.lattice.levels(index)
-            if self.rank is not None and rank(self.least[index] + self.more[index], 0, levels) > self.rank:
-                at += 1
-                continue
-            self._settle(index, levels)
-            self._progress(1 - (len(order) - at) / self.lattice.size)
-        if self.rank is None:
-            raise LimitError(infeasible(self.lattice, self.judge))
-        facts = {"checked": self.judge.checked, "mappings": self.lattice.size, **pruning(self.judge)}
-        return self.judge.release(self.table, self.levels, facts)
-
-    def _order(self) -> IntVector:
-        """Return the order in which mappings are visited: the least loss first, or from the bottom up."""
-        if isinstance(self.judge.objective.measure, ClassMeasure):
-            return self.lattice.climb(self.judge.objective.steps)
-        return np.argsort(self.least, kind="stable").astype(np.int32)
-
-    def _reorder(self, order: IntVector) -> IntVector:
-        """Drop mappings that are ruled out by now, and sort the others by their bounds, which have risen."""
-        bounds = self.least[order] + self.more[order]
-        still = bounds <= min(self.value + SLACK, LARGEST)
-        kept: IntVector = order[still][np.argsort(bounds[still], kind="stable")]
-        return kept
-
-    def _settle(self, index: int, levels: LongVector) -> None:
-        """Rule a mapping out, as high up as possible, or compute its loss."""
-        chain = self.lattice.chain(levels, self.judge.objective.steps)
-        low, high = 0, len(chain) - 1
-        own = self.least[index]
-        while low < high:
-            # A little above the middle: higher mappings have fewer groups to roll up.
-            middle = low + (high - low) * 3 // 5
-            floor = self._check(chain[middle])
-            if own + floor > self.value + SLACK:
-                low = middle + 1
-            else:
-                high = middle
-        if low == 0 and self.more[index] < np.inf:
-            self._check(levels)
-
-    def _check(self, levels: LongVector) -> float:
-        """Group by a mapping, record the consequences, and return how much more its specializations lose at least."""
-        from shoal.kernels.lattice import raise_box
-
-        lattice = self.lattice
-        index = lattice.index(levels)
-        if index in self._floors:
-            return self._floors[index]
-        check = self.judge.check(levels, self.value)
-        if check.value < np.inf:
-            own = rank(check.value, check.dropped, levels)
-            if self.rank is None or own < self.rank:
-                self.rank, self.value, self.levels = own, check.value, levels.copy()
-        if check.floor > 0:
-            raise_box(self.more, lattice.strides, lattice.bottom, levels, check.floor)
-        if check.above > 0:
-            raise_box(self.more, lattice.strides, levels, lattice.top, check.above)
-        self.more[index] = np.inf
-        self._floors[index] = check.floor
-        return check.floor
-
-    def _progress(self, share: float) -> None:
-        now = time.perf_counter()
-        if now - self._seen > 0.2:
-            self._seen = now
-            self.run.progress("search", share)

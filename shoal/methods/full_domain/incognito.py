@@ -11,7 +11,8 @@ import numpy as np
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import LimitError
 from shoal.methods.base import Method
-from shoal.methods.full_domain.lattice import Check, Judge, Lattice, infeasible, pruning, rank
+from shoal.methods.full_domain.lattice import Check, Judge, Lattice, rank
+from shoal.methods.full_domain.telling import infeasible, pruning
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -41,7 +42,7 @@ class Incognito(Method):
         judge = Judge(table, requirements)
         found = border(lattice, judge, run)
         if not found:
-            raise LimitError(infeasible(lattice, judge))
+            raise LimitError(infeasible(lattice.size, judge))
         minimal = _minimal([levels for levels, _ in found])
         best = min(
             (rank(check.value, check.dropped, levels), index)

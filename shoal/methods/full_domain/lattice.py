@@ -6,6 +6,7 @@ first column the most significant, so that a property of all mappings is one fla
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,17 +44,22 @@ def rank(value: float, dropped: int, levels: LongVector) -> Rank:
     return round(value, 12), dropped, int(levels.sum()), tuple(levels.tolist())
 
 
+def mappings_of(table: CodedTable) -> int:
+    """Return how many mappings a table has."""
+    if not table.attributes:
+        hint = f"give at least one column {role_of('quasi')}"
+        raise PolicyError([Problem("columns", "no column is a quasi-identifier", hint)])
+    return math.prod(attribute.hierarchy.height + 1 for attribute in table.attributes)
+
+
 class Lattice:
     """All mappings of a table."""
 
     def __init__(self, table: CodedTable) -> None:
+        self.size = mappings_of(table)
         self.top: LongVector = np.array([a.hierarchy.height for a in table.attributes], np.int64)
-        if not table.attributes:
-            hint = f"give at least one column {role_of('quasi')}"
-            raise PolicyError([Problem("columns", "no column is a quasi-identifier", hint)])
         dims = [int(height) + 1 for height in self.top]
         self.dims = tuple(dims)
-        self.size = int(np.prod(np.array(dims, object)))
         if self.size > MOST_MAPPINGS:
             raise PolicyError(
                 [
@@ -375,31 +381,3 @@ class Judge:
             high[:, j] = attribute.hierarchy.high[levels[j], low[:, j]]
         region_of = place[numbers][self.rollups.number_of]
         return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)
-
-
-def pruning(judge: Judge) -> dict[str, str]:
-    """Return, for the facts of a release, what the search could prune by."""
-    by = "groups that fail at every specialization"
-    loose = [m.title for m in judge.others if not m.monotone]
-    if loose:
-        note = (
-            f"{', '.join(loose)} not monotone: a mapping that fails says nothing about its specializations, so only "
-            "bounds and groups that fail at every specialization rule mappings out"
-        )
-        return {"pruned_by": by, "pruning": note}
-    if judge.others and not judge.strict:
-        note = (
-            "with suppression, rows that these models suppress may be published in specializations, so only bounds and "
-            "groups that fail at every specialization rule mappings out"
-        )
-        return {"pruned_by": by, "pruning": note}
-    return {"pruned_by": by}
-
-
-def infeasible(lattice: Lattice, judge: Judge) -> str:
-    """Return how far the best mapping is from satisfying the requirements."""
-    models = " and ".join(model.title for model in judge.requirements.group_models)
-    return (
-        f"none of the {lattice.size:,} mappings satisfies {models}: the best mapping found leaves {judge.fewest:,} of "
-        f"{judge.rows:,} rows in groups that fail, and only {judge.most:,} may be suppressed"
-    )

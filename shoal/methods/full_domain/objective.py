@@ -31,6 +31,8 @@ class Objective(Brief):
     """Per node, as in the table of nodes: how much more a row loses if it is suppressed."""
     least_gain: FloatVector
     """A lower bound on `gain`, also for all nodes below the node."""
+    unit: float = 1.0
+    """What a loss of 1 is in the measure as it is reported."""
     exact: bool = field(init=False)
     """Both gains are equal."""
 
@@ -95,6 +97,7 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
         least_gains.append(((worst - beneath) * scale).ravel())
         climb = least[-1] if cells else (hierarchy.high - hierarchy.low) @ counts / max(hierarchy.size - 1, 1)
         steps.append(np.asarray(np.diff(climb), np.float64))
+    unit = weights * table.rows if isinstance(measure, CellMeasure) and measure.total else 1.0
     return Objective(
-        measure, requirements.k, shown, least, steps, np.concatenate(gains), np.concatenate(least_gains)
+        measure, requirements.k, shown, least, steps, np.concatenate(gains), np.concatenate(least_gains), unit
     )

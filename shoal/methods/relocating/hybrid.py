@@ -11,7 +11,8 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
-from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, RollUp, infeasible, rank
+from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, RollUp, rank
+from shoal.methods.full_domain.telling import infeasible
 from shoal.methods.presence.mapping_presence import PresenceRule
 from shoal.methods.relocating.mending import Mender
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
@@ -148,7 +149,7 @@ class Search:
             at += 1
             self._progress(at)
         if self.rank is None:
-            raise LimitError(infeasible(self.lattice, self.judge))
+            raise LimitError(infeasible(self.lattice.size, self.judge))
         return self._release()
 
     def _settle(self, index: int, levels: LongVector) -> None:
