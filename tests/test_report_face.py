@@ -145,6 +145,20 @@ def test_unique_rows_are_not_called_withstood():
     assert "some rows are unique" in html
 
 
+@pytest.mark.parametrize("edition", ["public", "private"])
+def test_people_with_one_candidate_are_not_called_safe(edition):
+    """Every person matches two rows, but of complete assignments each leaves one row to the person of age 3."""
+    ages = pl.DataFrame({"age": [1, 2, 3, 4, 5, 6], "s": list("uvwxyz")})
+    rows = pl.DataFrame(
+        {"age": ["[1, 3]", "[1, 3]", "[3, 4]", "[4, 5]", "[5, 6]", "[5, 6]"], "s": list("uvwxyz")}
+    )
+    asked = {"quasi": ["age"], "sensitive": ["s"], "k": 2, "notion": "k-k"}
+    html = shoal.report(rows, original=ages, edition=edition, **asked).html
+    assert re.search(r'class="answer warn" id="singling-out"', html)
+    # Two of six people have one candidate; k is 2, so the public learns it as well.
+    assert "leaves one candidate for 33.3% of people" in Page(html).text
+
+
 # --- sign-off ---------------------------------------------------------------------------------------------
 
 

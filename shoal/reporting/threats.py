@@ -90,8 +90,13 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
         doubt = "some rows are unique" if risks.after.unique_after > 0 else ""
     elif len(risks.sizes_after):
         alone = int(np.sum(risks.sizes_after == 1))
-        lines.append(f"People whom the strongest linkage attack leaves one candidate: {gate.count(alone)}.")
-        doubt = "some people have one candidate" if alone else ""
+        share = gate.share(alone, len(risks.sizes_after))
+        lines.append(f"The strongest linkage attack leaves one candidate for {share} of people.")
+        # The public learns whether somebody is exposed to that attack, but not whether few people have one candidate.
+        exposed = any(
+            one.exposure is not None and not one.exposure.holds for one in _attacked(tried, LINKABILITY)
+        )
+        doubt = "people are exposed to linkage" if exposed or (alone and not gate.public) else ""
     else:
         lines.append("Columns were shuffled, so no row shows one person's values.")
     if not judged:
