@@ -3,6 +3,7 @@
 
 const PIECES = ["steps", "work", "standing", "tools", "top-name", "policy-body"];
 let waiting = false; // the page is out of date, but somebody is typing
+let latest = 0; // the newest version that the server has told of
 
 /** Replace the pieces of this page by those of another version of it, and keep focus, scrolling and what is open. */
 function swap(html, address) {
@@ -37,6 +38,7 @@ function swap(html, address) {
     document.getElementById("work").focus();
   }
   shown();
+  setTimeout(catchUp, 100);
 }
 
 /** Return a function that puts the focus back on what is, or does, the same as what has it now. */
@@ -194,7 +196,13 @@ function told(news) {
       if (time) time.textContent = `${Math.round(job.elapsed)} s${left}`;
     }
   }
-  if (Number(document.getElementById("work")?.dataset.version) < news.version) {
+  latest = news.version;
+  catchUp();
+}
+
+/** Show this page anew if it is out of date; also after answers that came in another order than they were asked for. */
+function catchUp() {
+  if (Number(document.getElementById("work")?.dataset.version) < latest) {
     const one = document.activeElement;
     const busy = typing() && one.tagName !== "SELECT" && one.value !== one.defaultValue;
     if (busy || document.querySelector("[data-busy]")) waiting = true;
