@@ -263,6 +263,9 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
     notes += unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)
     notes += case.following
+    recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
+    if recoded:
+        notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")
     facts = release.facts
     notes += [facts["note"]] if "note" in facts else []
     if "choice" in facts:
@@ -298,7 +301,7 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         meanings=meanings,
         measures=public_measures(summary["measures"], levels=case.tells_levels),
         seed=seed,
-        recoded=[name for name, own in made.frame.options.columns.items() if own.null_values],
+        recoded=recoded,
         following=case.following,
     )
     return Result(**parts, record=record, card=card)

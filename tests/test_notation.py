@@ -213,7 +213,7 @@ def test_a_german_file_is_released_and_audited(tmp_path, ending):
     card = (tmp_path / "c.md").read_text()
     assert "Codes for missing values in the original are empty cells here: Note." in card
     assert "k.A." not in card
-    assert card == card_markdown(made.card)
+    assert card.startswith(card_markdown(made.card))
 
 
 def test_a_release_of_another_tool_may_have_decimal_commas(tmp_path):

@@ -99,6 +99,7 @@ CASES = {
     "German CSV, written as SPSS": (german_csv, ".sav"),
     "English CSV": (english_csv, ".csv"),
     ".sav with labels": (lambda folder: survey(folder, ".sav"), ".sav"),
+    ".sav with labels, written as CSV": (lambda folder: survey(folder, ".sav"), ".csv"),
     ".dta with labels": (lambda folder: survey(folder, ".dta"), ".dta"),
     ".xls": (old_workbook, ".xlsx"),
     "N codes": (census, ".csv"),
@@ -165,6 +166,9 @@ def test_init_unedited_then_anonymize_then_audit(made):
         assert guesses["age"]["reading"] == {"null_values": ["-9"]}
         assert "by its label" in guesses["age"]["told"][0]
         assert set(rows["diagnosis"].cast(pl.String)) == {"none", "asthma", "gout"}
+        assert "note: codes for missing values became empty cells, as the policy says: age" in run(
+            "anonymize", source, "-p", policy, "-o", out, "--force"
+        ).replace("\n", " ")
         about = (pyreadstat.read_sav if out.suffix == ".sav" else pyreadstat.read_dta)(out)[1]
         assert about.column_names_to_labels["age"] == "Age in years"
         assert about.variable_value_labels["diagnosis"] == {1: "none", 2: "asthma", 3: "gout"}
@@ -172,6 +176,14 @@ def test_init_unedited_then_anonymize_then_audit(made):
     if name in ("skewed amount", ".xls"):
         assert guesses["amount"]["role"] == "quasi"
         assert result["losses"]["amount"] < 0.35
+
+
+def test_init_names_a_release_that_can_be_written(tmp_path):
+    assert "-o release.csv" in run("init", old_workbook(tmp_path))
+    assert "-o release.sav" in run("init", survey(tmp_path, ".sav"))
+    packed = tmp_path / "t.csv.gz"
+    read(skewed(tmp_path)).data.write_csv(packed, compression="gzip")
+    assert "-o release.csv.gz" in run("init", packed, "-o", tmp_path / "p.toml")
 
 
 def test_files_with_two_notations_are_told(tmp_path):

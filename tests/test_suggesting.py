@@ -579,6 +579,16 @@ column_values = st.one_of(
     st.sampled_from([st.none(), st.integers(-5, 5), st.integers(-(2**60), 2**60)]),
     st.sampled_from([st.floats(), st.sampled_from(["a", "b", "c"]), st.text(max_size=6), st.booleans()]),
     st.sampled_from([st.dates(), st.datetimes()]),
+    # Real files have these next to each other, in all shares.
+    st.lists(
+        st.sampled_from(
+            "12|13|140|1.5|1,5|1.234,5|5 €|€ 7|N|?|n/a|90+|-9|007|2020-01-31|31.12.2020|1.2.1999|12/31/2020|01/02/2020|"
+            "31.12.2020 10:15|word|".split("|")
+        ),
+        min_size=1,
+        max_size=4,
+    ).map(st.sampled_from),
+    st.just(st.sampled_from([*range(20, 30), -9, 99, 999])),
 )
 
 

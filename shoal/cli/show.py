@@ -142,6 +142,7 @@ def costs(report: Audit) -> list[str]:
 
 def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
+    from shoal.frames.formats import file_format_of, suffix_of
     from shoal.suggesting.writing import identifying_lines
 
     console = plain_console()
@@ -169,6 +170,9 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
     # A policy about a database names it.
     named = [] if "source" in found.data else [str(data)]
-    release = f"release{Path(data).suffix or '.csv'}" if named else "release.csv"
+    ending = suffix_of(data) if named else None
+    # Some formats are only read.
+    written = ending if ending and file_format_of(Path(f"x{ending}")) is not None else ".csv"
+    release = f"release{written}"
     words = ["shoal", "anonymize", *named, "-p", str(output), "-o", release]
     console.print(escape(f"  {shlex.join(words)}"), soft_wrap=True)
