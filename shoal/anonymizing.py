@@ -25,6 +25,7 @@ from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
 from shoal.methods.limits import instead
+from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
 from shoal.models.feasibility import all_in_one, left_out, reasons_against, unprotected
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
@@ -249,7 +250,7 @@ def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock
     run.progress("anonymize", 0.2)
     with clock("anonymize"):
         try:
-            return method.anonymize(table, requirements, run)
+            return proposed(method, table, requirements, run)
         except LimitError as error:
             advice = error.instead or instead(method, table, requirements)
             raise LimitError(error.message, advice) from None
@@ -268,6 +269,8 @@ def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | No
         notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")
     facts = release.facts
     notes += [facts["note"]] if "note" in facts else []
+    if UNIFORM in facts:
+        notes.append(cost_in_words(facts))
     if "choice" in facts:
         # The chosen method is what was applied, and what a rerun should apply.
         notes.append(facts["choice"])

@@ -13,6 +13,7 @@ from shoal.comparing.portfolio import PlannedAttack, in_words
 from shoal.comparing.trial import Outcome, Trial
 from shoal.errors import PolicyError, ShoalError
 from shoal.measures import MEASURES
+from shoal.methods.uniform import proposed
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.results import plain
@@ -63,7 +64,7 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     policy = task.policy
     run = Run.start(task.seed)
     start = time.perf_counter()
-    release = policy.build_method().anonymize(table, policy.requirements(table.sensitive), run)
+    release = proposed(policy.build_method(), table, policy.requirements(table.sensitive), run)
     trial = replace(trial, seconds=time.perf_counter() - start)
     try:
         case = Case.made(policy, table, release)

@@ -20,6 +20,8 @@ class Requirements:
     """What `[privacy]` asks for."""
     suppression: float = 0.0
     measure: str = "lm"
+    uniform: bool = False
+    """Each column shows one set of labels, none of which covers another."""
     of_columns: tuple[Model, ...] = ()
     """What single columns ask for, such as generalization limits. The hierarchies of the table keep methods within
     them."""

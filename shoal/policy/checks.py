@@ -115,7 +115,26 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         found += method_problems(draft.parts["method"])
         if draft.parts["utility"] is not None:
             found += steering_problems(draft.parts["method"], draft.parts["utility"].measure)
+            found += _not_uniform(draft.parts["method"], draft.parts["utility"], privacy)
     return found
+
+
+def _not_uniform(choice: MethodChoice, utility: Utility, privacy: Privacy | None) -> list[Problem]:
+    """Return why a policy cannot have one set of labels per column, if it asks for it."""
+    from shoal.methods import METHODS
+
+    if utility.levels is None or method_problems(choice) or choice.name == AUTO:
+        return []
+    kind = METHODS[choice.name]
+    if not kind.whole_classes or kind.needs_presence:
+        can = [name for name, one in METHODS.items() if one.whole_classes and not one.needs_presence]
+        message = f"{choice.name} cannot show one set of labels per column"
+        return [Problem("utility.levels", message, f"leave it out, or choose {', '.join(can)}")]
+    if choice.options().get("show") == "sets":
+        return [Problem("utility.levels", 'goes with labels, but method.show is "sets"', "leave one of them out")]
+    if privacy is not None and privacy.presence is not None:
+        return [Problem("utility.levels", "cannot be combined with bounds on presence", "leave one of them out")]
+    return []
 
 
 def _check_column(name: str, column: Column, base: Path) -> list[Problem]:

@@ -285,6 +285,9 @@ class Utility(Part):
 
     measure: Text = MEASURES.default
     """The loss to keep small; `shoal measures` lists them."""
+    levels: Literal["uniform"] | None = None
+    """`uniform`: each column shows one set of labels, none of which covers another. By default each class has its
+    own."""
     suppression: Annotated[Number, Field(ge=0, le=1)] = 0.0
     """Largest share of rows, 0 to 1, that may be suppressed."""
 
