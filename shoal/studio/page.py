@@ -25,6 +25,7 @@ _MEND = re.compile(r"set ([a-z_]+(?:\.[^\s=]+)+) = (\S+?)(?=[\s,;)]|\.(?:\s|$)|$
 
 def page(project: Project, key: str, query: QueryParams) -> Response:
     """Show a screen inside the frame."""
+    version = project.version  # first: what changes while the page is made makes it out of date
     screen = SCREENS[key]
     missing = screen.needs_data and project.frame is None
     template = "missing.html" if missing else f"{key}.html"
@@ -37,7 +38,7 @@ def page(project: Project, key: str, query: QueryParams) -> Response:
             screen=screen,
             screens=[(other, other.state(project)) for other in SCREENS.values()],
             notices=project.taken_notices(),
-            version=project.version,
+            version=version,
             shoal=__version__,
             **context,
         )
