@@ -130,7 +130,7 @@ def test_from_a_dropped_file_to_a_defended_release(studio: Callable[..., Visit],
     visit = studio()
     page = visit.page
     # Data: drop a file.
-    page.locator("[data-drop=data] input[type=file]").first.set_input_files(tmp_path / "people.csv")
+    page.get_by_label("Choose a file").set_input_files(tmp_path / "people.csv")
     expect(page.get_by_text("240").first).to_be_visible()
     # Roles: mend two of them.
     visit.go("roles")
