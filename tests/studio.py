@@ -122,7 +122,7 @@ def visited(browser: Browser, folder: Path, *arguments: object, **context: Any) 
     visit.watch()
     try:
         page.goto(link[0])
-        page.wait_for_url(f"{visit.address}/*")
+        page.wait_for_url(f"{visit.address}/data")  # its scripts are there, too
         yield visit
     finally:
         visit.leave()

@@ -363,9 +363,7 @@ def test_a_value_without_a_place_is_shown_and_gets_one(project: Project):
 
 
 def test_a_file_comes_in_as_a_tree_and_goes_out_as_the_same_file(project: Project, tmp_path: Path):
-    lines = (
-        "Kiel;Coast;North;*\nBremen;Coast;North;*\nHannover;Inland;North;*\nUlm;Ulm;South;*\nPassau;Passau;South;*\n"
-    )
+    lines = "Kiel;Coast;North;*\nBremen;Coast;North;*\nHannover;Inland;North;*\nUlm;Ulm;South;*\nPassau;Passau;South;*\n"
     file = tmp_path / "towns.csv"
     file.write_text(lines)
     Hierarchies.take_file(project, file, "towns.csv", QueryParams("column=1"))

@@ -19,6 +19,8 @@ AT_ONCE = 400_000
 """Cells that are looked at while somebody waits; more are looked at meanwhile."""
 KEPT = 300
 """Trials that are remembered."""
+MANY = 60
+"""More columns than this are looked at in a thread, however few rows there are."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def coded_columns(project: Project) -> list[Coded]:
 
 def wanted_k(project: Project) -> int:
     """Return how many rows a group should have: k of the policy, or a usual one."""
-    k = project.tables.get("privacy", {}).get("k")
+    k = project.section("privacy").get("k")
     return k if isinstance(k, int) and k > 1 else 5
 
 
@@ -85,7 +87,7 @@ def tried(project: Project, name: str, spec: Any) -> Tried:
             found = attempt(counted(project, name), spec, project.base, wanted_k(project))
         except ShoalError as error:
             found = Tried(None, problem=str(error))
-        while len(kept) >= KEPT:
+        while len(kept) >= max(KEPT, 2 * len(project.frame.columns) if project.frame is not None else 0):
             kept.pop(next(iter(kept)))
         kept[key] = found
     return kept[key]
@@ -138,7 +140,7 @@ def looked_at(project: Project) -> tuple[dict[str, str], int]:
     store = _store(project)
     kept = store.get("tried", {})
     waiting = [each for each in columns if _key(project, each.name, each.spec) not in kept]
-    if waiting and len(waiting) * project.frame.rows > AT_ONCE:
+    if len(waiting) > MANY or (waiting and len(waiting) * project.frame.rows > AT_ONCE):
         if not store.get("looking"):
             store["looking"] = True
             threading.Thread(target=_look, args=(project, store), daemon=True).start()

@@ -209,6 +209,11 @@ class Project:
         """A copy of the policy as plain tables."""
         return copy.deepcopy(self._tables)
 
+    def section(self, name: str) -> Mapping[str, Any]:
+        """One section of the policy, to be read and not changed: a copy of 500 columns takes its time."""
+        found = self._tables.get(name)
+        return found if isinstance(found, dict) else {}
+
     @property
     def policy(self) -> Policy | None:
         """The policy; None while it has problems."""

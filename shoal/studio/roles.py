@@ -54,7 +54,7 @@ def roles() -> tuple[RoleFacts, ...]:
     )
 
 
-def role_in(tables: Tables, name: str) -> str:
+def role_in(tables: Mapping[str, Any], name: str) -> str:
     """Return the role that a policy gives a column, by name or for all others; "" if it gives none."""
     entry = tables.get("columns", {}).get(name)
     if isinstance(entry, Mapping):

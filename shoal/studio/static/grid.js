@@ -21,7 +21,7 @@ export class Grid {
     box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     box.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => { if (box.isConnected) { this.measure(); this.show(); } }).observe(box);
+    new ResizeObserver(() => { if (box.isConnected) { this.measure(); this.go(this.first, this.found); } }).observe(box);
     this.settle();
     this.show();
   }
@@ -44,6 +44,7 @@ export class Grid {
     const way = this.length - this.box.clientHeight;
     this.set = this.last() ? Math.round((way * this.first) / this.last()) : 0;
     this.box.scrollTop = this.set;
+    this.set = this.box.scrollTop; // as far as the browser went
   }
 
   scrolled() {
