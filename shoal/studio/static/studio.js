@@ -4,6 +4,11 @@
 const PIECES = ["steps", "work", "standing", "tools", "top-name", "policy-body"];
 let waiting = false; // the page is out of date, but somebody is typing
 let latest = 0; // the newest version that the server has told of
+let going = 0; // pages that are on their way
+let asked = 0; // pages that were asked for
+
+const place = () => location.pathname + location.search;
+let here = place(); // the page that is shown
 
 /** Replace the pieces of this page by those of another version of it, and keep focus, scrolling and what is open. */
 function swap(html, address) {
@@ -28,6 +33,7 @@ function swap(html, address) {
   if (next.body.dataset.script) document.body.dataset.script = next.body.dataset.script;
   else delete document.body.dataset.script;
   if (address && address !== location.href) history[same ? "replaceState" : "pushState"](null, "", address);
+  here = place();
   if (same) {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     for (const id of shut) document.getElementById(id)?.removeAttribute("open");
@@ -66,24 +72,29 @@ function focused() {
 }
 
 async function shown() {
-  const place = document.body.dataset.script;
-  if (!place) return;
-  const module = await import(place);
+  const script = document.body.dataset.script;
+  if (!script) return;
+  const module = await import(script);
   module.init?.(document.getElementById("work"));
 }
 
 /** Fetch a page, by a form or anew, and show it. */
 export async function go(address, options = {}) {
   document.body.setAttribute("aria-busy", "true");
+  const mine = (asked += 1);
+  going += 1;
   try {
     const answer = await fetch(address, { credentials: "same-origin", ...options });
     const kind = answer.headers.get("content-type") ?? "";
     if (!kind.startsWith("text/html")) throw new Error(await answer.text());
-    swap(await answer.text(), answer.url);
+    const html = await answer.text();
+    // A page that was only looked at again is out of date once somebody has asked for more.
+    if (options.method || mine === asked) swap(html, answer.url);
   } catch (error) {
     say(error instanceof TypeError ? "Studio does not answer." : error.message);
   } finally {
-    document.body.removeAttribute("aria-busy");
+    going -= 1;
+    if (!going) document.body.removeAttribute("aria-busy");
   }
 }
 
@@ -138,7 +149,9 @@ document.addEventListener("keydown", (event) => {
   send(event.shiftKey ? "/studio/redo" : "/studio/undo", { screen: document.body.dataset.screen });
 });
 
-addEventListener("popstate", refresh);
+addEventListener("popstate", () => {
+  if (place() !== here) refresh(); // a link within the page, such as the one to the work, changes nothing
+});
 
 /** Whether the focus is in a field in which somebody may be typing. */
 export function typing() {
@@ -200,9 +213,9 @@ function told(news) {
   catchUp();
 }
 
-/** Show this page anew if it is out of date; also after answers that came in another order than they were asked for. */
+/** Show this page anew if it is out of date; not while one is on its way, which may know the news and has the notices. */
 function catchUp() {
-  if (Number(document.getElementById("work")?.dataset.version) < latest) {
+  if (!going && Number(document.getElementById("work")?.dataset.version) < latest) {
     const one = document.activeElement;
     const busy = typing() && one.tagName !== "SELECT" && one.value !== one.defaultValue;
     if (busy || document.querySelector("[data-busy]")) waiting = true;
