@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from starlette.datastructures import FormData
 
 from shoal.errors import HierarchyError
+from shoal.hierarchy.files import read_rows, read_text
 from shoal.hierarchy.kinds.tree import Tree
 from shoal.hierarchy.nested import tree_rows
 from shoal.hierarchy.rows import from_rows, leaf_of
@@ -62,6 +64,11 @@ def view_of(project: Project, column: Coded, tree: Branches | None = None) -> Vi
                 opened.add(node.path)
         views[column.name] = View(opened, {})
     return views[column.name]
+
+
+def forget_view(project: Project, column: Coded) -> None:
+    """Show the tree of a column as if it had never been seen, because it is another one now."""
+    project.store.get(KEY, {}).get("views", {}).pop(column.name, None)
 
 
 def tree_of(project: Project, column: Coded) -> Branches:
@@ -126,20 +133,16 @@ def act(project: Project, form: FormData) -> str:
         return back(column)
     target = str(form.get("target", ""))
     former = chosen[0].name
+    opened = [node for node in tree.nodes if node.path in view.opened]
     label, wanted = STEPS[step](
         tree, chosen, str(form.get("name", "")), tree.find(int(target)) if target.isdecimal() else None
     )
     renamed = (former, chosen[0].name) if step == "rename" else None
-    before = {node.path for node in chosen}
     plant(project, column, tree, label, renamed)
+    view.opened |= {node.path for node in opened}  # paths of before stay, for those who undo it
     if wanted is not None:
         view.wanted = wanted.path
-        above = wanted.above
-        while above is not None:
-            view.opened.add(above.path)
-            above = above.above
-        if wanted.below and before & view.opened:
-            view.opened |= {node.path for node in wanted.inside() if not node.is_value}
+        view.opened |= {wanted.path[:end] for end in range(1, len(wanted.path))}
     return back(column)
 
 
@@ -285,3 +288,24 @@ def place(project: Project, form: FormData) -> str:
     count_rows(tree, counted(project, column.name))
     plant(project, column, tree, "give values a place")
     return back(column)
+
+
+def take_file(project: Project, path: Path, name: str, index: str) -> str:
+    """Take a hierarchy file into the policy, as a tree."""
+    column = asked(project, index)
+    try:
+        text = read_text(path, name)
+    finally:
+        path.unlink(missing_ok=True)
+    rows, _ = read_rows(counted(project, column.name).values, text, name)
+    plant(project, column, Branches.from_rows(rows), f"tree of {name}")
+    forget_view(project, column)
+    return back(column)
+
+
+ACTIONS: dict[str, Callable[[Project, FormData], str]] = {
+    "tree": act,
+    "unfold": unfold,
+    "search": search,
+    "place": place,
+}

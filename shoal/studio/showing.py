@@ -14,7 +14,17 @@ from shoal.hierarchy.naming import Ends
 from shoal.policy.notes import field_notes
 from shoal.studio import bands
 from shoal.studio.branches import MOST, SHOWN, Branches, Node
-from shoal.studio.coded import KEY, Coded, counted, looked_at, proposed, tried, trouble, wanted_k
+from shoal.studio.coded import (
+    KEY,
+    Coded,
+    coded_columns,
+    counted,
+    looked_at,
+    proposed,
+    tried,
+    trouble,
+    wanted_k,
+)
 from shoal.studio.planting import MATCHES, View, view_of
 from shoal.studio.project import Project
 from shoal.studio.trying import Counted, Tried, branches_of, examples, measure, told
@@ -24,6 +34,18 @@ TARGETS = 400
 """How many groups a list to choose from has at most."""
 HOMELESS = 12
 """How many values without a place are listed."""
+
+
+def screen_page(project: Project, index: str) -> dict[str, Any]:
+    """Return the list of columns, and everything about the one at a place of the table, or the one shown before: who
+    takes a step back stays where they are."""
+    columns = coded_columns(project)
+    kept = project.store.setdefault(KEY, {})
+    wanted = index or kept.get("here", "")
+    chosen = next((one for one in columns if str(one.index) == wanted), columns[0] if columns else None)
+    kept["here"] = "" if chosen is None else str(chosen.index)
+    listed = columns_page(project, columns, chosen)
+    return {**listed, **(column_page(project, chosen) if chosen is not None else {"column": None})}
 
 
 def columns_page(project: Project, columns: list[Coded], chosen: Coded | None) -> dict[str, Any]:
@@ -269,8 +291,12 @@ def _lines(column: Coded, view: View, tree: Branches) -> list[Line]:
         if node.is_value or node.path not in view.opened:
             return
         most = view.shown.get(node.path, SHOWN)
-        for at, child in enumerate(node.below[:most]):
-            add(child, at + 1, len(node.below))
+        places = list(enumerate(node.below, 1))
+        if len(places) > most:
+            # Groups come first in a list that is cut off, so that nobody has to search for those just made.
+            places = sorted(places, key=lambda each: each[1].is_value)[:most]
+        for at, child in places:
+            add(child, at, len(node.below))
         if len(node.below) > most:
             left = (len(node.below) - most, node.number, node.depth + 1)
             made[-1] = replace(made[-1], more=(*made[-1].more, left))

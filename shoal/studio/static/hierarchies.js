@@ -8,6 +8,8 @@ let cutOut = { stamp: "", nodes: [] };
 let focusTree = false; // the next page puts the focus on the node that the step was about
 
 export function init(work) {
+  if ("ready" in work.dataset) return; // two pages that came quickly after each other
+  work.dataset.ready = "";
   const tree = work.querySelector("#tree");
   if (tree) initTree(work, tree);
   const line = work.querySelector("svg.line.editable");
@@ -60,7 +62,8 @@ function initTree(work, tree) {
     form.requestSubmit();
   };
 
-  const wanted = tree.querySelector("[data-wanted]") ?? items[0];
+  const kept = items.find((item) => item === document.activeElement); // the page was shown anew under it
+  const wanted = tree.querySelector("[data-wanted]") ?? kept ?? items[0];
   if (wanted) wanted.tabIndex = 0;
   if (wanted && tree.querySelector("[data-wanted]") && focusTree) {
     focus(wanted);

@@ -1,0 +1,162 @@
+"""Forms that give a column a hierarchy: proposals, settings, cut points, limit and weight."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.datastructures import FormData, QueryParams
+from starlette.responses import Response
+
+from shoal.errors import HierarchyError
+from shoal.hierarchy import to_csv
+from shoal.hierarchy.kinds import KINDS, parsed
+from shoal.hierarchy.kinds.cuts import Cuts
+from shoal.studio import bands
+from shoal.studio.coded import column_entry, counted, set_hierarchy, tried
+from shoal.studio.planting import asked, back, forget_view, plant, tree_of
+from shoal.studio.project import Project, Tables
+
+
+def choose(project: Project, form: FormData) -> str:
+    """Take a proposal."""
+    column = asked(project, str(form["column"]))
+    try:
+        spec = json.loads(str(form["spec"]))
+    except ValueError:
+        raise HierarchyError("this proposal cannot be read; load the page again") from None
+    kind = parsed(spec)
+    set_hierarchy(project, column, spec, f"hierarchy {kind.name}")
+    forget_view(project, column)
+    return back(column)
+
+
+def options(project: Project, form: FormData) -> str:
+    """Take the settings of a kind as somebody wrote them."""
+    column = asked(project, str(form["column"]))
+    name = str(form["kind"])
+    if name not in KINDS:
+        raise HierarchyError("there is no such kind of hierarchy")
+    kind = KINDS[name]
+    shapes: Mapping[str, Mapping[str, Any]] = getattr(kind, "shapes", {})
+    spec = {}
+    for key, shape in shapes.items():
+        value = _read(shape, [str(each) for each in form.getlist(f"set-{key}")])
+        if value is not None:
+            spec[key] = value
+    parsed(spec)  # what is wrong with it is told here, and the policy stays as it was
+    set_hierarchy(project, column, spec, f"settings of {name}")
+    return back(column)
+
+
+def _read(shape: Mapping[str, Any], texts: list[str]) -> Any:
+    """Read a setting by its shape; None if nothing was written."""
+    texts = [text.strip() for text in texts if text.strip()]
+    if not texts:
+        return None
+    shapes = [shape, *shape.get("anyOf", ())]
+    kinds = {str(one.get("type", "")) for one in shapes}
+    if any("enum" in one for one in shapes):
+        return texts[0]
+    if "array" in kinds and "enum" in next(one for one in shapes if one.get("type") == "array")["items"]:
+        return texts
+    numbers = bands.read_points(texts[0])
+    if "array" in kinds and (len(numbers) != 1 or kinds <= {"", "array"}):
+        return numbers
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def cuts(project: Project, form: FormData) -> str:
+    """Take cut points, one text of numbers per level."""
+    column = asked(project, str(form["column"]))
+    levels = [bands.read_points(str(text)) for text in form.getlist("level")]
+    dropped = str(form.get("drop", ""))
+    if dropped.isdecimal() and int(dropped) < len(levels):
+        del levels[int(dropped)]
+    levels = bands.nested(levels)
+    if form.get("add"):
+        levels = bands.coarser(levels)
+    if not levels:
+        raise HierarchyError("cut points need at least one number; to have none, choose another proposal")
+    set_hierarchy(project, column, {Cuts.name: levels}, "cut points")
+    return back(column)
+
+
+def divide(project: Project, form: FormData) -> str:
+    """Make cut points from the present bands, or divide the column into parts."""
+    column = asked(project, str(form["column"]))
+    found = counted(project, column.name)
+    by = str(form.get("by", ""))
+    parts = str(form.get("parts", ""))
+    if by:
+        spec = bands.divided(found, int(parts) if parts.isdecimal() else 0, by)
+    else:
+        spec = bands.as_cuts(found, tried(project, column.name, column.spec))
+    set_hierarchy(project, column, spec, "cut points")
+    return back(column)
+
+
+def edit(project: Project, form: FormData) -> str:
+    """Turn the present hierarchy into a tree of the policy."""
+    column = asked(project, str(form["column"]))
+    plant(project, column, tree_of(project, column), "edit as a tree")
+    forget_view(project, column)
+    return back(column)
+
+
+def limit(project: Project, form: FormData) -> str:
+    """Set how far values may be generalized: a level, or nothing."""
+    column = asked(project, str(form["column"]))
+    wanted = str(form.get("limit", ""))
+    hierarchy = tried(project, column.name, column.spec).hierarchy
+
+    def change(tables: Tables) -> None:
+        entry = column_entry(tables, column.name)
+        entry.pop("limit", None)
+        if wanted.isdecimal() and hierarchy is not None and int(wanted) < hierarchy.height:
+            hierarchy.limited(int(wanted))
+            entry["limit"] = int(wanted)
+
+    project.edit(f"{column.name}: limit", change)
+    return back(column)
+
+
+def weight(project: Project, form: FormData) -> str:
+    """Set how much a loss in the column counts."""
+    column = asked(project, str(form["column"]))
+    numbers = bands.read_points(str(form.get("weight", "")))
+    if len(numbers) != 1 or numbers[0] < 0:
+        raise HierarchyError(
+            "a weight is one number, 0 or more: 1 counts as much as other columns, 2 twice as much"
+        )
+
+    def change(tables: Tables) -> None:
+        entry = column_entry(tables, column.name)
+        entry.pop("weight", None)
+        if numbers[0] != 1:
+            entry["weight"] = float(numbers[0])
+
+    project.edit(f"{column.name}: weight", change)
+    return back(column)
+
+
+def export(project: Project, query: QueryParams) -> Response:
+    """Return the hierarchy as CSV, one line per value, as a policy's file and ARX have it."""
+    column = asked(project, query.get("column", ""))
+    found = tried(project, column.name, column.spec)
+    if found.hierarchy is None:
+        raise HierarchyError(f"there is no hierarchy to write: {found.problem}")
+    headers = {"content-disposition": f'attachment; filename="hierarchy-{column.index + 1}.csv"'}
+    return Response(to_csv(found.hierarchy), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+ACTIONS: dict[str, Callable[[Project, FormData], str]] = {
+    "choose": choose,
+    "options": options,
+    "cuts": cuts,
+    "divide": divide,
+    "edit": edit,
+    "limit": limit,
+    "weight": weight,
+}
