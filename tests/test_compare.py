@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,7 @@ from shoal.comparing.folder import digest
 from shoal.comparing.plot import frontier_svg
 from shoal.comparing.portfolio import planned_attacks
 from shoal.comparing.running import Task, run_trial
+from shoal.comparing.watching import Watch
 from shoal.comparing.workers import Worker
 from shoal.errors import DataError, LimitError, OutputError, PolicyError
 from shoal.methods import METHODS
@@ -266,11 +269,11 @@ def test_finished_trials_are_not_run_again(compared, monkeypatch):
     seen = []
     own = module.run_all
     monkeypatch.setattr(
-        module, "run_all", lambda table, tasks, **rest: seen.append(tasks) or own(table, [], **rest)
+        module, "run_all", lambda table, tasks, **rest: seen.append(tasks) or own(table, {}, **rest)
     )
     asked = {"methods": FEW, "ks": [3, 5], "folder": folder}
     again = shoal.compare(people(), Policy.from_keywords(**ROLES, k=3), **asked)
-    assert seen == [[]]
+    assert seen == [{}]
     assert [t.to_json() for t in again.trials] == [t.to_json() for t in found.trials]
     # Other data, and other requirements, are other trials.
     shoal.compare(people(seed=8), Policy.from_keywords(**ROLES, k=3), **asked)
@@ -323,6 +326,78 @@ def test_a_process_that_ends_by_itself_is_a_failed_trial():
         assert done.status == "done"
     finally:
         worker.close()
+
+
+class Sleepy:
+    """A task that takes long."""
+
+    trial = Trial(method="mondrian", k=3)
+
+    def __reduce__(self):
+        return time.sleep, (60,)
+
+
+class Follower(Watch):
+    """Notes what it is told, and stops one trial as soon as it runs and one before it begins."""
+
+    keeps = True
+
+    def __init__(self, running=None, waiting=()):
+        super().__init__()
+        self.running, self.waiting = running, waiting
+        self.told, self.releases = [], 0
+
+    def planned(self, table, trials, waiting):
+        self.told.append(("planned", len(trials), sorted(waiting)))
+        for place in self.waiting:
+            self.stop(place)
+
+    def began(self, place):
+        self.told.append(("began", place))
+        if place == self.running:
+            threading.Timer(0.3, self.stop, [place]).start()
+
+    def ended(self, place, trial, release):
+        self.told.append(("ended", place, trial.status))
+        self.releases += release is not None
+
+
+def test_a_trial_that_somebody_stops_ends_at_once_and_the_next_one_runs():
+    made = Policy.from_keywords(**ROLES, k=3)
+    table = encode_with_population(shoal.frames.read(people()), made)
+    worker, watch = Worker(table, 1), Follower(running=4)
+    try:
+        worker.run(Task(made, ()), 60)  # its process is up
+        start = time.perf_counter()
+        stopped, release = worker.run(Sleepy(), 60, watch, 4)
+        assert time.perf_counter() - start < 1.3  # told after 0.3 s
+        assert (stopped.status, release) == ("stopped", None)
+        assert stopped.reason.startswith("stopped by the user after")
+        assert worker.run(Task(made, ()), 60, watch, 5)[0].status == "done"
+        # One that has ended cannot be stopped, nor can the one that runs after it in the same process be hit.
+        watch.stop(5)
+        assert worker.run(Task(made, ()), 60, watch, 6)[0].status == "done"
+        assert worker.run(Task(made, ()), 60, watch, 5)[0].reason == "stopped by the user before it began"
+    finally:
+        worker.close()
+
+
+def test_a_comparison_tells_who_watches_it_and_keeps_no_stopped_trial(tmp_path):
+    made = Policy.from_keywords(**ROLES, k=3)
+    watch = Follower(waiting=[1])
+    asked = {"methods": ["mondrian", "forest", "hybrid"], "folder": tmp_path}
+    found = shoal.compare(people(), made, watch=watch, **asked)
+    places = {place: trial.status for place, trial in enumerate(found.trials)}
+    assert places[1] == "stopped"
+    assert found.trials[-1].status == "refused"
+    tried = [place for place, status in places.items() if status != "refused"]
+    assert watch.told[0] == ("planned", len(places), tried)
+    assert [told for told in watch.told if told[0] == "ended"] == [
+        ("ended", place, places[place]) for place in tried
+    ]
+    assert ("began", 1) not in watch.told
+    assert watch.releases == list(places.values()).count("done") > 0
+    assert [trial.status for trial in shoal.compare(people(), made, **asked).trials].count("stopped") == 0
 
 
 def test_a_mistake_of_ours_is_told_by_its_kind_alone(monkeypatch):

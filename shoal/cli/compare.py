@@ -193,7 +193,7 @@ def _others(console: Console, found: Comparison) -> None:
             reasons.setdefault((trial.status, brief), []).append(trial)
     if reasons:
         console.print("\nskipped:")
-    words = {"refused": "", "failed": "failed: ", "timeout": "took too long: "}
+    words = {"refused": "", "failed": "failed: ", "timeout": "took too long: ", "stopped": ""}
     for (status, reason), trials in reasons.items():
         names = ", ".join(dict.fromkeys(trial.method for trial in trials))
         ks = {trial.k for trial in trials}

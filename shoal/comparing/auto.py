@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.comparing.compare import compare_coded
 from shoal.comparing.comparison import Comparison
+from shoal.comparing.watching import Watch
 from shoal.errors import LimitError
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
@@ -48,8 +49,8 @@ def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
         jobs=auto.jobs,
         seconds=auto.seconds,
         seed=run.seed,
-        keep=best.offer,
         progress=run.progress,
+        watch=best,
     )
     if best.trial is None or best.release is None:
         explain = either(command="`shoal explain`", python="`shoal.explain`")
@@ -60,16 +61,19 @@ def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
     return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial)})
 
 
-class _Best:
+class _Best(Watch):
     """The best trial so far, with its release; the others need not be kept."""
 
+    keeps = True
+
     def __init__(self, policy: Policy) -> None:
+        super().__init__()
         self._measure = policy.utility.measure
         self._lower = MEASURES[self._measure].lower_is_better
         self.trial: Trial | None = None
         self.release: Release | None = None
 
-    def offer(self, trial: Trial, release: Release | None) -> None:
+    def ended(self, place: int, trial: Trial, release: Release | None) -> None:
         """Keep a trial if it is better than the best so far."""
         held = () if self.trial is None else (self.trial,)
         pair = Comparison(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from shoal.comparing.portfolio import (
 )
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
+from shoal.comparing.watching import Watch
 from shoal.comparing.workers import run_all
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.measures import MEASURES
@@ -29,14 +30,11 @@ from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
 from shoal.policy.encoding import encode_with_population
-from shoal.release import Release
 from shoal.run import Progress, checked_seed, silent
 from shoal.table import CodedTable
 
 SECONDS = 120.0
 """The default time limit of a trial."""
-
-Kept = Callable[[Trial, Release | None], None]
 
 
 def compare(
@@ -52,6 +50,7 @@ def compare(
     folder: str | Path | None = None,
     seed: int | None = None,
     progress: Progress = silent,
+    watch: Watch | None = None,
     **keywords: Any,
 ) -> Comparison:
     """Try every method that applies to a table, verify and attack each release, and measure it.
@@ -61,7 +60,8 @@ def compare(
     of naming nodes of the hierarchies are tried only with `sets`, or if the policy's own method makes them.
 
     Each trial runs in a separate process, `jobs` at a time, and is stopped after `seconds`. With a `folder`, finished
-    trials are kept there and not run again, and the comparison and a plot of its frontier are written to it.
+    trials are kept there and not run again, and the comparison and a plot of its frontier are written to it. A `watch`
+    follows the trials, and may stop one.
     """
     if not seconds > 0:
         raise PolicyError(
@@ -87,6 +87,7 @@ def compare(
         seed=checked_seed(seed),
         folder=kept,
         progress=progress,
+        watch=watch,
     )
     compared = replace(compared, k=chosen.privacy.k, columns=roles)
     if kept is not None:
@@ -109,14 +110,15 @@ def compare_coded(
     seconds: float,
     seed: int | None = None,
     folder: Folder | None = None,
-    keep: Kept | None = None,
     progress: Progress = silent,
+    watch: Watch | None = None,
 ) -> Comparison:
-    """Compare methods on a table that is already coded, under policies that differ in k. `keep` is called with each
+    """Compare methods on a table that is already coded, under policies that differ in k. A `watch` is told of each
     trial and its release.
     """
-    trials: list[Trial | None] = []
-    tasks: list[tuple[int, Task]] = []
+    trials: list[Trial] = []
+    tasks: dict[int, Task] = {}
+    watched = Watch() if watch is None else watch
     for policy in policies:
         requirements = policy.requirements(table.sensitive)
         reasons = {
@@ -128,25 +130,28 @@ def compare_coded(
             task = None
             if own is not None and not impossible:
                 attacks = planned_attacks(own)
-                task = Task(own, tuple(attacks), seed, policy.utility.measure, keep is not None)
+                task = Task(own, tuple(attacks), seed, policy.utility.measure, watched.keeps)
             known = folder.known(task, seconds) if folder is not None and task is not None else None
-            if task is not None and known is None:
-                tasks.append((len(trials), task))
-            trials.append(known if task is not None else _refused(table, policy, planned, impossible))
+            if task is None:
+                trials.append(_refused(table, policy, planned, impossible))
+                continue
+            if known is None:
+                tasks[len(trials)] = task
+            trials.append(known or replace(task.trial, rows=table.rows))
+    watched.planned(table, trials, tasks)
     start = time.perf_counter()
     progress("compare", 0.0)
-    running = run_all(table, [task for _, task in tasks], jobs=jobs, limit=seconds)
+    running = run_all(table, tasks, jobs=jobs, limit=seconds, watch=watched)
     for done, (place, trial, release) in enumerate(running, start=1):
-        trials[tasks[place][0]] = trial
-        if folder is not None:
-            folder.keep(tasks[place][1], trial, seconds)
-        if keep is not None:
-            keep(trial, release)
+        trials[place] = trial
+        watched.ended(place, trial, release)
+        if folder is not None and trial.status != "stopped":
+            folder.keep(tasks[place], trial, seconds)
         progress(f"{done} of {len(tasks)}: {trial.method}", done / len(tasks))
     privacy = policies[0].privacy
     measure = policies[0].utility.measure
     return Comparison(
-        trials=tuple(trial for trial in trials if trial is not None),
+        trials=tuple(trials),
         adversaries=implied(privacy),
         derivation=derivation(privacy),
         measure=measure,

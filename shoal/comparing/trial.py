@@ -10,9 +10,10 @@ from shoal.errors import DataError
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 
-Status = Literal["done", "refused", "failed", "timeout"]
+Status = Literal["done", "refused", "failed", "timeout", "stopped"]
 """``done``: there is a release, and the policy's requirements hold. ``refused``: the method or the policy does not
 allow it. ``failed``: the release violates the policy, or the method failed. ``timeout``: it took too long.
+``stopped``: somebody stopped it.
 """
 
 NOT_TOLD = "only the comparison itself shows why, because the reason may be about few rows"

@@ -7,13 +7,15 @@ import os
 import pickle
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from typing import Any
 
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
+from shoal.comparing.watching import Watch
 from shoal.errors import ShoalError
 from shoal.processes import start_python
 from shoal.release import Release
@@ -32,32 +34,50 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
-    def run(self, task: Task, limit: float) -> tuple[Trial, Release | None]:
-        """Run a trial, for at most this many seconds."""
-        process = self._started()
-        stopped = threading.Event()
+    def run(
+        self, task: Task, limit: float, watch: Watch | None = None, place: int = 0
+    ) -> tuple[Trial, Release | None]:
+        """Run a trial, for at most this many seconds, or until somebody stops it."""
+        watch = watch or Watch()
+        late, unwanted = threading.Event(), threading.Event()
 
-        def stop() -> None:
-            stopped.set()
-            process.kill()
+        def stop(event: threading.Event) -> None:
+            event.set()
+            if self._process is not None:
+                self._process.kill()
 
-        timer = threading.Timer(limit, stop)
+        start = time.perf_counter()
+        timer = threading.Timer(limit, stop, [late])
+        if not watch.begin(place, lambda: stop(unwanted)):
+            return _stopped(task, 0.0), None
         try:
+            process = self._started()
+            if unwanted.is_set():
+                return _stopped(task, time.perf_counter() - start), None
+            start = time.perf_counter()
             timer.start()
             _send(process, task)
             found: tuple[Trial, Release | None] = _receive(process)
             return found
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except (EOFError, OSError, pickle.UnpicklingError, ShoalError):
+            if unwanted.is_set():
+                return _stopped(task, time.perf_counter() - start), None
+            ended = self._process
+            if ended is None:
+                raise  # it could not be started
             self._discard()
-            if stopped.is_set():
+            if late.is_set():
                 reason = f"stopped after {limit:g} seconds"
-                late = replace(task.trial, status="timeout", reason=reason, seconds=limit)
-                return replace(late, reason_is_public=True), None
-            code = process.returncode
+                trial = replace(task.trial, status="timeout", reason=reason, seconds=limit)
+                return replace(trial, reason_is_public=True), None
+            code = ended.returncode
             reason = f"its process ended unexpectedly (exit code {code}), perhaps for lack of memory"
             return replace(task.trial, status="failed", reason=reason, reason_is_public=True), None
         finally:
             timer.cancel()
+            watch.end(place)
+            if late.is_set() or unwanted.is_set():
+                self._discard()  # also if the trial ended just before: the next one needs a process
 
     def close(self) -> None:
         """Stop the process at once."""
@@ -102,8 +122,17 @@ def _receive(process: subprocess.Popen[bytes]) -> Any:
     return pickle.load(process.stdout)
 
 
+def _stopped(task: Task, seconds: float) -> Trial:
+    reason = (
+        f"stopped by the user after {seconds:.1f} seconds"
+        if seconds
+        else "stopped by the user before it began"
+    )
+    return replace(task.trial, status="stopped", reason=reason, reason_is_public=True, seconds=seconds)
+
+
 def run_all(
-    table: CodedTable, tasks: Sequence[Task], *, jobs: int, limit: float
+    table: CodedTable, tasks: Mapping[int, Task], *, jobs: int, limit: float, watch: Watch | None = None
 ) -> Iterator[tuple[int, Trial, Release | None]]:
     """Yield the place, the trial and the release of each task when it ends. Leaving early stops all processes."""
     if not tasks:
@@ -113,16 +142,16 @@ def run_all(
     workers = [Worker(table, threads) for _ in range(jobs)]
     free = list(workers)
 
-    def run(task: Task) -> tuple[Trial, Release | None]:
+    def run(place: int, task: Task) -> tuple[Trial, Release | None]:
         worker = free.pop()
         try:
-            return worker.run(task, limit)
+            return worker.run(task, limit, watch, place)
         finally:
             free.append(worker)
 
     pool = ThreadPoolExecutor(max_workers=jobs)
     try:
-        places = {pool.submit(run, task): place for place, task in enumerate(tasks)}
+        places = {pool.submit(run, place, task): place for place, task in tasks.items()}
         for future in as_completed(places):
             yield places[future], *future.result()
     finally:
