@@ -11,6 +11,7 @@ from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.methods.clustering.agglomerative import Agglomerative
 from shoal.policy import Policy
+from shoal.policy.privacy import Asked
 from shoal.wording import counted, number
 
 Kind = Literal["requirement", "column", "method"]
@@ -57,21 +58,27 @@ def _made(
 
 def _requirements(policy: Policy) -> Iterator[Relaxation]:
     for asked in policy.privacy.requirements:
-        yield from _entry(policy, asked.path, asked.title, asked.value, asked.kind.looser(asked.value))
+        yield from relaxed(policy, asked, asked.kind.looser(asked.value))
     yield from _limits(policy)
     share = policy.utility.suppression
     more = min(1.0, max(2 * share, LEAST_SUPPRESSION))
     if more > share:
-        yield from _made(
-            policy, "requirement", "suppression", f"{share:.4g}", f"{more:.4g}",
-            lambda raw: raw["utility"].update(suppression=more),
-        )  # fmt: skip
+        yield from suppressing(policy, more)
 
 
-def _entry(
-    policy: Policy, path: tuple[str, ...], title: str, value: Any, looser: Any
-) -> Iterator[Relaxation]:
-    """Change one value of the policy, or take it out with every table that is empty without it."""
+def suppressing(policy: Policy, share: float) -> Iterator[Relaxation]:
+    """Allow more suppression, if the policy is then valid."""
+    yield from _made(
+        policy, "requirement", "suppression", f"{policy.utility.suppression:.4g}", f"{share:.4g}",
+        lambda raw: raw["utility"].update(suppression=share),
+    )  # fmt: skip
+
+
+def relaxed(policy: Policy, asked: Asked, looser: Any) -> Iterator[Relaxation]:
+    """Change one value of the policy, or take it out with every table that is empty without it if there is no `looser`
+    one. Yields nothing if the policy is then not valid.
+    """
+    path = asked.path
 
     def change(raw: dict[str, Any]) -> None:
         tables = [raw]
@@ -80,12 +87,13 @@ def _entry(
         if looser is not None:
             tables[-1][path[-1]] = looser
             return
-        for table, name in zip(reversed(tables), reversed(path), strict=True):
-            if name == path[-1] or not table[name]:
+        del tables[-1][path[-1]]
+        for table, name in zip(reversed(tables[:-1]), reversed(path[:-1]), strict=True):
+            if not table[name]:
                 del table[name]
 
     after = "none" if looser is None else _shown(looser)
-    yield from _made(policy, "requirement", title, _shown(value), after, change)
+    yield from _made(policy, "requirement", asked.title, _shown(asked.value), after, change)
 
 
 def _shown(value: Any) -> str:
@@ -105,6 +113,19 @@ def _limits(policy: Policy) -> Iterator[Relaxation]:
                     policy, "requirement", f"{key} of {name}", before, "none",
                     lambda raw, name=name, key=key: raw["columns"][name].pop(key),  # type: ignore[misc]
                 )  # fmt: skip
+
+
+def without_limits(policy: Policy) -> Iterator[Relaxation]:
+    """Drop all generalization limits at once."""
+    limited = [name for name, column in policy.columns.items() if column.limit is not None]
+
+    def change(raw: dict[str, Any]) -> None:
+        for name in limited:
+            del raw["columns"][name]["limit"]
+
+    if limited:
+        names = ", ".join(limited)
+        yield from _made(policy, "requirement", "limits", f"of {names}", "none", change)
 
 
 def _columns(policy: Policy) -> Iterator[Relaxation]:
