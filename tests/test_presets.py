@@ -1,0 +1,93 @@
+"""Presets: each is a valid policy, and does what its name says."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import PolicyError
+from shoal.policy import Policy
+from shoal.suggesting.presets import PRESETS, with_preset
+
+ROLES = {"age": "quasi", "sex": "quasi", "disease": "sensitive", "name": "identifier", "note": "plain"}
+
+
+def policy(**roles: str) -> Policy:
+    columns = {name: {"role": role} for name, role in {**ROLES, **roles}.items()}
+    return Policy.from_dict(
+        {"columns": columns, "privacy": {"k": 2, "t": {"equal": 0.3}}, "utility": {"suppression": 0.5}}
+    )
+
+
+def people(rows: int = 240) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "age": [20 + row % 60 for row in range(rows)],
+            "sex": ["f" if row % 2 else "m" for row in range(rows)],
+            "disease": [f"d{row % 7}" for row in range(rows)],
+            "name": [f"n{row}" for row in range(rows)],
+            "note": ["x"] * rows,
+        }
+    )
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_valid_policy_of_its_own_that_a_release_satisfies(name):
+    made = with_preset(policy(), name)
+    assert made.privacy.t is None  # nothing of the former promise is left
+    assert made.utility.suppression == PRESETS[name].suppression
+    result = shoal.anonymize(people(), made)
+    assert result.holds
+    # A table without sensitive columns can have it, too.
+    plain = Policy.from_keywords(quasi=["age", "sex"], plain=["disease"], k=2)
+    assert with_preset(plain, name).privacy.asked.keys() == {"k"}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_says_what_it_means_and_where_it_comes_from(name):
+    preset = PRESETS[name]
+    assert preset.name == name
+    assert preset.title
+    assert str(preset.privacy["k"]) in preset.means
+    assert preset.source.endswith(".")
+
+
+def test_open_data_keeps_the_risk_below_5_percent_and_research_below_20():
+    for name, risk, values in (("open-data", 0.05, 3), ("research", 0.2, 2)):
+        made = with_preset(policy(), name)
+        assert 1 / made.privacy.k <= risk
+        rows = shoal.anonymize(people(), made).table
+        groups = rows.group_by("age", "sex").agg(pl.len(), pl.col("disease").n_unique().alias("values"))
+        assert groups["len"].min() >= 1 / risk
+        assert groups["values"].min() >= values
+
+
+def test_ema_uses_the_smallest_group_that_stays_below_its_threshold():
+    k = with_preset(policy(), "ema").privacy.k
+    assert 1 / k <= 0.09 < 1 / (k - 1)
+
+
+def test_safe_harbor_drops_days_and_areas_and_leaves_the_rest():
+    given = policy(
+        birthDate="quasi", zip_code="quasi", city="plain", visited="sensitive", state="quasi", year="quasi"
+    )
+    types = {"visited": pl.Date(), "age": pl.Int64(), "name": pl.Date()}
+    after, removed = PRESETS["hipaa-safe-harbor"].applied(given.to_dict(), types)
+    assert set(removed) == {"birthDate", "zip_code", "city", "visited"}
+    assert all(after["columns"][name] == {"role": "drop"} for name in removed)
+    kept = {name: entry["role"] for name, entry in after["columns"].items() if name not in removed}
+    assert kept == {**ROLES, "state": "quasi", "year": "quasi"}
+    rows = people().with_columns(
+        pl.Series("visited", [date(2024, 1, 1)] * 240), pl.lit("10115").alias("zip_code")
+    )
+    made = Policy.from_dict({**after, "columns": {name: after["columns"][name] for name in rows.columns}})
+    assert not {"visited", "zip_code", "name"} & set(shoal.anonymize(rows, made).table.columns)
+    assert len(PRESETS["hipaa-safe-harbor"].leaves) >= 4  # it covers a part of the rule, and says so
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones():
+    with pytest.raises(PolicyError, match="ema"):
+        with_preset(policy(), "emma")
