@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable
@@ -12,15 +13,13 @@ from shoal.errors import HierarchyError, ShoalError
 from shoal.hierarchy.kinds.file import File
 from shoal.studio.project import Project, Tables
 from shoal.studio.trying import Counted, Tried, attempt, count, with_base
-from shoal.suggesting.proposals import proposals
+from shoal.suggesting.proposals import Proposal, proposals
 
 KEY = "hierarchies"
-AT_ONCE = 400_000
-"""Cells that are looked at while somebody waits; more are looked at meanwhile."""
-KEPT = 300
+AT_ONCE, SOME = 200_000, 8
+"""Cells and columns that are looked at while somebody waits; more are looked at meanwhile."""
+KEPT = 64
 """Trials that are remembered."""
-MANY = 60
-"""More columns than this are looked at in a thread, however few rows there are."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def coded_columns(project: Project) -> list[Coded]:
     """Return the quasi-identifiers and sensitive columns, in the order of the table."""
     assert project.frame is not None
     found = []
-    columns = project.tables.get("columns", {})
+    columns = project.section("columns")
     for index, name in enumerate(project.frame.columns):
         entry = columns.get(name, {})
         entry = {"role": entry} if isinstance(entry, str) else entry
@@ -93,7 +92,7 @@ def tried(project: Project, name: str, spec: Any) -> Tried:
     return kept[key]
 
 
-def proposed(project: Project, name: str) -> list[Any]:
+def proposed(project: Project, name: str) -> list[Proposal]:
     """Return the hierarchies to choose from, made once."""
     kept = _store(project).setdefault("proposed", {})
     if name not in kept:
@@ -104,18 +103,25 @@ def proposed(project: Project, name: str) -> list[Any]:
 
 def _key(project: Project, name: str, spec: Any) -> tuple[Any, ...]:
     stamp: tuple[int, ...] = ()
-    try:
-        kind = with_base(spec, project.base)
-        if isinstance(kind, File):
-            state = kind.path.stat()
-            stamp = (state.st_mtime_ns, state.st_size)
-    except (ShoalError, OSError):
-        pass
+    if isinstance(spec, str):
+        with contextlib.suppress(ShoalError, OSError):
+            kind = with_base(spec, project.base)
+            if isinstance(kind, File):
+                state = kind.path.stat()
+                stamp = (state.st_mtime_ns, state.st_size)
     return name, wanted_k(project), json.dumps(spec, default=str), stamp
 
 
-def trouble(project: Project, column: Coded, found: Tried) -> str:
+def trouble(project: Project, column: Coded) -> str:
     """Return what is wrong with a column's hierarchy or limit, in words; empty if nothing is."""
+    kept: dict[Any, str] = _store(project).setdefault("troubles", {})
+    key = (_key(project, column.name, column.spec), column.limit)
+    if key not in kept:
+        kept[key] = _trouble(column, tried(project, column.name, column.spec))
+    return kept[key]
+
+
+def _trouble(column: Coded, found: Tried) -> str:
     if found.problem:
         return found.problem
     if found.homeless:
@@ -133,34 +139,30 @@ def trouble(project: Project, column: Coded, found: Tried) -> str:
 
 def looked_at(project: Project) -> tuple[dict[str, str], int]:
     """Return the troubles of the columns that were looked at, and how many are still to be. Large tables are looked at
-    meanwhile, and the page is shown anew afterwards.
+    meanwhile, and the page is shown anew afterwards. Every page asks.
     """
     assert project.frame is not None
-    columns = coded_columns(project)
     store = _store(project)
-    kept = store.get("tried", {})
-    waiting = [each for each in columns if _key(project, each.name, each.spec) not in kept]
-    if len(waiting) > MANY or (waiting and len(waiting) * project.frame.rows > AT_ONCE):
+    kept = store.setdefault("troubles", {})
+    columns = [(one, (_key(project, one.name, one.spec), one.limit)) for one in coded_columns(project)]
+    waiting = [one for one, key in columns if key not in kept]
+    if len(waiting) > SOME or len(waiting) * project.frame.rows > AT_ONCE:
         if not store.get("looking"):
             store["looking"] = True
             threading.Thread(target=_look, args=(project, store), daemon=True).start()
-        columns = [each for each in columns if each not in waiting]
     else:
+        for one in waiting:
+            trouble(project, one)
         waiting = []
-    found = {
-        each.name: words
-        for each in columns
-        if (words := trouble(project, each, tried(project, each.name, each.spec)))
-    }
-    return found, len(waiting)
+    return {one.name: words for one, key in columns if (words := kept.get(key, ""))}, len(waiting)
 
 
 def _look(project: Project, store: dict[str, Any]) -> None:
     try:
-        for each in coded_columns(project):
+        for one in coded_columns(project):
             if project.store.get(KEY) is not store:
                 return  # another table is open now
-            tried(project, each.name, each.spec)
+            trouble(project, one)
     finally:
         store["looking"] = False
         project.changed()

@@ -28,6 +28,7 @@ from shoal.studio.coded import (
 from shoal.studio.planting import MATCHES, View, view_of
 from shoal.studio.project import Project
 from shoal.studio.trying import Counted, Tried, branches_of, examples, measure, told
+from shoal.suggesting.proposals import Proposal
 from shoal.wording import type_name
 
 TARGETS = 400
@@ -86,10 +87,10 @@ def column_page(project: Project, column: Coded) -> dict[str, Any]:
         "now": now,
         "k": wanted_k(project),
         "measure": measure().name.upper(),
-        "trouble": trouble(project, column, now),
+        "trouble": trouble(project, column),
         "told": told(column.spec, now.kind),
         "kind": now.kind.name if now.kind is not None else "",
-        "proposals": _cards(project, column, found),
+        "proposals": _cards(project, column),
         "examples": examples(now),
         "limit_level": _limit_level(column, now),
         "line": line,
@@ -138,31 +139,34 @@ class Card:
     best: bool
 
 
-def _cards(project: Project, column: Coded, found: Counted) -> list[Card]:
-    specs = proposed(project, column.name)
-    best = json.dumps(specs[0], default=str) if specs else ""
-    present = json.dumps(column.spec, default=str)
-    if column.spec is not None and present not in {json.dumps(spec, default=str) for spec in specs}:
-        specs = [column.spec, *specs]
+def _cards(project: Project, column: Coded) -> list[Card]:
+    found = proposed(project, column.name)
+    best = _spelled(found[0].spec) if found else ""
+    present = _spelled(KINDS.default if column.spec is None else column.spec)
+    if present not in {_spelled(one.spec) for one in found}:
+        found = [Proposal(column.spec), *found]
     made = []
-    for spec in specs:
-        result = tried(project, column.name, spec)
-        if result.kind is None or (result.problem and json.dumps(spec, default=str) != present):
+    for one in found:
+        result = tried(project, column.name, one.spec)
+        text = _spelled(one.spec)
+        if result.kind is None or (result.problem and text != present):
             continue
-        text = json.dumps(spec, default=str)
-        shown = text == present or (column.spec is None and spec == KINDS.default)
         made.append(
             Card(
                 text if not isinstance(result.kind, Tree) else "",
                 result.kind.name,
-                (type(result.kind).__doc__ or "").splitlines()[0].replace("`", ""),
-                told(spec, result.kind) if isinstance(result.kind, TableKind) else "",
+                one.note or (type(result.kind).__doc__ or "").splitlines()[0].replace("`", ""),
+                told(one.spec, result.kind) if isinstance(result.kind, TableKind) else "",
                 result,
-                shown,
+                text == present,
                 text == best,
             )
         )
     return made
+
+
+def _spelled(spec: Any) -> str:
+    return json.dumps(spec, default=str)
 
 
 # --- settings of a kind -----------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from shoal.hierarchy.values import text_of
 from shoal.measures import MEASURES
 from shoal.measures.base import CellMeasure
 from shoal.studio.branches import MOST, Branches
+from shoal.suggesting.losing import loss_alone
 from shoal.table import Attribute
 from shoal.wording import counted as told_count
 
@@ -100,8 +101,8 @@ class Tried:
     homeless: tuple[tuple[str, int], ...] = ()
     """Values without a place, with their rows, the most frequent first."""
     levels: tuple[LevelFacts, ...] = ()
-    ranges: float | None = None
-    """If any range may be published: what it loses to put k rows into every range."""
+    alone: float = 0.0
+    """What it loses by itself, if every published cell must be that of k rows."""
     counts: LongVector = field(default_factory=lambda: np.zeros(0, np.int64))
     """Rows per code."""
 
@@ -109,10 +110,6 @@ class Tried:
     def fits(self) -> bool:
         """Whether every value has a place."""
         return self.hierarchy is not None and not self.homeless and not self.problem
-
-    def enough(self) -> LevelFacts | None:
-        """Return the lowest level at which no group is below k."""
-        return next((level for level in self.levels if not level.below), None)
 
 
 def with_base(spec: Spec, base: Path) -> Kind:
@@ -148,8 +145,8 @@ def attempt(found: Counted, spec: Spec, base: Path, k: int) -> Tried:
     per_code = np.zeros(hierarchy.size, np.int64)
     per_code[hierarchy.locate(values)] = counts
     levels = tuple(_facts(hierarchy, per_code, k))
-    ranges = _ranges(hierarchy, per_code, k) if hierarchy.free else None
-    return Tried(kind, hierarchy, "", homeless, levels, ranges, per_code)
+    alone = loss_alone(hierarchy, per_code.astype(np.float64), k)
+    return Tried(kind, hierarchy, "", homeless, levels, alone, per_code)
 
 
 def _odd(values: pl.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -248,24 +245,6 @@ def _facts(hierarchy: Hierarchy, counts: LongVector, k: int) -> Iterator[LevelFa
             int(sizes[sizes < k].sum()),
             float(loss @ counts) / rows,
         )
-
-
-def _ranges(hierarchy: Hierarchy, counts: LongVector, k: int) -> float:
-    """Return what is lost if neighbouring values are put together until each range has k rows."""
-    low, size, starts = 0, 0, []
-    for code, rows in enumerate(counts[: hierarchy.ordered].tolist()):
-        size += rows
-        if size >= k:
-            starts.append(low)
-            low, size = code + 1, 0
-    if not starts:
-        starts = [0]
-    first = np.array(starts, np.int32)
-    last = np.append(first[1:], max(hierarchy.ordered, 1)).astype(np.int32) - np.int32(1)
-    last = np.where(first == first[-1], max(hierarchy.ordered - 1, 0), last).astype(np.int32)
-    sizes = np.add.reduceat(counts[: max(hierarchy.ordered, 1)], first)
-    lost = measure().loss(Attribute("", hierarchy), counts, first, last)
-    return float(lost @ sizes) / max(int(counts.sum()), 1)
 
 
 # --- what levels look like ------------------------------------------------------------------------------------

@@ -38,8 +38,13 @@ def own_loss(values: pl.Series, spec: Spec, k: int) -> OwnLoss | None:
     np.add.at(rows, hierarchy.locate(distinct), np.bincount(numbers, minlength=len(distinct)))
     total, others = max(float(rows.sum()), 1.0), max(hierarchy.size - 1, 1)
     wide = (hierarchy.high - hierarchy.low)[1:-1] / others
+    return OwnLoss(loss_alone(hierarchy, rows, k), tuple(float(rows @ level) / total for level in wide))
+
+
+def loss_alone(hierarchy: Hierarchy, rows: FloatVector, k: int) -> float:
+    """Return what a hierarchy loses (LM, 0 to 1) if every published cell must be that of k rows; `rows` by code."""
     lost = _free(rows, k) if hierarchy.free else _nodes(hierarchy, rows, k)
-    return OwnLoss(lost / total, tuple(float(rows @ level) / total for level in wide))
+    return lost / max(float(rows.sum()), 1.0)
 
 
 def _free(rows: FloatVector, k: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,22 +25,43 @@ PARTS = 8
 """Into how many groups of about equal size the finest quantiles divide the rows."""
 
 
-def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Spec]:
-    """Return hierarchies that fit a column, the best guess first, and at most one of each kind.
+@dataclass(frozen=True)
+class Proposal:
+    """One way to generalize a column."""
+
+    spec: Spec
+    note: str = ""
+    """What is particular about it, in a few words; empty if its kind says all."""
+
+
+def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal]:
+    """Return hierarchies that fit a column, the best guess first.
 
     `values` are distinct, `counts` are their rows. Kinds that list all values are left out: only people know them.
     """
-    guesses = [suggested_hierarchy(name, values, len(values), counts), quantile_cuts(values, counts)]
-    guesses += [even_widths(values)] if values.dtype.is_numeric() else []
-    others = [kind.example for kind in KINDS.values() if not kind.knows_domain and _is_for(kind, values)]
-    found: dict[str, Spec] = {}
-    for spec in [*guesses, *others]:
-        if spec is None:
-            continue
-        kind = parsed(spec)
-        if kind.name not in found and (spec in guesses or _builds(kind, values)):
-            found[kind.name] = spec
-    return list(found.values())
+    best = suggested_hierarchy(name, values, len(values), counts)
+    banded = isinstance(best, dict) and Cuts.name in best
+    guesses = [Proposal(best, "bands that are narrow where many people are" if banded else "")]
+    if values.dtype.is_numeric():
+        guesses.append(Proposal(even_widths(values), "bands of equal width"))
+    guesses.append(Proposal(quantile_cuts(values, counts), "quantiles: about as many rows in each band"))
+    others = [
+        Proposal(kind.example)
+        for kind in KINDS.values()
+        if not kind.knows_domain and _is_for(kind, values) and _builds(kind.parsed(kind.example), values)
+    ]
+    found: list[Proposal] = []
+    for one in [*guesses, *others]:
+        same = [other for other in found if other.spec == one.spec]
+        first = one in guesses or not any(_same_kind(one.spec, other.spec) for other in found)
+        if one.spec is not None and not same and first:
+            # A word says all about itself, whatever led to it.
+            found.append(one if isinstance(one.spec, dict) else Proposal(one.spec))
+    return found
+
+
+def _same_kind(one: Spec, other: Spec) -> bool:
+    return parsed(one).name == parsed(other).name
 
 
 def quantile_cuts(values: pl.Series, counts: LongVector, parts: int = PARTS) -> Spec:
