@@ -14,6 +14,7 @@ from shoal.anonymizing import anonymize_file
 from shoal.errors import DataError, OutputError
 from shoal.frames import Outbox, read, write
 from shoal.frames.formats.statistical import coded_column, texts_of
+from shoal.hierarchy import build
 from shoal.policy import Policy
 from tests.workbooks import write_xls
 
@@ -147,6 +148,21 @@ def test_partly_labelled_numbers_come_and_go(tmp_path):
         "sex": {1: "m", 2: "f"},
     }
     assert shoal.audit(tmp_path / "out.sav", policy, original=tmp_path / "in.sav").holds
+
+
+def test_automatic_hierarchies_follow_the_order_of_the_codes(tmp_path):
+    """Answers from never to always are not sorted by the alphabet."""
+    answers = ["never", "once", "twice", "yearly", "monthly", "weekly", "daily", "hourly", "always"]
+    data = pl.DataFrame({"mood": [1 + i % 9 for i in range(90)], "n": [1] * 90})
+    pyreadstat.write_sav(
+        data, tmp_path / "in.sav", variable_value_labels={"mood": dict(enumerate(answers, 1)), "n": {}}
+    )
+    made = build(read(tmp_path / "in.sav").column("mood").unique(), "auto")
+    assert made.leaves.to_list() == answers
+    assert made.levels[1].names.to_list() == [
+        "{never, once, twice}", "{yearly, monthly, weekly}", "{daily, hourly, always}",
+    ]  # fmt: skip
+    assert shoal.suggest(tmp_path / "in.sav").columns["mood"].hierarchy == "auto"
 
 
 def test_two_codes_with_one_label_stay_two_values(tmp_path):

@@ -36,8 +36,9 @@ def automatic(values: pl.Series) -> Hierarchy:
 
     Numbers and dates get intervals ``[first, last]``. Texts that look like codes (one length, digits and
     capitals, such as zip codes) are masked from the right; others are sorted, numbers inside them by value,
-    and nodes are named ``{a, b, c}`` if that is short, else ``first..last``. Raises HierarchyError for dates
-    that are not ISO dates, because sorting them as text would put them out of order. O(n log n).
+    unless their type lists them in an order, and nodes are named ``{a, b, c}`` if that is short, else
+    ``first..last``. Raises HierarchyError for dates that are not ISO dates, because sorting them as text would
+    put them out of order. O(n log n).
     """
     data = distinct_values(values)
     if is_ordered(data.dtype):
@@ -48,7 +49,8 @@ def automatic(values: pl.Series) -> Hierarchy:
         raise HierarchyError(f"'auto' cannot sort these texts: {written.advice}, or write your own hierarchy")
     if data.dtype == pl.String and _is_code(data.drop_nulls()):
         return _slim(from_mask(data))
-    return replace(_balanced(_natural(data), SPAN), grown=True)
+    domain = _listed(data, values.dtype) if isinstance(values.dtype, pl.Enum) else _natural(data)
+    return replace(_balanced(domain, SPAN), grown=True)
 
 
 def _is_code(values: pl.Series) -> bool:
@@ -69,6 +71,13 @@ def _slim(hierarchy: Hierarchy) -> Hierarchy:
         if nodes > 1 and len(level.starts) < len(kept[-1].starts):
             kept.append(level)
     return Hierarchy(hierarchy.leaves, (*kept, hierarchy.levels[-1]), grown=hierarchy.grown)
+
+
+def _listed(data: pl.Series, dtype: pl.Enum) -> Domain:
+    """Sort texts as their type lists them: labels of codes come in the order of the codes."""
+    place = data.cast(dtype).to_physical()
+    frame = pl.DataFrame({"leaves": data, "place": place})
+    return Domain(frame.sort("place", nulls_last=True)["leaves"], len(data) - data.null_count())
 
 
 def _natural(data: pl.Series) -> Domain:

@@ -291,7 +291,11 @@ def _data(random: Random, source: str, question: Question) -> dict[str, Any]:
         found["quote"] = "'"
     if random.random() < 0.25:
         found["null_values"] = random.choice([["?"], ["NA", "null"], ["-"]])
-    if random.random() < 0.15 and not question.numbers:
+    if found.get("delimiter") in (";", "|") and random.random() < 0.4:
+        found |= {"decimal": ","} | (
+            {"thousands": random.choice([".", " ", "'"])} if random.random() < 0.5 else {}
+        )
+    elif random.random() < 0.15 and not question.numbers:
         found["guess_types"] = False
     return found
 

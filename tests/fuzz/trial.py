@@ -9,7 +9,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -208,10 +208,35 @@ def _write_text(case: Case, frame: pl.DataFrame, path: Path) -> None:
     if case.data.get("header", True):
         writer.writerow([column.name for column in case.columns])
     null = (*case.data.get("null_values", ()), "")[0]
-    for row in zip(*(column.values for column in case.columns), strict=True):
-        writer.writerow([null if value is None else str(letters(value)) for value in row])
+    columns = [
+        _notated(
+            [None if value is None else str(letters(value)) for value in column.values],
+            column.type,
+            case.data,
+        )
+        for column in case.columns
+    ]
+    for row in zip(*columns, strict=True):
+        writer.writerow([null if text is None else text for text in row])
     raw = text.getvalue().encode(case.data.get("encoding", "utf-8"))
     path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+
+
+def _notated(texts: list[str | None], kind: str, data: Mapping[str, Any]) -> list[str | None]:
+    """Write the fractions of a column with a decimal comma and its thousands in groups, if the policy says so.
+
+    Where one of them has an exponent, all stay as they are: texts.
+    """
+    if data.get("decimal", ".") == "." or kind not in ("half", "float", "float32", "decimal"):
+        return texts
+    if not all(re.fullmatch(r"-?[0-9]+\.[0-9]+", text) for text in texts if text is not None):
+        return texts
+    found: list[str | None] = []
+    for text in texts:
+        whole, _, rest = (text or "").partition(".")
+        grouped = re.sub(r"(?<=[0-9])(?=([0-9]{3})+$)", data.get("thousands", ""), whole)
+        found.append(None if text is None else f"{grouped},{rest}")
+    return found
 
 
 def _write_json(case: Case, frame: pl.DataFrame, path: Path) -> None:
