@@ -71,7 +71,7 @@ def anonymize(
 def anonymize_file(
     source: str | Path | DatabaseTable,
     policy: Policy,
-    output: Path,
+    output: Path | DatabaseTable,
     *,
     record: Path | None = None,
     cards: Sequence[Path] = (),
@@ -86,9 +86,10 @@ def anonymize_file(
     satisfies the policy, and never over the data or over files to `spare`, such as the policy's. `keys` is where the
     private key table of pseudonyms goes; without it nobody can go back from them to identifiers.
 
-    If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
+    If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``. Tables
+    in a database are written in one transaction.
     """
-    outputs = [(output, "the release")]
+    outputs: list[tuple[Path | DatabaseTable, str]] = [(output, "the release")]
     if method_of(policy).two_tables:
         outputs.append((second_path(output), "the release, its second table"))
     papers = [
@@ -102,14 +103,14 @@ def anonymize_file(
     check_codebook_paths(codebooks, output)
     # First what not even --force allows, so that nobody is advised to use it in vain.
     frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
-    for path, _ in outputs:
-        frames.check_writable(path, force=force)
+    for place, _ in outputs:
+        frames.check_publishable(place, force=force)
     for path, _ in papers:
         frames.check_writable(path, force=force, table=False)
     clock = Clock()
     with frames.Outbox(force=force) as box:
         made = _make(source, policy, seed, progress, clock, _ToFiles(box, output))
-        result = _result(made, policy, made.case.rows, made.case.second, seed, clock)
+        result = _result(made, policy, made.case.rows, made.case.second, seed, clock, box.notes)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         if keys is not None and result.keys is not None:
@@ -119,7 +120,9 @@ def anonymize_file(
                 path, card_text(result.card, path, labels=lambda: labels_markdown(result.codebook))
             )
         for path in codebooks:
-            box.write_text(path, codebook_text(result.codebook, path, output))
+            box.write_text(
+                path, codebook_text(result.codebook, path, output if isinstance(output, Path) else None)
+            )
     progress("done", 1.0)
     return result
 
@@ -156,7 +159,7 @@ class _ToFiles:
     """Writes files that do not have their names yet."""
 
     box: frames.Outbox
-    output: Path
+    output: Path | DatabaseTable
 
     def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
         """Refuse values that the format cannot hold. Generalized values are text, so they do not count."""
@@ -256,8 +259,16 @@ def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock
             raise LimitError(error.message, advice) from None
 
 
-def _result(made: _Made, policy: Policy, table: Any, second: Any, seed: int | None, clock: Clock) -> Result:
-    notes = [] if seed is None else [NOT_FOR_PUBLICATION]
+def _result(
+    made: _Made,
+    policy: Policy,
+    table: Any,
+    second: Any,
+    seed: int | None,
+    clock: Clock,
+    told: Sequence[str] = (),
+) -> Result:
+    notes = [*([] if seed is None else [NOT_FOR_PUBLICATION]), *told]
     notes += [made.unserved] if made.unserved else []
     case, release = made.case, made.case.release
     assert release is not None

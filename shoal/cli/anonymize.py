@@ -9,13 +9,16 @@ from typing import Any
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
+from shoal.cli.options import PATH, SOURCE, TARGET, chosen_policy, listed, names_of
 
 
 @click.command()
 @click.argument("data", type=SOURCE, required=False)
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
-@click.option("-o", "--output", type=PATH, required=True, help="Where the release goes.")
+@click.option(
+    "-o", "--output", type=TARGET, required=True, help="Where the release goes: a file or a database."
+)
+@click.option("--output-table", metavar="NAME", help="The table to write, if --output is a database.")
 @click.option(
     "--method",
     shell_complete=names_of("methods"),
@@ -53,7 +56,8 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 def anonymize(
     data: Any,
     policy_file: Path | None,
-    output: Path,
+    output: Any,
+    output_table: str | None,
     method: str | None,
     table: str | None,
     query: str | None,
@@ -81,6 +85,7 @@ def anonymize(
     policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop)
     data = options.chosen_data(policy, data, table, query)
     options.check_readable(data)
+    output = options.chosen_output(output, output_table)
 
     from shoal.anonymizing import anonymize_file
     from shoal.cli import show

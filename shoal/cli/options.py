@@ -38,6 +38,9 @@ class _Source(click.Path):
 SOURCE = _Source(path_type=Path)
 """Where a table comes from: a path, or a table in a database."""
 
+TARGET = SOURCE
+"""Where a release goes: the same."""
+
 table = click.option("--table", metavar="NAME", help="The table, if DATA is a database.")
 query = click.option("--query", metavar="SELECT", help="A query instead of a table, if DATA is a database.")
 release_table = click.option("--table", metavar="NAME", help="The table, if RELEASE is a database.")
@@ -165,6 +168,17 @@ def check_readable(*sources: Any) -> None:
             format_of(source)
             if isinstance(source, Path):
                 check(source)
+
+
+def chosen_output(output: Any, table: str | None) -> Any:
+    """Return where a release goes, with its table in a database. Asks for a password, if the server wants one."""
+    from shoal.frames.databases import DatabaseTable
+
+    output = chosen_source(output, table, None)
+    if isinstance(output, DatabaseTable) and not output.database.in_file:
+        with output.database.opened(output, writing=True):
+            pass
+    return output
 
 
 def _password(address: str) -> str:

@@ -59,7 +59,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
         yield step
 
 
-def result(made: Result, output: Path) -> None:
+def result(made: Result, output: Any) -> None:
     """Show the release, its guarantees and its losses."""
     console = plain_console()
     kept = made.rows - made.suppressed

@@ -46,6 +46,7 @@ def supervise() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()  # otherwise both processes would write what waits in it
     parent = os.getpid()
+    terminal = _terminal()
     try:
         child = os.fork()
     except OSError:  # no more processes: heed signals as well as one process can
@@ -53,7 +54,9 @@ def supervise() -> None:
     if child > 0:
         os.close(note)
         os.close(answers)
-        os._exit(_wait(child, heeded, notes, answer, woken))
+        code = _wait(child, heeded, notes, answer, woken)
+        _restore(terminal)
+        os._exit(code)
     signal.set_wakeup_fd(-1)
     for number in heeded:
         # Only the first process decides when the work ends.
@@ -65,6 +68,27 @@ def supervise() -> None:
         journal.pipe, journal.answers = note, answers
         end_with_parent(parent)
         _keep_libraries_quiet()
+
+
+def _terminal() -> list[Any] | None:
+    """Return the settings of the terminal; None if there is none."""
+    try:
+        import termios
+    except ImportError:
+        return None
+    try:
+        return termios.tcgetattr(0)
+    except (OSError, termios.error):
+        return None
+
+
+def _restore(settings: list[Any] | None) -> None:
+    """Let the terminal show again what is typed: work that was ended while it asked for a password could not."""
+    if settings is not None:
+        import termios
+
+        with contextlib.suppress(OSError, termios.error):
+            termios.tcsetattr(0, termios.TCSADRAIN, settings)
 
 
 def _open_standard_streams() -> None:

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from shoal.frames.formats import FORMATS
     from shoal.frames.frame import Frame
     from shoal.frames.options import ReadOptions
-    from shoal.frames.output import Outbox, check_apart, check_holds, check_writable, write, write_text
+    from shoal.frames.output import (
+        Outbox,
+        check_apart,
+        check_holds,
+        check_publishable,
+        check_writable,
+        write,
+        write_text,
+    )
     from shoal.frames.reading import read
     from shoal.frames.returning import converted, read_again
 
@@ -30,7 +38,15 @@ __getattr__ = imported_late(
         "formats": ("FORMATS",),
         "frame": ("Frame",),
         "options": ("ReadOptions",),
-        "output": ("Outbox", "check_apart", "check_holds", "check_writable", "write", "write_text"),
+        "output": (
+            "Outbox",
+            "check_apart",
+            "check_holds",
+            "check_publishable",
+            "check_writable",
+            "write",
+            "write_text",
+        ),
         "reading": ("read",),
         "returning": ("converted", "read_again"),
     },
@@ -43,6 +59,7 @@ __all__ = [
     "ReadOptions",
     "check_apart",
     "check_holds",
+    "check_publishable",
     "check_writable",
     "converted",
     "factorize",

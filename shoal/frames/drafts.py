@@ -137,9 +137,14 @@ def remove_abandoned(folders: Iterable[str | Path]) -> None:
             found = [name for name in os.listdir(folder) if is_draft(name)]
         except OSError:
             continue
-        for name in found:
+        for name in sorted(found, key=len):
+            path = os.path.join(folder, name)
+            # Databases write further files next to their own, under longer names: who holds the first, holds all.
+            mains = [main for main in found if name != main and name.startswith(main)]
+            if any(os.path.exists(os.path.join(folder, main)) for main in mains):
+                continue
             with contextlib.suppress(OSError):
-                _remove_unheld(os.path.join(folder, name))
+                _remove_unheld(path)
 
 
 def _remove_unheld(path: str) -> None:

@@ -1,4 +1,4 @@
-"""What a file cannot hold, and which formats can."""
+"""What a file or a database cannot hold, and which formats can."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from shoal.frames.formats import FORMATS
-from shoal.frames.formats.base import FileFormat
+from shoal.frames.formats.base import FileFormat, Holder
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def refusal(
-    chosen: FileFormat,
+    chosen: Holder,
     data: pl.DataFrame,
     sensitive: Collection[str] = (),
     columns: Sequence[str] = (),
@@ -25,7 +25,7 @@ def refusal(
     """
     columns, rows = columns or data.columns, rows or data.height
 
-    def reasons(kind: FileFormat) -> list[str]:
+    def reasons(kind: Holder) -> list[str]:
         return [*kind.misfits(columns, rows), *kind.problems(data, sensitive)]
 
     found = reasons(chosen)
@@ -37,7 +37,7 @@ def refusal(
     return "\n".join([f"{chosen.title} cannot hold this table; {advice}", *(f"  {why}" for why in found)])
 
 
-def instead(chosen: FileFormat, able: Callable[[FileFormat], bool]) -> str:
+def instead(chosen: Holder, able: Callable[[Holder], bool]) -> str:
     """Return which other formats to take."""
     others = [
         kind() for name, kind in FORMATS.items() if issubclass(kind, FileFormat) and name != chosen.name

@@ -10,18 +10,19 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.ending import journal
 from shoal.errors import DataError, OutputError
 from shoal.frames.databases import DatabaseTable
+from shoal.frames.databases.writing import Pending, check_kept, check_target, forced
 from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
 from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
-from shoal.wording import either, first_line
+from shoal.wording import first_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +40,12 @@ class Outbox:
     def __init__(self, *, force: bool = False) -> None:
         self.force = force
         self._waiting: list[tuple[Path, Draft]] = []
+        self._databases: dict[str, Pending] = {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know about tables of a database that are replaced."""
+        return [note for pending in self._databases.values() for note in pending.notes]
 
     def write(self, data: pl.DataFrame, path: str | Path, *, options: ReadOptions | None = None) -> Path:
         """Prepare a table in the format that the file name ends in, and return where it will be.
@@ -56,9 +63,9 @@ class Outbox:
         return target
 
     def publish(
-        self, data: pl.DataFrame, path: str | Path, *, options: ReadOptions | None = None
+        self, data: pl.DataFrame, path: str | Path | DatabaseTable, *, options: ReadOptions | None = None
     ) -> pl.DataFrame:
-        """Prepare a table as `write` does, and return it as an outsider reads it from the disk.
+        """Prepare a table as `write` does, or in a database, and return it as an outsider reads it from there.
 
         Raises `OutputError` if a cell does not come back as it was given. The result has the types of `data` where
         the format has them, or where its text gives them back.
@@ -67,6 +74,8 @@ class Outbox:
 
         from shoal.frames.returning import returned
 
+        if isinstance(path, DatabaseTable):
+            return self._publish_stored(data, path)
         target = self.write(data, path, options=options)
         chosen = file_format_of(target)
         assert chosen is not None
@@ -82,6 +91,23 @@ class Outbox:
             reason = lost or f"{chosen.title} does not give back {changed} as it was"
             advice = instead(chosen, lambda other: not other.problems(data) and not other.lost_rows(data))
             raise OutputError(f"{target}: {reason}, so nothing was written; {advice}")
+        return back
+
+    def _publish_stored(self, data: pl.DataFrame, stored: DatabaseTable) -> pl.DataFrame:
+        check_target(stored, force=self.force)
+        chosen = stored.database
+        reason = refusal(chosen, data)
+        if reason:
+            raise OutputError(f"{stored}: {reason}")
+        place = str(stored.source)
+        if place not in self._databases:
+            self._databases[place] = Pending(stored, force=self.force)
+        back, changed = self._databases[place].publish(data, stored)
+        if changed:
+            advice = instead(chosen, lambda other: not other.problems(data) and not other.lost_rows(data))
+            raise OutputError(
+                f"{stored}: {chosen.title} does not give back {changed} as it was, so nothing was written; {advice}"
+            )
         return back
 
     def write_text(self, path: str | Path, text: str, *, private: bool = False) -> Path:
@@ -129,17 +155,30 @@ class Outbox:
         finally:
             for _target, draft in self._waiting:
                 draft.close()
+            for pending in self._databases.values():
+                pending.close()
 
     def _appear(self) -> None:
         folders = {target.parent for target, _ in self._waiting}
         with alone_in(folders), journal.move():
             appeared: list[Path] = []
+            databases = list(self._databases.values())
             try:
+                for pending in databases:
+                    pending.rename()
                 for target, draft in reversed(self._waiting):
                     if self.force and target.exists() and not draft.private:
                         draft.path.chmod(target.stat().st_mode & 0o7777)
                     draft.appear(force=self.force)
                     appeared.append(target)
+                for pending in databases:  # last, because nothing can undo it
+                    pending.commit()
+            except OutputError as error:
+                if not self.force:
+                    while appeared:
+                        appeared.pop().unlink(missing_ok=True)
+                rest = f"; already replaced: {', '.join(map(str, appeared))}" if appeared else ""
+                raise OutputError(f"{error}{rest}") from None
             except OSError as error:
                 if not self.force:  # all of them are new, so none needs to stay
                     while appeared:
@@ -148,8 +187,8 @@ class Outbox:
                     message = f"{target} was created in the meantime; choose another name, or use {forced()}"
                     raise OutputError(message) from None
                 raise _not_written(target, error, appeared) from error
-            for target in appeared:
-                journal.write(str(target))
+            for place in [*appeared, *(stored for pending in databases for stored in pending.tables)]:
+                journal.write(str(place))
         for folder in folders:
             _flush_directory(folder)
 
@@ -169,7 +208,7 @@ def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
 
 
 def check_holds(
-    path: str | Path,
+    path: str | Path | DatabaseTable,
     data: pl.DataFrame,
     *,
     sensitive: Collection[str] = (),
@@ -180,13 +219,15 @@ def check_holds(
 
     `columns` and `rows` are those of the whole table, if `data` is only a part of it.
     """
-    chosen = file_format_of(Path(path))
+    chosen = path.database if isinstance(path, DatabaseTable) else file_format_of(Path(path))
     reason = refusal(chosen, data, sensitive, columns, rows) if chosen is not None else ""
     if reason:
         raise OutputError(f"{path}: {reason}")
 
 
-def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None, str]]) -> None:
+def check_apart(
+    sources: Mapping[Any, str], outputs: Sequence[tuple[Path | DatabaseTable | None, str]]
+) -> None:
     """Refuse outputs that would replace a source or each other, which not even --force allows, and sources that have
     the name of a draft, which writing next to them would remove.
 
@@ -200,10 +241,14 @@ def check_apart(sources: Mapping[Any, str], outputs: Iterable[tuple[Path | None,
     for path, what in outputs:
         if path is None:
             continue
+        if isinstance(path, DatabaseTable):  # other tables of its file stay
+            taken.setdefault(os.path.realpath(_file_of(path) or os.devnull), "the database of the release")
+            continue
         place = os.path.realpath(path)
         if place in taken:
             raise OutputError(f"{path} ({what}) would replace {taken[place]}; choose another name")
         taken[place] = what
+    check_kept(list(sources), [path for path, _ in outputs])
 
 
 def _file_of(source: Any) -> str | None:
@@ -212,6 +257,14 @@ def _file_of(source: Any) -> str | None:
         known = isinstance(source.source, str) and source.database.in_file
         return source.database.address(source.source).name if known else None
     return os.fspath(source) if isinstance(source, str | os.PathLike) else None
+
+
+def check_publishable(path: str | Path | DatabaseTable, *, force: bool = False) -> None:
+    """Raise `OutputError` if a release cannot be written there, to a file or to a database."""
+    if isinstance(path, DatabaseTable):
+        check_target(path, force=force)
+    else:
+        check_writable(path, force=force)
 
 
 def check_writable(path: str | Path, *, force: bool = False, table: bool = True) -> Path:
@@ -245,11 +298,6 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     if missing:
         raise OutputError(f"{path}: {missing}")
     return target
-
-
-def forced() -> str:
-    """Return how to allow that a file is replaced."""
-    return either(command="--force", python="force=True")
 
 
 def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = ()) -> OutputError:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from shoal.errors import DataError, ShoalError
+from shoal.errors import DataError, OutputError, ShoalError
 from shoal.frames.column_names import refuse_duplicates
 from shoal.frames.databases.address import Address, parsed, parsed_file
-from shoal.frames.databases.names import TableName, chosen, listed, meanings
+from shoal.frames.databases.names import TableName, chosen, listed, meanings, quoted
 from shoal.frames.databases.passwords import scrubbed
 from shoal.frames.databases.sessions import Session
 from shoal.frames.databases.stored import DatabaseTable
-from shoal.frames.formats.base import Format, check_readable
+from shoal.frames.formats.base import Format, Holder, check_readable
 from shoal.wording import either
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ class Wanted:
     """The table, unless it is a query."""
 
 
-class Database(Format):
-    """A database. Subclasses say how to connect, which tables there are, and how their types are read."""
+class Database(Format, Holder):
+    """A database. Subclasses say how to connect, which tables there are, and how their types are read and written."""
 
     is_database: ClassVar[bool] = True
+    refuses: ClassVar[tuple[str, ...]] = ("Object", "Struct", "Array")
+    copies_memory: ClassVar[bool] = False
+    nests: ClassVar[bool] = False
     example: ClassVar[str]
     """An address."""
     in_file: ClassVar[bool] = False
@@ -76,6 +79,43 @@ class Database(Format):
     @abstractmethod
     def meaning(self, error: BaseException) -> str:
         """Return what an error of the driver means and what to do, without values of the data."""
+
+    @abstractmethod
+    def target(self, session: Session, stored: DatabaseTable) -> TableName:
+        """Return the name under which a table will be written, with its schema, or raise `OutputError`."""
+
+    @abstractmethod
+    def column_type(self, dtype: pl.DataType) -> str:
+        """Return the type, in SQL, of a column that `fitted_column` returned."""
+
+    @abstractmethod
+    def identity(self, session: Session) -> str:
+        """Return what tells this database from others, whatever its address."""
+
+    @abstractmethod
+    def read_by(self, session: Session, wanted: Wanted) -> set[TableName]:
+        """Return the tables that a SELECT reads, also through views, as `target` names them."""
+
+    def empty(self) -> bytes:
+        """Return the content of a file without tables."""
+        return b""
+
+    def irreplaceable(self, session: Session, target: TableName) -> str:
+        """Return why a table that exists cannot be replaced, in words; "" if it can."""
+        return ""
+
+    def lost_with(self, session: Session, target: TableName) -> list[str]:
+        """Return what is lost when a table is replaced, in words."""
+        return []
+
+    def create(self, session: Session, name: TableName, data: pl.DataFrame) -> None:
+        """Make a table of data that `fitted` returned."""
+        columns = ", ".join(
+            f"{quoted(column)} {self.column_type(dtype)}" for column, dtype in data.schema.items()
+        )
+        session.execute(f"CREATE TABLE {name.sql} ({columns})")
+        if data.height:
+            session.insert(name, data.to_arrow())
 
     # --- reading --------------------------------------------------------------------------------------
 
@@ -119,10 +159,12 @@ class Database(Format):
                     check_readable(Path(address.name))
                 session = self.connected(address, writing=writing)
             yield session
-        except ShoalError:
+        except DataError as error:
+            if writing:
+                raise OutputError(str(error)) from None
             raise
         except self.errors() as error:
-            self.fail(error, stored, DataError)
+            self.fail(error, stored, OutputError if writing else DataError)
         finally:
             if session is not None:
                 session.close()

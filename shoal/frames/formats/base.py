@@ -121,22 +121,20 @@ class SourceFile(Format):
             raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
 
 
-class FileFormat(SourceFile):
-    """A format of files that are read and written. Subclasses say how to save one, and what such a file can hold."""
+class Holder(ABC):
+    """What a file or a database can hold, and in which types."""
 
+    name: ClassVar[str]
+    title: ClassVar[str]
     refuses: ClassVar[tuple[str, ...]] = ("Object",)
-    """Names of the polars types that a file cannot hold, not even as text."""
+    """Names of the polars types that it cannot hold, not even as text."""
     copies_memory: ClassVar[bool] = True
     """Whether files hold columns as they lie in memory, not cell by cell."""
     nests: ClassVar[bool] = True
     """Whether lists may hold lists."""
 
-    @abstractmethod
-    def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
-        """Write a table that `fitted` returned. `target` is the name that the file will have."""
-
     def problem(self, column: pl.Series) -> str:
-        """Return why the values of this column would not come back from a file, in words; "" if they would.
+        """Return why the values of this column would not come back, in words; "" if they would.
 
         The words hold no value. Types may change: what comes back as text, or as a wider number, is not lost.
         """
@@ -146,7 +144,7 @@ class FileFormat(SourceFile):
         return ""
 
     def problems(self, data: pl.DataFrame, sensitive: Collection[str] = ()) -> list[str]:
-        """Return which columns a file cannot hold, and why. In `sensitive` columns, values must also differ for
+        """Return which columns cannot be held, and why. In `sensitive` columns, values must also differ for
         readers that are less exact than Shoal's.
         """
         # Under another name: polars takes some names for patterns.
@@ -154,7 +152,7 @@ class FileFormat(SourceFile):
         return [f"column '{name}' {problem}" for name, problem in found.items() if problem]
 
     def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
-        """Return which names of columns, and how many rows and columns, a file cannot have."""
+        """Return which names of columns, and how many rows and columns, cannot be held."""
         return []
 
     def lost_rows(self, data: pl.DataFrame) -> str:
@@ -162,15 +160,23 @@ class FileFormat(SourceFile):
         return ""
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
-        """Return a column in a type that the file can hold."""
+        """Return a column in a type that can be held."""
         return column
 
     def fitted(self, data: pl.DataFrame) -> pl.DataFrame:
-        """Return the table as the file can hold it, without leftovers."""
+        """Return the table as it can be held, without leftovers."""
         from shoal.frames.leftovers import without_leftovers
 
         fitted = data.with_columns([self.fitted_column(column) for column in data])
         return without_leftovers(fitted, buffers=self.copies_memory)
+
+
+class FileFormat(SourceFile, Holder):
+    """A format of files that are read and written. Subclasses say how to save one, and what such a file can hold."""
+
+    @abstractmethod
+    def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
+        """Write a table that `fitted` returned. `target` is the name that the file will have."""
 
     def reread(self, path: Path, options: ReadOptions | None) -> pl.DataFrame:
         """Return a table that `save` wrote with these options, as an outsider reads it, with text as it stands."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OutputError
 from shoal.frames.column_names import refuse_duplicates
 from shoal.frames.databases.address import Address
 from shoal.frames.databases.base import Database, Wanted
-from shoal.frames.databases.names import TableName, quoted
+from shoal.frames.databases.fitting import alike, as_text, narrower
+from shoal.frames.databases.names import TableName, meanings, quoted
 from shoal.frames.databases.sessions import Session
 from shoal.frames.databases.values import ADVICE, as_polars
 from shoal.wording import first_line
@@ -18,6 +23,8 @@ from shoal.wording import first_line
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
+
+    from shoal.frames.databases.stored import DatabaseTable
 
 _SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 _WIDE = ("HUGEINT", "UHUGEINT", "BIGNUM")
@@ -120,6 +127,90 @@ class DuckDb(Database):
         decimals = [name for name, kind in columns if kind in _WIDE]
         return as_polars(table, wanted.where, decimals=decimals, enums=enums)
 
+    # --- writing --------------------------------------------------------------------------------------
+
+    def target(self, session: Session, stored: DatabaseTable) -> TableName:
+        """Return the name with its schema; an existing table may be written in other capital letters."""
+        *_, meant = meanings(stored.table or "")
+        schemas = {
+            str(name)
+            for (name,) in session.rows(
+                "SELECT schema_name FROM information_schema.schemata WHERE catalog_name = current_database()"
+            )
+        }
+        if meant.schema and meant.schema not in schemas:
+            raise OutputError(
+                f"{stored.place}: there is no schema '{meant.schema}'; a table with a dot in its name is written "
+                f"'{quoted(stored.table or '')}'"
+            )
+        if not meant.schema:
+            ((current,),) = session.rows("SELECT current_schema()")
+            meant = TableName(meanings(stored.table or "")[0].table, str(current))
+        for name in self.tables(session):
+            if name.schema == meant.schema and name.table.lower() == meant.table.lower():
+                return name
+        return meant
+
+    def empty(self) -> bytes:
+        """Return the content of a file without tables: DuckDB does not open a file without content."""
+        import duckdb
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "empty.db")
+            duckdb.connect(str(path), config=_SETTINGS).close()
+            return path.read_bytes()
+
+    def irreplaceable(self, session: Session, target: TableName) -> str:
+        """Return that a view cannot be replaced."""
+        found = session.rows("SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal")
+        there = (target.schema, target.table) in found
+        return "there is a view of this name; choose another name" if there else ""
+
+    def identity(self, session: Session) -> str:
+        """Return the path of the file."""
+        found = session.rows("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")
+        return os.path.realpath(str(found[0][0]))
+
+    def read_by(self, session: Session, wanted: Wanted) -> set[TableName]:
+        """Return the tables in the plan of a SELECT."""
+        found = session.rows(f"EXPLAIN (FORMAT JSON) {wanted.select}")
+        scanned = set(_scanned(json.loads(found[0][1])))
+        return {
+            name
+            for name in self.tables(session)
+            if name.schema and scanned & {name.table, f"{name.schema}.{name.table}"}
+        }
+
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return names of columns that DuckDB takes for one."""
+        return [*alike(list(columns), self.title), *(["a column has no name"] if "" in columns else [])]
+
+    def fitted_column(self, column: pl.Series) -> pl.Series:
+        """Return categories, sets and durations as text, and integers of 128 bits as narrower or decimal numbers."""
+        import polars as pl
+
+        column = narrower(column)
+        return column if isinstance(column.dtype, pl.Datetime) else as_text(column, sets=True)
+
+    def column_type(self, dtype: pl.DataType) -> str:
+        """DuckDB takes types from Arrow."""
+        raise NotImplementedError
+
+    def create(self, session: Session, name: TableName, data: pl.DataFrame) -> None:
+        """Make a table with the types of Arrow."""
+        given: Any = session
+        given.connection.register("shoal_given", data.to_arrow())
+        session.execute(f"CREATE TABLE {name.sql} AS SELECT * FROM shoal_given")
+        given.connection.unregister("shoal_given")
+
+
+def _scanned(plan: Any) -> Iterator[str]:
+    """Yield the last part of the names of the tables in a plan."""
+    for part in plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ():
+        yield from _scanned(part)
+    if isinstance(plan, dict) and isinstance(plan.get("Table"), str):
+        yield plan["Table"].rpartition(".")[2]
+
 
 def _selected(name: str, kind: str) -> str:
     if kind in _WIDE or kind in _AS_TEXT or kind.startswith("ENUM("):
@@ -146,12 +237,6 @@ class DuckDbSession(Session):
         """Return a few rows as Python values."""
         found: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
         return found
-
-    def insert(self, name: TableName, data: pa.Table) -> None:
-        """Add rows to a table that exists."""
-        self.connection.register("shoal_given", data)
-        self.connection.execute(f"INSERT INTO {name.sql} SELECT * FROM shoal_given")
-        self.connection.unregister("shoal_given")
 
     def commit(self) -> None:
         """Keep what was done."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OutputError, did_you_mean
 from shoal.frames.databases import passwords
 from shoal.frames.databases.address import SECRETS, Address
 from shoal.frames.databases.base import Database, Wanted, names_of
-from shoal.frames.databases.names import TableName, quoted
+from shoal.frames.databases.fitting import as_text, narrower, no_null_character
+from shoal.frames.databases.names import TableName, meanings, quoted
 from shoal.frames.databases.sessions import AdbcSession, RowSession, Session
 from shoal.frames.databases.values import ADVICE, as_polars
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from shoal.frames.databases.stored import DatabaseTable
 
 _SECONDS = "5"
 """How long to wait for a server that does not answer."""
@@ -35,6 +39,8 @@ _REFUSED = {
     "P": "values of no fixed type",
 }
 """Categories of types that hold more than one value, or nothing that polars can hold."""
+_NAME_BYTES = 63
+_DECIMAL_DIGITS = 38
 _DRIVERS = ("psycopg", "psycopg2", "pg8000")
 
 
@@ -87,6 +93,14 @@ class PostgreSql(Database):
         session = AdbcSession(_connection(address))
         if not writing:
             session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            return session
+        # Rows come back in the order in which they were written, and nobody waits for somebody else's lock for long.
+        for setting in (
+            "synchronize_seqscans = off",
+            "max_parallel_workers_per_gather = 0",
+            "lock_timeout = '10s'",
+        ):
+            session.execute(f"SET LOCAL {setting}")
         return session
 
     def errors(self) -> tuple[type[BaseException], ...]:
@@ -142,6 +156,135 @@ class PostgreSql(Database):
             enums={column.name: column.labels for column in columns if column.category == "E"},
         )
 
+    # --- writing --------------------------------------------------------------------------------------
+
+    def target(self, session: Session, stored: DatabaseTable) -> TableName:
+        """Return the name with its schema: the one that is written, if it exists, else the current one."""
+        *_, meant = meanings(stored.table or "")
+        schemas = {str(name) for (name,) in session.rows("SELECT nspname::text FROM pg_catalog.pg_namespace")}
+        if meant.schema and meant.schema not in schemas:
+            hint = did_you_mean(meant.schema, sorted(name for name in schemas if not name.startswith("pg_")))
+            name = quoted(stored.table or "")
+            raise OutputError(
+                f"{stored.place}: there is no schema '{meant.schema}' ({hint}); a table with a dot in its name is "
+                f"written '{name}'"
+            )
+        if not meant.schema:
+            ((current,),) = session.rows("SELECT pg_catalog.current_schema()::text")
+            if current is None:
+                raise OutputError(f"{stored.place}: there is no current schema; write SCHEMA.TABLE")
+            meant = replace(meanings(stored.table or "")[0], schema=current)
+        if len(meant.table.encode()) > _NAME_BYTES:
+            raise OutputError(
+                f"{stored.place}: the name of the table has {len(meant.table.encode())} bytes, and PostgreSQL cuts "
+                f"names after {_NAME_BYTES}; choose a shorter one"
+            )
+        ((allowed,),) = session.rows(
+            f"SELECT pg_catalog.has_schema_privilege({_text(meant.schema)}, 'CREATE')"
+        )
+        if not allowed:
+            raise OutputError(
+                f"{stored.place}: you have no right to create tables in the schema '{meant.schema}'; ask its owner "
+                "(GRANT CREATE ON SCHEMA), or name another schema"
+            )
+        return meant
+
+    def irreplaceable(self, session: Session, target: TableName) -> str:
+        """Return why a relation cannot be replaced: only a table can be, and only by its owner."""
+        ((kind, own),) = session.rows(
+            "SELECT relkind::text, pg_catalog.pg_has_role(relowner, 'USAGE') FROM pg_catalog.pg_class "
+            f"WHERE oid = {_text(target.sql)}::regclass"
+        )
+        if kind not in ("r", "p"):
+            return (
+                "a view or a foreign table has this name, and Shoal replaces only tables; choose another name"
+            )
+        return (
+            ""
+            if own
+            else "somebody else owns the table, and only its owner can replace it; choose another name"
+        )
+
+    def lost_with(self, session: Session, target: TableName) -> list[str]:
+        """Return the grants of a table as statements that give them again, and whether rows were hidden by policies."""
+        found = session.rows(
+            "SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE "
+            "pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END::text, "
+            "pg_catalog.string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type)::text "
+            "FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a "
+            f"WHERE c.oid = {_text(target.sql)}::regclass AND a.grantee <> c.relowner GROUP BY 1 ORDER BY 1"
+        )
+        notes = []
+        if found:
+            again = "; ".join(f"GRANT {rights} ON {target.sql} TO {who}" for who, rights in found)
+            notes.append(
+                f"the table that was replaced had grants, and the new one has none. To give them again: {again}"
+            )
+        ((hidden, columns),) = session.rows(
+            "SELECT c.relrowsecurity, EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND "
+            f"a.attacl IS NOT NULL) FROM pg_catalog.pg_class c WHERE c.oid = {_text(target.sql)}::regclass"
+        )
+        if columns:
+            notes.append("the table that was replaced had grants on single columns, and the new one has none")
+        if hidden:
+            notes.append("the table that was replaced had row-level security, and the new one has none")
+        return notes
+
+    def identity(self, session: Session) -> str:
+        """Return when the server was started, and the name of the database."""
+        ((found,),) = session.rows(
+            "SELECT pg_catalog.pg_postmaster_start_time()::text || ' ' || pg_catalog.current_database()::text"
+        )
+        return str(found)
+
+    def read_by(self, session: Session, wanted: Wanted) -> set[TableName]:
+        """Return the tables in the plan of a SELECT."""
+        explain = f"EXPLAIN (VERBOSE, FORMAT JSON) {wanted.select}"
+        if isinstance(session, AdbcSession):
+            found = session.fetch(explain, {"adbc.postgresql.use_copy": "false"}).column(0).to_pylist()[0]
+        else:
+            found = session.rows(explain)[0][0]
+        return set(_relations(json.loads(found) if isinstance(found, str) else found))
+
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return names of columns that PostgreSQL would cut, and too many columns."""
+        found = [
+            f"the name of column '{name}' has {len(name.encode())} bytes, and PostgreSQL cuts names after {_NAME_BYTES}"
+            for name in columns
+            if len(name.encode()) > _NAME_BYTES
+        ]
+        found += ["a column has no name"] if "" in columns else []
+        found += [f"PostgreSQL holds 1,600 columns, not {len(columns):,}"] if len(columns) > 1600 else []
+        return found
+
+    def problem(self, column: pl.Series) -> str:
+        """Return why the values would not come back: PostgreSQL has no U+0000 in texts."""
+        return super().problem(column) or no_null_character(column, self.title)
+
+    def fitted_column(self, column: pl.Series) -> pl.Series:
+        """Return categories, sets and durations as text, wide integers as narrower or decimal numbers, and moments in
+        microseconds."""
+        import polars as pl
+
+        column = narrower(column)
+        if isinstance(column.dtype, pl.Datetime) and column.dtype.time_unit == "ns":
+            short = column.cast(pl.Datetime("us", column.dtype.time_zone))
+            same = short.cast(column.dtype).equals(column)
+            return short if same else as_text(column)
+        if isinstance(column.dtype, pl.Datetime):
+            return column
+        return as_text(column, sets=True)
+
+    def column_type(self, dtype: pl.DataType) -> str:
+        """Return the type of a column."""
+        import polars as pl
+
+        if isinstance(dtype, pl.Decimal):
+            return f"numeric({_DECIMAL_DIGITS}, {dtype.scale})"
+        if isinstance(dtype, pl.Datetime):
+            return "timestamp" if dtype.time_zone is None else "timestamptz"
+        return _TYPES.get(dtype.base_type().__name__, "text")
+
     def _columns(self, session: Session, wanted: Wanted) -> list[_Column]:
         """Return the columns of a SELECT with their types, without running it."""
         names = names_of(session, wanted)
@@ -196,6 +339,32 @@ _STATES = {
     "2BP01": "other objects in the database, such as views, depend on the table; drop them first, or choose another "
     "name",
 }
+
+
+_TYPES = {
+    "Boolean": "boolean",
+    **dict.fromkeys(("Int8", "UInt8", "Int16"), "smallint"),
+    **dict.fromkeys(("UInt16", "Int32"), "integer"),
+    **dict.fromkeys(("UInt32", "Int64"), "bigint"),
+    "Float32": "real",
+    "Float64": "double precision",
+    "Date": "date",
+    "Time": "time",
+    "Binary": "bytea",
+}
+
+
+def _relations(plan: Any) -> Iterator[TableName]:
+    """Yield the tables of a plan."""
+    for part in plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ():
+        yield from _relations(part)
+    if isinstance(plan, dict) and "Relation Name" in plan:
+        yield TableName(plan["Relation Name"], plan.get("Schema", ""))
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("'", "''")
+    return f"'{escaped}'"
 
 
 def vendor_of(connection: object) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OutputError
 from shoal.frames.databases.address import Address
 from shoal.frames.databases.base import Database, Wanted, names_of
-from shoal.frames.databases.names import TableName, quoted
+from shoal.frames.databases.fitting import alike, as_text, narrower, no_null_character
+from shoal.frames.databases.names import TableName, meanings, quoted
 from shoal.frames.databases.sessions import AdbcSession, RowSession, Session
 from shoal.frames.databases.values import ADVICE, as_polars
 from shoal.frames.formats.postgresql import vendor_of
@@ -19,6 +22,8 @@ from shoal.wording import first_line
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa  # type: ignore[import-untyped]
+
+    from shoal.frames.databases.stored import DatabaseTable
 
 _CLASSES = ("integer", "real", "text", "blob")
 _DATES = ("DATE", "TIME")
@@ -48,7 +53,10 @@ class Sqlite(Database):
 
     def connected(self, address: Address, *, writing: bool) -> Session:
         """Open the file, and begin a transaction."""
-        return _by_adbc(address, writing=writing) or _by_standard_library(address, writing=writing)
+        # Two copies of SQLite in one process do not see each other's locks, and a user may have a connection of the
+        # standard library open: so ADBC, which brings its own copy, only reads.
+        reading = None if writing else _by_adbc(address)
+        return reading or _by_standard_library(address, writing=writing)
 
     def errors(self) -> tuple[type[BaseException], ...]:
         """Return the errors of both drivers."""
@@ -88,6 +96,73 @@ class Sqlite(Database):
             for name in data.columns
             if name in dates and data.schema[name] == pl.String
         )
+
+    # --- writing --------------------------------------------------------------------------------------
+
+    def target(self, session: Session, stored: DatabaseTable) -> TableName:
+        """Return the name; an existing table may be written in other capital letters."""
+        meant = meanings(stored.table or "")[0]
+        for name in self.tables(session):
+            if name.table.lower() == meant.table.lower():
+                return name
+        if meant.table.lower().startswith("sqlite_"):
+            raise OutputError(f"{stored}: names that begin with sqlite_ belong to SQLite; choose another")
+        return meant
+
+    def irreplaceable(self, session: Session, target: TableName) -> str:
+        """Return that a view cannot be replaced."""
+        ((kind,),) = session.rows(f"SELECT type FROM sqlite_master WHERE name = {_literal(target.table)}")
+        return "" if kind == "table" else "there is a view of this name; choose another name"
+
+    def identity(self, session: Session) -> str:
+        """Return the path of the file."""
+        return os.path.realpath(
+            str(session.rows("SELECT file FROM pragma_database_list WHERE name = 'main'")[0][0])
+        )
+
+    def read_by(self, session: Session, wanted: Wanted) -> set[TableName]:
+        """Return the tables whose pages a SELECT opens."""
+        roots = {name: TableName(str(table)) for table, name in session.rows(
+            "SELECT tbl_name, rootpage FROM sqlite_master WHERE rootpage > 0"
+        )}  # fmt: skip
+        found = session.rows(f"EXPLAIN {wanted.select}")
+        return {roots[page] for _, opcode, _, page, *_ in found if opcode == "OpenRead" and page in roots}
+
+    def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
+        """Return names of columns that SQLite takes for one, and too many columns."""
+        more = [f"SQLite holds 2,000 columns, not {len(columns):,}"] if len(columns) > 2000 else []
+        return [*alike(list(columns), self.title), *more]
+
+    def problem(self, column: pl.Series) -> str:
+        """Return why the values would not come back: SQLite has no NaN, and ends texts at U+0000."""
+        found = super().problem(column) or no_null_character(column, self.title)
+        if not found and column.dtype.is_float() and bool(column.drop_nulls().is_nan().any()):
+            return "has NaN, which SQLite writes as null"
+        return found
+
+    def fitted_column(self, column: pl.Series) -> pl.Series:
+        """Return dates, times, categories and sets as text, and booleans as 0 and 1."""
+        import polars as pl
+
+        column = narrower(column)
+        if column.dtype == pl.Boolean:
+            return column.cast(pl.Int64)
+        if column.dtype == pl.Time:
+            return column.dt.to_string("%H:%M:%S%.f")
+        if column.dtype == pl.Date:
+            return column.dt.to_string("%Y-%m-%d")
+        if isinstance(column.dtype, pl.Decimal):
+            number = column.cast(pl.Float64)
+            return number if number.cast(column.dtype).equals(column) else column.cast(pl.String)
+        return as_text(column, sets=True)
+
+    def column_type(self, dtype: pl.DataType) -> str:
+        """Return the type of a column."""
+        if dtype.is_integer():
+            return "INTEGER"
+        return "REAL" if dtype.is_float() else "BLOB" if dtype.base_type().__name__ == "Binary" else "TEXT"
+
+    # --- reading --------------------------------------------------------------------------------------
 
     def _rows(self, session: Session, wanted: Wanted) -> pa.Table:
         """Return the rows. ADBC takes the types of the first rows for those of all, and rounds or fails at others; so
@@ -129,13 +204,13 @@ class Sqlite(Database):
         return {name for name, kind in found if any(word in kind for word in _DATES)}
 
 
-def _by_adbc(address: Address, *, writing: bool) -> Session | None:
+def _by_adbc(address: Address) -> Session | None:
     try:
         import adbc_driver_sqlite.dbapi as driver
     except ImportError:
         return None
-    connection = driver.connect(_place(address, writing=writing))
-    return AdbcSession(connection, other=lambda: _by_standard_library(address, writing=writing))
+    connection = driver.connect(_place(address, writing=False))
+    return AdbcSession(connection, other=lambda: _by_standard_library(address, writing=False))
 
 
 def _by_standard_library(address: Address, *, writing: bool) -> Session:
