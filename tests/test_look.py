@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import pytest
@@ -142,3 +143,8 @@ def test_the_look_is_part_of_the_package():
 
     names = {entry.name for entry in files("shoal.pages").joinpath("templates").iterdir()}
     assert {"tokens.css", "look.css", "components.html", "parts.html"} <= names
+
+
+def test_marked_cells_survive_the_way_from_another_process():
+    again = pickle.loads(pickle.dumps(Marked("holds", "good"), protocol=5))
+    assert (again, again.state) == ("holds", "good")

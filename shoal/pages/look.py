@@ -28,6 +28,10 @@ class Marked(str):
         made.state = state
         return made
 
+    def __getnewargs__(self) -> tuple[str, str]:
+        """Let pickle make it again: reports come from other processes."""
+        return str(self), self.state
+
 
 @cache
 def tokens() -> str:

@@ -183,6 +183,12 @@ class Jobs:
         except (EOFError, OSError, pickle.UnpicklingError):
             words = "The process of this job ended unexpectedly, most likely for lack of memory."
             self._take(job, "failed", ("Ended", words, ()))
+        except (
+            Exception
+        ) as error:  # otherwise nobody would follow the job any more, and its page would wait for ever
+            kind = type(error).__name__
+            words = f"Shoal made a mistake of its own ({kind}). Nothing was written; please report it."
+            self._take(job, "failed", (kind, words, ()))
         process.kill()
         process.wait()
 
