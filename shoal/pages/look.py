@@ -28,9 +28,9 @@ class Marked(str):
         made.state = state
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:
+    def __reduce__(self) -> tuple[type[Marked], tuple[str, str]]:
         """Let pickle make it again: reports come from other processes."""
-        return str(self), self.state
+        return Marked, (str(self), self.state)
 
 
 @cache

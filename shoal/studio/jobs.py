@@ -170,27 +170,31 @@ class Jobs:
 
     def _begin(self, job: Job) -> None:
         job.state, job.began = "running", time.monotonic()
-        job._process = start_python("shoal.studio.worker")
-        threading.Thread(target=self._follow, args=(job, job._process), daemon=True).start()
+        threading.Thread(target=self._follow, args=(job,), daemon=True).start()
 
-    def _follow(self, job: Job, process: subprocess.Popen[bytes]) -> None:
-        job.tell((job.work, job.arguments, job.folder))
-        assert process.stdout is not None
+    def _follow(self, job: Job) -> None:
+        process = None
         try:
+            # Started here: the system ends a process with the thread that started it, and threads of requests end.
+            process = start_python("shoal.studio.worker")
+            with self._lock:
+                job._process = process
+            job.tell((job.work, job.arguments, job.folder))
+            assert process.stdout is not None
             while job.active:
                 kind, what = pickle.load(process.stdout)
                 self._take(job, kind, what)
         except (EOFError, OSError, pickle.UnpicklingError):
             words = "The process of this job ended unexpectedly, most likely for lack of memory."
             self._take(job, "failed", ("Ended", words, ()))
-        except (
-            Exception
-        ) as error:  # otherwise nobody would follow the job any more, and its page would wait for ever
+        except Exception as error:
+            # Whatever it is, the page must not wait for ever.
             kind = type(error).__name__
             words = f"Shoal made a mistake of its own ({kind}). Nothing was written; please report it."
             self._take(job, "failed", (kind, words, ()))
-        process.kill()
-        process.wait()
+        if process is not None:
+            process.kill()
+            process.wait()
 
     def _take(self, job: Job, kind: str, what: Any) -> None:
         with self._lock:
