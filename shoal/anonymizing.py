@@ -15,7 +15,7 @@ from shoal import frames
 from shoal.brief import Brief
 from shoal.case import Case
 from shoal.codebooks.codebook import codebook
-from shoal.codebooks.writing import check_codebook_paths, codebook_text, labels_markdown
+from shoal.codebooks.writing import CARD_LABELS, check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
@@ -117,7 +117,10 @@ def anonymize_file(
             box.write_text(keys, result.keys.write_csv(), private=True)
         for path in cards:
             box.write_text(
-                path, card_text(result.card, path, labels=lambda: labels_markdown(result.codebook))
+                path,
+                card_text(
+                    result.card, path, labels=lambda: labels_markdown(result.describe(most=CARD_LABELS))
+                ),
             )
         for path in codebooks:
             box.write_text(

@@ -47,7 +47,7 @@ def asked(spec, **more):
 
 def table(column, nulls=False):
     if nulls:
-        column = column.scatter([0, 1, 2, 3, 4], [None])
+        column = column.clone().scatter([0, 1, 2, 3, 4], [None])
     return pl.DataFrame({"x": column, "row": range(len(column))})
 
 

@@ -91,7 +91,7 @@ def test_an_analyst_reads_every_label_through_the_codebook_alone(tmp_path, kind,
     """The script imports nothing of Shoal; it says for each row which values it may stand for."""
     column, spec = COLUMNS[kind][place]
     if nulls:
-        column = column.scatter([3, 4, 5, 6, 7, 8], [None])
+        column = column.clone().scatter([3, 4, 5, 6, 7, 8], [None])
     (tmp_path / "towns.csv").write_text(FILE)
     data = pl.DataFrame({"x": column, "other": TOWNS, "row": pl.Series(range(ROWS))})
     data.write_csv(tmp_path / "data.csv")
@@ -383,6 +383,23 @@ def test_the_card_explains_labels(tmp_path):
     _, policy = release(tmp_path)
     anonymize_file(tmp_path / "data.csv", policy, tmp_path / "out.csv", cards=[tmp_path / "card.md"])
     assert "## What the labels mean" in (tmp_path / "card.md").read_text()
+
+
+def test_the_card_lists_no_values_of_trees(tmp_path):
+    """A tree may be copied from the data, and everybody publishes the card."""
+    from shoal.anonymizing import anonymize_file
+
+    data, _ = release(tmp_path)
+    tree = {"tree": {"low": ["a", "b", "c", "MARK"], "high": ["d", "e", "f", "g", "h"]}}
+    policy = shoal.Policy.from_keywords(
+        quasi=["od|d"], sensitive=["sick"], plain=["age"], hierarchies={"od|d": tree}, k=60
+    )
+    files = {"cards": [tmp_path / "card.md"], "codebooks": [tmp_path / "book.md"]}
+    anonymize_file(tmp_path / "data.csv", policy, tmp_path / "out.csv", **files)
+    assert "which the codebook lists" in (tmp_path / "card.md").read_text()
+    assert "MARK" not in (tmp_path / "card.md").read_text()
+    assert "MARK" in (tmp_path / "book.md").read_text()
+    assert len(data) == ROWS
 
 
 SHOWING = {

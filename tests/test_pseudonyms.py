@@ -166,6 +166,14 @@ def test_networks_refuse_pseudonyms():
         shoal.anonymize_network(nodes, edges, id="id", **asked)
 
 
+@pytest.mark.parametrize("more", [{"show": {"age": "bounds"}}, {"levels": "uniform"}])
+def test_networks_refuse_what_is_for_tables(more):
+    nodes = pl.DataFrame({"id": range(6), "age": range(6)})
+    edges = pl.DataFrame({"a": [0, 1], "b": [1, 2]})
+    with pytest.raises(PolicyError, match="is for tables"):
+        shoal.anonymize_network(nodes, edges, id="id", quasi=["age"], k=2, **more)
+
+
 # --- the danger is said ---------------------------------------------------------------------------------------
 
 

@@ -126,17 +126,21 @@ class Codebook(Brief):
         return out
 
 
-def codebook_of(rows: pl.DataFrame, policy: Policy, second: pl.DataFrame | None = None) -> Codebook:
-    """Describe the rows of a release. O(rows x columns), and time for each distinct label."""
+def codebook_of(
+    rows: pl.DataFrame, policy: Policy, second: pl.DataFrame | None = None, *, most: int | None = None
+) -> Codebook:
+    """Describe the rows of a release. O(rows x columns), and time for each distinct label. Columns with more than
+    `most` labels list none.
+    """
     known = {plan.name: plan for plan in policy.plans(_all_names(rows, second), of_release=True)}
     bucket = bucket_name(policy.columns)
     if second is None:
-        return Codebook(len(rows), _columns(rows, policy, known, bucket, ""))
+        return Codebook(len(rows), _columns(rows, policy, known, bucket, "", most))
     count = unused_name(COUNT, (bucket, *policy.names("sensitive")))
     return Codebook(
         len(rows),
-        _columns(rows, policy, known, bucket, ""),
-        _columns(second, policy, known, bucket, count),
+        _columns(rows, policy, known, bucket, "", most),
+        _columns(second, policy, known, bucket, count, most),
         len(second),
     )
 
@@ -146,7 +150,12 @@ def _all_names(rows: pl.DataFrame, second: pl.DataFrame | None) -> list[str]:
 
 
 def _columns(
-    rows: pl.DataFrame, policy: Policy, known: dict[str, ColumnPlan], bucket: str, count: str
+    rows: pl.DataFrame,
+    policy: Policy,
+    known: dict[str, ColumnPlan],
+    bucket: str,
+    count: str,
+    most: int | None,
 ) -> tuple[Column, ...]:
     out = []
     ends = {
@@ -164,7 +173,7 @@ def _columns(
                 words = "how many rows of the bucket have these values"
             out.append(_numbers(rows[name], "bucket" if name == bucket else "count", words))
         else:
-            out.append(_column(rows[name], known[name]))
+            out.append(_column(rows[name], known[name], most))
     return tuple(out)
 
 
@@ -183,7 +192,7 @@ def _numbers(column: pl.Series, role: str, words: str) -> Column:
     return Column(column.name, "integer", "integer", role, words, column.n_unique(), int(column.null_count()))
 
 
-def _column(column: pl.Series, plan: ColumnPlan) -> Column:
+def _column(column: pl.Series, plan: ColumnPlan, most: int | None) -> Column:
     texts = label_texts(column)
     counts = texts.to_frame("text").group_by("text").len(name="rows")
     shown, often = counts["text"].to_list(), counts["rows"].to_list()
@@ -200,6 +209,8 @@ def _column(column: pl.Series, plan: ColumnPlan) -> Column:
         words = PUBLISHED_AS[plan.role] if plan.role not in REMOVED else "as it is"
         return _as_it_is(column, plan.role, words, own, shown, often, missing)
     kind = parsed(plan.hierarchy)
+    if most is not None and len(present) > most:
+        return Column(column.name, own, own, plan.role, f"generalized: {_way(kind)}", len(present), missing)
     meanings = meanings_of(kind, present, plan.limit)
     labels = [
         Label(text, MISSING if text is None else meanings[text], rows)

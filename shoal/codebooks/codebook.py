@@ -20,13 +20,14 @@ def codebook(
     *,
     second: Any = None,
     delimiter: str | None = None,
+    most: int | None = None,
     **keywords: Any,
 ) -> Codebook:
     """Describe a release: every column, and every label in it with its meaning.
 
     `source` is a path, a frame, or the `Result` of `shoal.anonymize`. The original is not needed, and not read: a
     codebook is made of published rows and the policy alone. `second` is the second table of a release in two.
-    `delimiter` is the original's, if it is known.
+    `delimiter` is the original's, if it is known. Generalized columns with more than `most` labels list none.
     """
     chosen = Policy.given(policy, keywords)
     if isinstance(source, Result):
@@ -35,7 +36,8 @@ def codebook(
     rows = frames.read(source, options).data
     if second is None:
         second = second_beside(source, rows.columns, chosen.names("sensitive"))
-    return codebook_of(rows, chosen, None if second is None else frames.read(second, options).data)
+    other = None if second is None else frames.read(second, options).data
+    return codebook_of(rows, chosen, other, most=most)
 
 
 def check_codebooks(

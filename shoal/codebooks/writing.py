@@ -6,13 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.codebooks.book import Codebook, Column, Label
 from shoal.codebooks.packages import catalogue_text, package_text
 from shoal.errors import OutputError
-from shoal.hierarchy.meanings import NATURAL
+from shoal.hierarchy.meanings import NATURAL, Meaning
 
 Written = Callable[[Codebook, Path, Path | None], str]
 """Makes the text of a codebook for a file, given where the release is."""
@@ -20,7 +21,7 @@ Written = Callable[[Codebook, Path, Path | None], str]
 LONGEST_LIST = 12
 """A sentence names so many values of a node; JSON and CSV name all."""
 CARD_LABELS = 40
-"""A card explains so many labels of a column; the codebook explains all."""
+"""A card explains the labels of columns with at most so many; the codebook explains all."""
 _KEYS = ("label", "kind", "low", "high", "low_included", "high_included", "values", "text", "except")
 _HEAD = ("table", "column", "type", "values_are", "role", "published", *_KEYS, "means", "rows")
 
@@ -85,12 +86,20 @@ def labels_markdown(book: Codebook) -> str:
     columns = [column for column in book.by_name.values() if column.value_labels]
     lines = ["", "## What the labels mean", ""] if columns else []
     for column in columns:
-        lines += column_markdown(column, "###", CARD_LABELS)
+        lines += column_markdown(replace(column, labels=tuple(map(_on_card, column.labels))), "###")
     return "\n".join(lines)
 
 
-def column_markdown(column: Column, heading: str, most: int | None = None) -> list[str]:
-    """Return the lines about one column, with at most so many of its labels."""
+def _on_card(label: Label) -> Label:
+    """Return a label without the values that the policy lists for it: a card is published by everybody, a codebook by
+    those who want to publish these lists."""
+    if label.meaning.kind == "set" and label.meaning.codes is not None:
+        return replace(label, meaning=Meaning("listed"))
+    return label
+
+
+def column_markdown(column: Column, heading: str) -> list[str]:
+    """Return the lines about one column."""
     words = "" if column.values == column.type else f", values are {column.values}"
     counts = f"{column.distinct:,} different" + (f", {column.missing:,} empty" if column.missing else "")
     lines = [
@@ -103,14 +112,12 @@ def column_markdown(column: Column, heading: str, most: int | None = None) -> li
         lines += [f"From {column.low} to {column.high}.", ""]
     if column.labels:
         lines += ["| label | meaning | rows |", "| --- | --- | ---: |"]
-        shown = column.labels if most is None else column.labels[:most]
         lines += [
             f"| {markdown_cell('(empty)' if label.text is None else label.text)} | "
             f"{markdown_cell(_brief_words(label, column.name))} | {label.rows:,} |"
-            for label in shown
+            for label in column.labels
         ]
-        rest = len(column.labels) - len(shown)
-        lines += ["", f"and {rest:,} more labels: see the codebook.", ""] if rest else [""]
+        lines.append("")
     return lines
 
 
@@ -118,8 +125,6 @@ def _brief_words(label: Label, name: str) -> str:
     values = label.meaning.values
     if len(values) <= LONGEST_LIST + 1:
         return label.meaning.words(name)
-    from dataclasses import replace
-
     short = replace(label.meaning, values=values[:LONGEST_LIST]).words(name)
     return f"{short} and {len(values) - LONGEST_LIST:,} more"
 

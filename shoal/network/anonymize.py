@@ -118,6 +118,12 @@ def anonymize_network(
             "a masked network publishes no rows of single nodes, so there is nothing to put a pseudonym on"
         )
         raise PolicyError([Problem(dotted("columns", name, "publish"), message, "leave it out")])
+    for path, asked in (
+        *((dotted("columns", name, "show"), column.show) for name, column in chosen.columns.items()),
+        ("utility.levels", chosen.utility.levels),
+    ):
+        if asked is not None:
+            raise PolicyError([Problem(path, f"'{asked}' is for tables, not for networks", "leave it out")])
     seed = checked_seed(seed)
     run = Run.start(seed, progress)
     progress("read", 0.0)

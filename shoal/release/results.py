@@ -128,7 +128,7 @@ class Result(Audit):
     """The public release card: what was done, which guarantees, which losses; nothing about individuals."""
     pseudonyms: Pseudonyms | None = None
     """The tokens that stand for identifiers, if the policy publishes any: private."""
-    describe: Callable[[], Codebook]
+    describe: Callable[..., Codebook]
     """Makes the codebook; `codebook` calls it once."""
 
     @property
