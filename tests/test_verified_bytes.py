@@ -72,9 +72,8 @@ def test_json_lines_cannot_tell_nan_and_infinity_from_null(tmp_path, monkeypatch
     table = pl.DataFrame({"q": [1] * 4, "s": [NAN, INF, -INF, None]})
     why = refused(tmp_path, table, "out.jsonl", monkeypatch, quasi=["q"], sensitive=["s"], k=4, l=4)
     assert "column 's' has NaN or infinity" in why
-    assert (
-        "write CSV (.csv), TSV (.tsv), Parquet (.parquet), Arrow IPC (.arrow) or Excel (.xlsx) instead" in why
-    )
+    others = "Parquet (.parquet), Arrow IPC (.arrow), Excel (.xlsx), SPSS (.sav) or Stata (.dta)"
+    assert f"write CSV (.csv), TSV (.tsv), {others} instead" in why
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".arrow", ".xlsx"])

@@ -48,7 +48,8 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
     fixed = options.decimal != "." or options.thousands or not options.guess_types or options.columns
     if frame.path is None or fixed or "decimal" not in FORMATS[frame.kind].options:
         return frame, ""
-    texts = [bare for column in frame.data if (bare := _numbers_in(column)) is not None]
+    found = {column.name: bare for column in frame.data if (bare := _numbers_in(column)) is not None}
+    texts = [bare for bare, _ in found.values()]
     if not texts:
         return frame, ""
     european = [(",", ""), (",", "."), (",", " "), (",", "'")]
@@ -69,21 +70,25 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
             f"some columns have a decimal comma, and {', '.join(lost)} a decimal point: Shoal reads one of both in a "
             "file, here the point"
         )
+    if not any(unit or other.schema[name].is_numeric() for name, (_, unit) in found.items()):
+        return frame, ""  # codes in groups of digits, such as phone numbers
     words = ["numbers have a decimal comma"] if decimal == "," else []
     names = {".": "a point", ",": "a comma", " ": "a space", "'": "an apostrophe"}
     words += [f"{names[thousands]} between thousands"] if thousands else []
     return other, " and ".join(words)
 
 
-def _numbers_in(column: pl.Series) -> pl.Series | None:
-    """Return the distinct texts of a column, if all seem to be numbers with other signs than a point; else None."""
+def _numbers_in(column: pl.Series) -> tuple[pl.Series, str] | None:
+    """Return the distinct texts of a column without their unit, and the unit; None unless all seem to be numbers with
+    other signs than a point.
+    """
     if column.dtype != pl.String or not column.head(1000).drop_nulls().str.contains(_SIGNS).any():
         return None
     texts = column.drop_nulls().unique()
     texts = texts.filter(~pl.Series([is_missing_word(text) for text in texts], dtype=pl.Boolean))
     unit = unit_of(texts)
     texts = without_unit(texts, unit) if unit else texts
-    return texts if len(texts) and texts.str.contains(_NUMBER).all() else None
+    return (texts, unit) if len(texts) and texts.str.contains(_NUMBER).all() else None
 
 
 def unit_of(texts: pl.Series) -> str:
