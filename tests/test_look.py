@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import pickle
 import re
 
 import pytest
@@ -149,8 +148,3 @@ def test_the_look_is_part_of_the_package():
 def test_marked_cells_survive_the_way_from_another_process():
     again = pickle.loads(pickle.dumps(Marked("holds", "good"), protocol=5))
     assert (again, again.state) == ("holds", "good")
-
-
-def test_a_marked_cell_comes_back_from_another_process():
-    found = pickle.loads(pickle.dumps(Marked("holds", "good")))
-    assert (found, found.state) == ("holds", "good")
