@@ -18,11 +18,15 @@ from shoal.hierarchy.values import numbers_of
 from shoal.studio.trying import Counted, Tried
 from shoal.suggesting.proposals import number_line, quantile_cuts
 
-WIDTH, HEIGHT, LANE, SIDE = 720, 150, 30, 14
+WIDTH, HEIGHT, LANE, SIDE = 720, 150, 38, 14
 """Of the drawing: the width, the height of the bars, the height of a level, and the space left and right."""
 BARS = 60
 BANDS = 80
 """A level with more bands is not drawn."""
+STEPS = (
+    (1, "D"), (7, "D"), (1, "M"), (3, "M"), (1, "Y"), (2, "Y"), (5, "Y"), (10, "Y"), (20, "Y"), (50, "Y"), (1000, "Y"),
+)  # fmt: skip
+"""Of the marks on a line of dates."""
 Number = int | float
 
 
@@ -94,7 +98,10 @@ def line_of(found: Counted, tried: Tried) -> Line | None:
     high += 1.0 if whole else 0.0
     line = Line(low, high, whole, dated, (), (), ())
     bars = _bars(line, numbers, rows)
-    ticks = tuple((line.x(value), _written(value, found, whole)) for value in _ticks(low, high, whole))
+    if dated:
+        ticks = _days(line, found)
+    else:
+        ticks = tuple((line.x(value), _written(value, whole)) for value in _ticks(low, high, whole))
     return Line(low, high, whole, dated, bars, ticks, tuple(_lanes(line, tried)))
 
 
@@ -125,12 +132,24 @@ def _ticks(low: float, high: float, whole: bool) -> list[float]:
     return [at * step for at in range(first, math.floor(high / step) + 1)]
 
 
-def _written(value: float, found: Counted, whole: bool) -> str:
-    if isinstance(found.values.dtype, pl.Date):
-        return str(np.datetime64(int(value), "D"))
-    if isinstance(found.values.dtype, pl.Datetime):
-        return str(np.datetime64(int(value), "s"))[:10]
+def _written(value: float, whole: bool) -> str:
     return f"{round(value):,}" if whole else f"{value:,.6g}"
+
+
+def _days(line: Line, found: Counted) -> tuple[tuple[float, str], ...]:
+    """Mark about eight years, months or days of a line of dates."""
+    unit = "D" if isinstance(found.values.dtype, pl.Date) else "s"
+    ends = np.array([line.low, line.high]).astype(np.int64).astype(f"datetime64[{unit}]")
+    for step, scale in STEPS:
+        first, last = ends.astype(f"datetime64[{scale}]").astype(np.int64).tolist()
+        if last - first <= 8 * step:
+            break
+    year = 1970 if scale == "Y" else 0  # numpy counts years from 1970, people from 0
+    numbers = np.array([at for at in range(first, last + 1) if (at + year) % step == 0], np.int64)
+    marks = numbers.astype(f"datetime64[{scale}]")
+    places = marks.astype(f"datetime64[{unit}]").astype(np.float64).tolist()
+    found_marks = zip(places, map(str, marks), strict=True)
+    return tuple((line.x(at), words) for at, words in found_marks if line.low <= at <= line.high)
 
 
 def _lanes(line: Line, tried: Tried) -> list[tuple[Band, ...] | None]:

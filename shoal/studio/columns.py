@@ -43,6 +43,11 @@ _TYPES: tuple[tuple[Callable[[pl.DataType], bool], str], ...] = (
 )
 
 
+def type_words(dtype: pl.DataType) -> str:
+    """Return a type in words."""
+    return next((words for fits, words in _TYPES if fits(dtype)), type_name(dtype))
+
+
 @dataclass(frozen=True)
 class Bar:
     """One bar of the picture of a column."""
@@ -108,8 +113,7 @@ class Columns:
 
     def type_of(self, place: int) -> str:
         """Return the type of a column in words."""
-        dtype = self.frame.schema[self.names[place]]
-        return next((words for fits, words in _TYPES if fits(dtype)), type_name(dtype))
+        return type_words(self.frame.schema[self.names[place]])
 
     def facts(self, place: int, *, now: bool = False) -> Facts | None:
         """Return what is counted about a column; None if that is not done yet, unless it is needed `now`."""

@@ -95,7 +95,7 @@ def plant(
     found = counted(project, column.name)
     kind = Tree.parsed({Tree.name: spec})
     rows = tree_rows(kind.tree)
-    there = leaf_of(found.values, pl.Series([row[0] for row in rows], dtype=pl.String)) >= 0
+    there = leaf_of(found.plain, pl.Series([row[0] for row in rows], dtype=pl.String)) >= 0
     from_rows(found.values.filter(pl.Series(there)), rows, "the tree")
 
     def more(entry: dict[str, Any]) -> None:
@@ -297,7 +297,7 @@ def take_file(project: Project, path: Path, name: str, index: str) -> str:
         text = read_text(path, name)
     finally:
         path.unlink(missing_ok=True)
-    rows, _ = read_rows(counted(project, column.name).values, text, name)
+    rows, _ = read_rows(counted(project, column.name).plain, text, name)
     plant(project, column, Branches.from_rows(rows), f"tree of {name}")
     forget_view(project, column)
     return back(column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import MISSING, dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any
 
 from shoal.errors import ShoalError
@@ -25,16 +26,18 @@ from shoal.studio.coded import (
     trouble,
     wanted_k,
 )
+from shoal.studio.columns import type_words
 from shoal.studio.planting import MATCHES, View, view_of
 from shoal.studio.project import Project
 from shoal.studio.trying import Counted, Tried, branches_of, examples, measure, told
 from shoal.suggesting.proposals import Proposal
-from shoal.wording import type_name
 
 TARGETS = 400
 """How many groups a list to choose from has at most."""
 HOMELESS = 12
 """How many values without a place are listed."""
+ALIKE = 2_000
+"""Among how many values of a tree a similar one is looked for."""
 
 
 def screen_page(project: Project, index: str) -> dict[str, Any]:
@@ -83,7 +86,7 @@ def column_page(project: Project, column: Coded) -> dict[str, Any]:
     return {
         "column": column,
         "found": found,
-        "type": type_name(found.dtype),
+        "type": type_words(found.values.dtype),
         "now": now,
         "k": wanted_k(project),
         "measure": measure().name.upper(),
@@ -99,7 +102,7 @@ def column_page(project: Project, column: Coded) -> dict[str, Any]:
         "tree": _tree_page(project, column, now, tree) if tree is not None else None,
         "most": MOST,
         "targets": _targets(tree),
-        "homeless": now.homeless[:HOMELESS],
+        "homeless": _likely_places(now, tree),
         "size": bands,
         "wanted_by": _wanted_by(project, column),
     }
@@ -112,6 +115,18 @@ def shown_tree(project: Project, column: Coded, now: Tried, found: Counted) -> B
         kept["tree"] = (now, branches_of(now, found))
     tree: Branches | None = kept["tree"][1]
     return tree
+
+
+def _likely_places(now: Tried, tree: Branches | None) -> list[tuple[str, int, int]]:
+    """Return the first values without a place, with their rows and the number of the group that has the most similar
+    value: the list to choose from begins there."""
+    names = {node.name: node for node in tree.values[:ALIKE]} if tree is not None else {}
+    made = []
+    for value, rows in now.homeless[:HOMELESS]:
+        alike = get_close_matches(value[:80], names, 1) if len(names) else []
+        above = names[alike[0]].above if alike else None
+        made.append((value, rows, above.number if above is not None else 0))
+    return made
 
 
 def _countable(project: Project, column: Coded) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,15 @@ class Counted:
 
     name: str
     values: pl.Series
-    """Distinct, null included; categories as text."""
+    """Distinct, null included, in the type of the column."""
     counts: LongVector
     rows: int
-    dtype: pl.DataType
-    """The type of the column itself."""
+
+    @cached_property
+    def plain(self) -> pl.Series:
+        """The values with categories as text."""
+        odd = isinstance(self.values.dtype, pl.Categorical | pl.Enum | pl.Null)
+        return self.values.cast(pl.String) if odd else self.values
 
     @property
     def missing(self) -> int:
@@ -67,11 +72,7 @@ def count(frame: Frame, name: str) -> Counted:
         codes, values = factorize(column)
     except pl.exceptions.PolarsError:
         raise HierarchyError("values of this type cannot be generalized") from None
-    if isinstance(values.dtype, pl.Categorical | pl.Enum | pl.Null):
-        values = values.cast(pl.String)
-    return Counted(
-        name, values, np.bincount(codes, minlength=len(values)).astype(np.int64), len(column), column.dtype
-    )
+    return Counted(name, values, np.bincount(codes, minlength=len(values)).astype(np.int64), len(column))
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,9 @@ def attempt(found: Counted, spec: Spec, base: Path, k: int) -> Tried:
         if not kind.knows_domain:
             return Tried(kind, problem=str(error))
         try:
-            rows = rows_of(kind, values)
-            where = leaf_of(values, pl.Series([row[0] for row in rows], dtype=pl.String))
-            homeless = _homeless(values, counts, where)
+            rows = rows_of(kind, found.plain)
+            where = leaf_of(found.plain, pl.Series([row[0] for row in rows], dtype=pl.String))
+            homeless = _homeless(found.plain, counts, where)
             if not homeless:
                 return Tried(kind, problem=str(error))
             kept = (where >= 0) | _odd(values)
@@ -179,7 +180,7 @@ def branches_of(tried: Tried, found: Counted) -> Branches | None:
     if isinstance(tried.kind, Tree):
         rows = tree_rows(tried.kind.tree)
     elif isinstance(tried.kind, File):
-        rows = rows_of(tried.kind, found.values)
+        rows = rows_of(tried.kind, found.plain)
     else:
         rows = _plain_rows(tried.hierarchy)
     made = Branches.from_rows(rows)
@@ -190,7 +191,7 @@ def branches_of(tried: Tried, found: Counted) -> Branches | None:
 def count_rows(tree: Branches, found: Counted) -> None:
     """Set how many rows each node of a tree has."""
     values = tree.values
-    where = leaf_of(found.values, pl.Series([node.name for node in values], dtype=pl.String))
+    where = leaf_of(found.plain, pl.Series([node.name for node in values], dtype=pl.String))
     numbers = [values[at].number if at >= 0 else -1 for at in where.tolist()]
     tree.count(dict(zip(numbers, found.counts.tolist(), strict=True)))
 
