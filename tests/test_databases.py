@@ -25,6 +25,7 @@ from shoal.errors import DataError, PolicyError
 from shoal.frames import read
 from shoal.frames.databases.address import parsed
 from shoal.frames.databases.names import TableName, meanings, quoted
+from shoal.frames.databases.sessions import RowSession
 from shoal.policy import Policy
 from tests.commands import HOME
 from tests.server import READER, SECRET
@@ -467,6 +468,19 @@ def test_values_that_cannot_be_held(server, value, said):
     with pytest.raises(DataError, match=said) as caught:
         read(DatabaseTable(server.url, query=f"SELECT 1 AS a, {value} AS b"))
     assert caught.value.__cause__ is None
+
+
+def test_drivers_that_give_python_values(server):
+    """The drivers themselves are not needed: ADBC gives Python values too, if it is asked for rows."""
+    server.load("people", PEOPLE)
+    session, database = RowSession(server.connect()), DatabaseTable(server.url).database
+    with contextlib.closing(session.connection):
+        data = database.data(session, database.wanted(session, DatabaseTable(server.url, "people")))
+        assert data.equals(PEOPLE)
+        for value in ("'infinity'::date", "'-infinity'::timestamp"):
+            asked = DatabaseTable(server.url, query=f"SELECT now() AS a, {value} AS b")
+            with pytest.raises(DataError, match="column 'b' holds dates that are infinite"):
+                database.data(session, database.wanted(session, asked))
 
 
 def test_an_error_of_the_server_shows_no_value(server):

@@ -136,3 +136,11 @@ class RowSession(Session):
             yield cursor
         finally:
             cursor.close()
+
+
+def vendor_of(connection: object) -> str:
+    """Return which database a connection of ADBC leads to; "" if it is another object."""
+    if not hasattr(connection, "adbc_get_info"):
+        return ""
+    known: Any = connection
+    return str(known.adbc_get_info().get("vendor_name", ""))

@@ -85,11 +85,11 @@ def _problem(column: pa.ChunkedArray) -> str:
         return f"holds values of a type that Shoal does not know; {ADVICE}"
     if pa.types.is_date32(kind):
         days = [(day - _EPOCH).days for day in (_DAY_ONE, _LAST_DAY)]
-        return "" if _within(column, pa.int32(), *days) else _OUTSIDE
+        return "" if _within(column, pa.int32(), *days) else OUTSIDE
     if pa.types.is_timestamp(kind):
         per_day = _MICROSECONDS * {"s": 1e-6, "ms": 1e-3, "us": 1, "ns": 1e3}[kind.unit]
         ends = (_DAY_ONE - _EPOCH).days * per_day, ((_LAST_DAY - _EPOCH).days + 1) * per_day - 1
-        return "" if _within(column, pa.int64(), *ends) else _OUTSIDE
+        return "" if _within(column, pa.int64(), *ends) else OUTSIDE
     if pa.types.is_time64(kind) and kind.unit == "us":
         return (
             "" if _within(column, pa.int64(), 0, _MICROSECONDS - 1) else f"holds the time 24:00:00; {ADVICE}"
@@ -98,7 +98,7 @@ def _problem(column: pa.ChunkedArray) -> str:
 
 
 ADVICE = "leave it out or convert it in a query"
-_OUTSIDE = f"holds dates that are infinite, before the year 1 or after 9999; {ADVICE}"
+OUTSIDE = f"holds dates that are infinite, before the year 1 or after 9999; {ADVICE}"
 
 
 def _within(column: pa.ChunkedArray, whole: Any, low: float, high: float) -> bool:

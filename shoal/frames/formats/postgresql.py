@@ -8,22 +8,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, OutputError, did_you_mean
-from shoal.frames.databases import passwords
-from shoal.frames.databases.address import SECRETS, Address
+from shoal.frames.databases.address import Address
 from shoal.frames.databases.base import Database, Wanted, names_of
 from shoal.frames.databases.fitting import as_text, narrower, no_null_character
+from shoal.frames.databases.libpq import connection_to, driver_errors, is_driver, meaning
 from shoal.frames.databases.names import TableName, meanings, quoted
-from shoal.frames.databases.sessions import AdbcSession, RowSession, Session
-from shoal.frames.databases.values import ADVICE, as_polars
-from shoal.wording import first_line
+from shoal.frames.databases.sessions import AdbcSession, RowSession, Session, vendor_of
+from shoal.frames.databases.values import ADVICE, OUTSIDE, as_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.frames.databases.stored import DatabaseTable
 
-_SECONDS = "5"
-"""How long to wait for a server that does not answer."""
 _PLAIN = {
     *("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bytea"),
     *("date", "timestamp", "timestamptz", "time"),
@@ -41,7 +38,6 @@ _REFUSED = {
 """Categories of types that hold more than one value, or nothing that polars can hold."""
 _NAME_BYTES = 63
 _DECIMAL_DIGITS = 38
-_DRIVERS = ("psycopg", "psycopg2", "pg8000")
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ class PostgreSql(Database):
     @classmethod
     def owns(cls, connection: object) -> bool:
         """Return whether it is a connection of ADBC, or of a Python driver, to PostgreSQL."""
-        return vendor_of(connection) == cls.title or _library(connection) in _DRIVERS
+        return vendor_of(connection) == cls.title or is_driver(connection)
 
     def joined(self, connection: Any) -> Session:
         """Return a session over a connection of ADBC or of a Python driver."""
@@ -90,7 +86,7 @@ class PostgreSql(Database):
 
     def connected(self, address: Address, *, writing: bool) -> Session:
         """Connect, and begin a transaction."""
-        session = AdbcSession(_connection(address))
+        session = AdbcSession(connection_to(address))
         if not writing:
             session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return session
@@ -105,29 +101,11 @@ class PostgreSql(Database):
 
     def errors(self) -> tuple[type[BaseException], ...]:
         """Return the errors of ADBC, and of whatever driver is in use."""
-        try:
-            from adbc_driver_manager import Error
-        except ImportError:
-            return _other_errors()
-        return (Error, *_other_errors())
+        return driver_errors()
 
     def meaning(self, error: BaseException) -> str:
         """Return what an error means, by its SQLSTATE: the texts of a server may show values."""
-        state = str(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
-        text = _primary(error)
-        if state == "42501":
-            return f"{text}; ask the owner of the table for the right"
-        if state in _STATES:
-            return _STATES[state]
-        if state.startswith("42") or state in ("25006", "0A000", "3F000"):
-            return f"{text} (SQLSTATE {state})"  # about names and syntax
-        if state.startswith(("08", "57P")) or (not state and type(error).__name__ == "OperationalError"):
-            return f"the connection to the server was lost ({_lost(text)})"
-        if not state:
-            return f"the driver stopped ({type(error).__name__}), often because of a value"
-        return (
-            f"the server stopped with SQLSTATE {state}, often because of a value; its own log has the details"
-        )
+        return meaning(error)
 
     def tables(self, session: Session) -> list[TableName]:
         """Return tables, views, materialized views and foreign tables, with and without schema."""
@@ -147,6 +125,8 @@ class PostgreSql(Database):
         for column in columns:
             if column.problem:
                 raise DataError(f"{wanted.where}: column '{column.name}' {column.problem}")
+        if not isinstance(session, AdbcSession):
+            _refuse_infinite(session, wanted, columns)
         chosen = ", ".join(column.selected for column in columns)
         table = session.fetch(f"SELECT {chosen} FROM ({wanted.select}) AS shoal_rows")
         return as_polars(
@@ -329,18 +309,6 @@ class PostgreSql(Database):
         return {kind: resolved(kind) for kind in kinds}
 
 
-_STATES = {
-    "28P01": f"the server refuses the user or the password; {SECRETS}",
-    "28000": f"the server refuses the user; {SECRETS}",
-    "53100": "the disk of the server is full",
-    "53200": "the server has not enough memory",
-    "55P03": "the table is in use by somebody else; try again later",
-    "57014": "the server ended the work, because it took too long or because somebody asked it to",
-    "2BP01": "other objects in the database, such as views, depend on the table; drop them first, or choose another "
-    "name",
-}
-
-
 _TYPES = {
     "Boolean": "boolean",
     **dict.fromkeys(("Int8", "UInt8", "Int16"), "smallint"),
@@ -354,6 +322,18 @@ _TYPES = {
 }
 
 
+def _refuse_infinite(session: Session, wanted: Wanted, columns: Sequence[_Column]) -> None:
+    """Refuse infinite dates where they are: some Python drivers give the last day of the year 9999 instead."""
+    dates = [column.name for column in columns if column.type in ("date", "timestamp", "timestamptz")]
+    if not dates:
+        return
+    asked = ", ".join(f"bool_and(isfinite({quoted(name)})) AS f{at}" for at, name in enumerate(dates))
+    (finite,) = session.rows(f"SELECT {asked} FROM ({wanted.select}) AS shoal_dates")
+    for name, all_finite in zip(dates, finite, strict=True):
+        if all_finite is False:
+            raise DataError(f"{wanted.where}: column '{name}' {OUTSIDE}")
+
+
 def _relations(plan: Any) -> Iterator[TableName]:
     """Yield the tables of a plan."""
     for part in plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ():
@@ -365,85 +345,3 @@ def _relations(plan: Any) -> Iterator[TableName]:
 def _text(value: str) -> str:
     escaped = value.replace("'", "''")
     return f"'{escaped}'"
-
-
-def vendor_of(connection: object) -> str:
-    """Return which database a connection of ADBC leads to; "" if it is another object."""
-    if not hasattr(connection, "adbc_get_info"):
-        return ""
-    known: Any = connection
-    return str(known.adbc_get_info().get("vendor_name", ""))
-
-
-def _library(connection: object) -> str:
-    return type(connection).__module__.partition(".")[0]
-
-
-def _other_errors() -> tuple[type[BaseException], ...]:
-    import sys
-
-    found = [getattr(sys.modules.get(name), "Error", None) for name in _DRIVERS]
-    return tuple(error for error in found if isinstance(error, type))
-
-
-def _primary(error: BaseException) -> str:
-    """Return the first line of what the server says."""
-    for key, value in getattr(error, "details", None) or ():
-        if key in (b"PG_DIAG_MESSAGE_PRIMARY", "PG_DIAG_MESSAGE_PRIMARY"):
-            return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return first_line(error)
-
-
-def _lost(text: str) -> str:
-    return text.rpartition("ERROR:")[2].rpartition("[libpq]")[2].strip().removeprefix("Failed to connect: ")
-
-
-def _connection(address: Address) -> Any:
-    import adbc_driver_postgresql.dbapi as driver
-    from adbc_driver_manager import Error
-
-    shown = str(address)
-    while True:
-        try:
-            return driver.connect(_conninfo(address, passwords.password_of(shown)))
-        except Error as error:
-            text = str(error)
-            if "no password supplied" in text and passwords.asked(shown):
-                continue
-            passwords.forget(shown)
-            raise DataError(passwords.scrubbed(f"{shown}: {_refused(text)}")) from None
-
-
-def _refused(text: str) -> str:
-    """Say why there is no connection."""
-    reason = first_line(Exception(text)).partition("Failed to connect: ")[2] or first_line(Exception(text))
-    if "password authentication failed" in text:
-        return f"the server refuses the user or the password; {SECRETS}"
-    if "no password supplied" in text:
-        return f"the server wants a password; {SECRETS}"
-    if ("database" in text and "does not exist" in text) or ("role" in text and "does not exist" in text):
-        return reason.rpartition("FATAL:")[2].strip()
-    return f"no connection: {reason}; check the host and the port, and that the server is running"
-
-
-def _conninfo(address: Address, password: str) -> str:
-    """Write the parts of an address for libpq. A password that was asked for goes no other way than this."""
-    parts = {
-        "connect_timeout": _SECONDS,
-        "application_name": "shoal",
-        "user": address.user,
-        "dbname": address.name,
-        "host": ",".join(host.strip("[]") for host, _ in address.hosts),
-        "port": ",".join(port for _, port in address.hosts) if any(port for _, port in address.hosts) else "",
-        **address.options,
-        "password": password,
-    }
-    return " ".join(f"{name}={_value(value)}" for name, value in parts.items() if value)
-
-
-def _value(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-__all__: Sequence[str] = ("PostgreSql", "vendor_of")

@@ -14,9 +14,8 @@ from shoal.frames.databases.address import Address
 from shoal.frames.databases.base import Database, Wanted, names_of
 from shoal.frames.databases.fitting import alike, as_text, narrower, no_null_character
 from shoal.frames.databases.names import TableName, meanings, quoted
-from shoal.frames.databases.sessions import AdbcSession, RowSession, Session
+from shoal.frames.databases.sessions import AdbcSession, RowSession, Session, vendor_of
 from shoal.frames.databases.values import ADVICE, as_polars
-from shoal.frames.formats.postgresql import vendor_of
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
