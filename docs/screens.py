@@ -48,7 +48,16 @@ def taken(visit: Visit, name: str, folder: Path) -> None:
 def compared(page: Page) -> None:
     """Compare a few methods, and choose one of them."""
     page.get_by_text("What to try: methods, several k, time").click()
-    for name in ("mondrian", "full-domain", "agglomerative", "hilbert", "k-k", "ring", "bucketization", "anatomy"):
+    for name in (
+        "mondrian",
+        "full-domain",
+        "agglomerative",
+        "hilbert",
+        "k-k",
+        "ring",
+        "bucketization",
+        "anatomy",
+    ):
         page.get_by_role("checkbox", name=name, exact=True).check()
     page.get_by_role("button", name="Compare these").click()
     expect(page.get_by_role("button", name="Compare again")).to_be_visible(timeout=LONG)
@@ -71,7 +80,9 @@ def main(folder: Path) -> None:
             visit.go("hierarchies?column=4")
             taken(visit, "hierarchies", folder)
             visit.go("promise")
-            expect(page.get_by_text("Nothing in this table rules the promise out")).to_be_visible(timeout=LONG)
+            expect(page.get_by_text("Nothing in this table rules the promise out")).to_be_visible(
+                timeout=LONG
+            )
             taken(visit, "promise", folder)
             visit.go("compare")
             compared(page)

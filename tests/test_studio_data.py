@@ -184,7 +184,7 @@ def test_options_with_which_nothing_can_be_read_change_nothing(project: Project,
     Data.actions()["reading"](project, {"encoding": "ascii"})  # type: ignore[arg-type]
     settled(project)
     assert project.tables == before
-    assert [notice.kind for notice in project.taken_notices()] == ["problem"]
+    assert [notice.kind for notice in project.notices] == ["problem"]
     with pytest.raises(PolicyError, match="not a number"):
         taken(Column, {"weight": "heavy"}, "columns.age")
 
@@ -233,7 +233,7 @@ def test_a_table_in_a_database_opens_and_is_named_in_every_voice(project: Projec
     Data.actions()["database"](project, form)  # type: ignore[arg-type]
     settled(project)
     assert project.frame is None
-    assert "visits" in project.taken_notices()[0].words
+    assert "visits" in project.notices[-1].words
     for how, value in (("table", "visits"), ("query", "SELECT age FROM visits")):
         Data.actions()["database"](project, {**form, how: value})  # type: ignore[arg-type]
         settled(project)

@@ -333,7 +333,7 @@ def test_renaming_a_node_renames_it_in_the_limit_and_other_hierarchies_drop_it(p
     assert project.policy is not None
     do(project, "choose", column=1, spec=json.dumps("auto"))
     assert "limit" not in project.tables["columns"]["town"]
-    assert "limit was removed" in project.taken_notices()[0].words
+    assert "limit was removed" in project.notices[-1].words
 
 
 def test_limit_and_weight(project: Project):

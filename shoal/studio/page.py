@@ -38,7 +38,7 @@ def page(project: Project, key: str, query: QueryParams) -> Response:
             project=project,
             screen=screen,
             screens=[(other, other.state(project)) for other in SCREENS.values()],
-            notices=project.taken_notices(),
+            notices=project.notices_on(key),
             version=version,
             shoal=__version__,
             **context,

@@ -7,7 +7,7 @@ import copy
 import shlex
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +90,8 @@ class Notice:
     """``problem``, ``warning`` or ``done``."""
     words: str
     screen: str = ""
+    seen: str = ""
+    """The screen where it was shown."""
 
 
 class Project:
@@ -344,11 +346,17 @@ class Project:
         self.notices.append(Notice(kind, words, screen))
         self.changed()
 
-    def taken_notices(self) -> list[Notice]:
-        """Return what is to be told now, and forget it."""
+    def notices_on(self, screen: str) -> list[Notice]:
+        """Return what is to be told on a screen. A notice stays where it was first shown until somebody acts or goes on:
+        a page may be shown anew at any time.
+        """
         with self.lock:
-            told, self.notices = self.notices, []
-        return told
+            self.notices = [replace(one, seen=screen) for one in self.notices if one.seen in ("", screen)]
+            return list(self.notices)
+
+    def acted(self) -> None:
+        """Forget what was told: somebody has acted on it."""
+        self.notices = [one for one in self.notices if not one.seen]
 
     def changed(self) -> None:
         """Let open pages know that they are out of date."""

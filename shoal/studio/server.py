@@ -137,6 +137,7 @@ class Studio:
     def _acted(self, act: Callable[[], str | Response | None], key: str) -> Response:
         """Act, and go on to the next page; what went wrong is told there."""
         key = key if key in SCREENS else SCREENS.default
+        self.project.acted()
         try:
             after = act()
         except ShoalError as error:

@@ -23,6 +23,7 @@ function swap(html, address) {
   const open = [...document.querySelectorAll("details[id][open]")].map((one) => one.id);
   const shut = [...document.querySelectorAll("details[id]:not([open])")].map((one) => one.id);
   const scrolled = [...document.querySelectorAll("[data-scroll][id]")].map((one) => [one.id, one.scrollTop, one.scrollLeft]);
+  const typed = [...document.querySelectorAll("[data-keep][id]")].filter((one) => one.value !== one.defaultValue).map((one) => [one.id, one.value]);
   for (const id of PIECES) {
     const [from, to] = [next.getElementById(id), document.getElementById(id)];
     if (from && to) to.replaceWith(document.adoptNode(from));
@@ -36,6 +37,7 @@ function swap(html, address) {
   here = place();
   if (same) {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    for (const [id, value] of typed) if (document.getElementById(id)) document.getElementById(id).value = value;
     for (const id of shut) document.getElementById(id)?.removeAttribute("open");
     for (const [id, top, left] of scrolled) document.getElementById(id)?.scrollTo({ top, left, behavior: "instant" });
     focus();
