@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.arrays import IntMatrix, IntVector
+from shoal.arrays import IntVector, LongVector
 from shoal.errors import DataError
 from shoal.frames import factorize
 from shoal.wording import number, type_name
@@ -137,9 +137,13 @@ class Columns:
                 found = self.facts(next(iter(asked)), now=True)
                 self._unique[asked] = found.unique if found is not None else 0
             else:
-                matrix = np.stack([self.codes(place) for place in sorted(asked)], axis=1)
-                self._unique[asked] = _unique(matrix)
+                self._unique[asked] = _unique([self.codes(place) for place in sorted(asked)])
         return self._unique[asked]
+
+    def values(self, place: int) -> tuple[pl.Series, LongVector]:
+        """Return the distinct values of a column, null included, and the number of rows of each."""
+        codes, values = self._coded(place, self.frame.data.to_series(place))
+        return values, np.bincount(codes, minlength=len(values)).astype(np.int64)
 
     def codes(self, place: int) -> IntVector:
         """Return a column as integers, equal where its values are; raises DataError for types that have none."""
@@ -169,13 +173,23 @@ def columns_of(project: Project) -> Columns:
         return kept
 
 
-def _unique(matrix: IntMatrix) -> int:
-    """Count the rows that are equal to no other."""
-    if len(matrix) <= FEW:
-        return int(pl.from_numpy(matrix).is_unique().sum())
-    from shoal.kernels.grouping import distinct  # faster, but not sooner
+def _unique(columns: Sequence[IntVector]) -> int:
+    """Count the rows that are equal to no other; codes are 0, 1, .."""
+    if len(columns[0]) <= FEW:
+        table = pl.DataFrame({str(at): codes for at, codes in enumerate(columns)})
+        return int(table.is_unique().sum())
+    from shoal.kernels.grouping import number, pack  # faster, but not sooner
 
-    numbers, first = distinct(matrix)
+    keys = np.zeros(len(columns[0]), np.uint64)
+    room = most = 1 << 63
+    for codes in columns:
+        span = int(codes.max()) + 1
+        if span > room:
+            numbers, first = number(keys)
+            keys, room = numbers.astype(np.uint64), most // len(first)
+        pack(keys, codes, 0, span)
+        room //= span
+    numbers, first = number(keys)
     return int((np.bincount(numbers, minlength=len(first)) == 1).sum())
 
 

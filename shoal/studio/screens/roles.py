@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from shoal.frames import Frame
     from shoal.studio.columns import Columns
 
+PAUSE = 1.0
+"""Seconds after the last change of a role after which sets of columns are counted."""
 FEW = 200_000
 """Up to this many cells, sets of columns are counted before the page is shown."""
 
@@ -210,8 +213,11 @@ def _proposal(project: Project, columns: Columns, place: int) -> Any:
     )
     if guess is not None and guess.hierarchy is not None:
         return guess.hierarchy
-    assert project.frame is not None
-    return suggested_hierarchy(name, project.frame.data.to_series(place), guess.distinct if guess else 0)
+    try:
+        values, rows = columns.values(place)
+    except DataError:  # such a type cannot be a quasi-identifier, which the policy says
+        return None
+    return suggested_hierarchy(name, values, len(values), rows)
 
 
 def _back_to_guesses(project: Project, form: FormData) -> None:
@@ -277,7 +283,7 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
         return {"sets": (), "rows": 0}
     if tuple(quasi) == suggestion.names("quasi"):
         return {"sets": suggestion.identifying, "rows": suggestion.looked_at}
-    store = project.store.setdefault("identifying", {})
+    store: dict[Any, Any] = project.store.setdefault("identifying", {})
     key = frozenset(quasi)
     if key not in store:
         store[key] = None
@@ -286,11 +292,16 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
         else:
 
             def count() -> None:
+                time.sleep(PAUSE)
+                if project.store.get("identifying") is not store or store.get("latest") != key:
+                    store.pop(key, None)  # another set is asked about by now
+                    return
                 store[key] = _counted(frame, quasi)
                 project.changed()
 
             threading.Thread(target=count, daemon=True).start()
-    found: Mapping[str, Any] | None = store[key]
+    store["latest"] = key
+    found: Mapping[str, Any] | None = store.get(key)
     return found
 
 

@@ -94,6 +94,10 @@ export class Grid {
       this.box.classList.add("waits");
       await Promise.all(wish.map((at) => this.fetch(at)));
       if (this.wish !== wish || !this.box.isConnected) return; // moved on meanwhile
+      if (wish.some((at) => !this.chunks.has(at))) {
+        setTimeout(() => { if (this.wish === wish && this.box.isConnected) this.show(); }, 500); // Studio was busy
+        return;
+      }
     }
     this.box.classList.remove("waits");
     const rows = needed.flatMap((at) => this.chunks.get(at) ?? []);

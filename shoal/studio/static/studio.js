@@ -73,11 +73,15 @@ function focused() {
   };
 }
 
+let begun = null; // the work that its script has taken over
 async function shown() {
   const script = document.body.dataset.script;
   if (!script) return;
   const module = await import(script);
-  module.init?.(document.getElementById("work"));
+  const work = document.getElementById("work");
+  if (work === begun || document.body.dataset.script !== script) return; // another page came meanwhile
+  begun = work;
+  module.init?.(work);
 }
 
 /** Fetch a page, by a form or anew, and show it. */
