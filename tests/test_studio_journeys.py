@@ -78,7 +78,7 @@ def test_a_network(studio: Callable[..., Visit], tmp_path: Path) -> None:  # noq
     made = graph.karate_club_graph()
     for node in made:
         made.nodes[node].clear()
-        made.nodes[node].update(age=20 + node % 9, town="Aa Bb Cc".split()[node % 3])
+        made.nodes[node].update(age=20 + node % 9, town=("Aa", "Bb", "Cc")[node % 3])
     graph.write_graphml(made, tmp_path / "club.graphml")
     visit = studio()
     page = visit.go("network")

@@ -347,8 +347,8 @@ class Project:
         self.changed()
 
     def notices_on(self, screen: str) -> list[Notice]:
-        """Return what is to be told on a screen. A notice stays where it was first shown until somebody acts or goes on:
-        a page may be shown anew at any time.
+        """Return what is to be told on a screen. A notice stays where it was first shown until somebody acts or goes
+        on: a page may be shown anew at any time.
         """
         with self.lock:
             self.notices = [replace(one, seen=screen) for one in self.notices if one.seen in ("", screen)]
