@@ -322,6 +322,7 @@ def test_special_days_are_codes():
         (["2020-01-31", "2020-02-01", "-"] * 5, ("-",), pl.Date),
         # Words among words, codes with zeros in front, and words that may be values.
         (["yes", "no", "N"] * 5, (), pl.String),
+        (["true", "false", "N"] * 5, (), pl.String),
         (["01234", "01235", "N"] * 5, (), pl.String),
         (["12", "13", "90+"] * 5, (), pl.String),
         (["12", "13", "none"] * 5, (), pl.String),

@@ -141,7 +141,7 @@ def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
         values = as_told(_without(column, reading), reading, options)
     except DataError:
         return Told(column)
-    if values.dtype == pl.String:  # codes among words are words
+    if not (values.dtype.is_numeric() or values.dtype.is_temporal()):  # codes among words are words
         return Told(column, warning="" if not words else _other_words(column))
     reasons = []
     if words:
