@@ -43,6 +43,7 @@ def found(**asked):
         # 40 rows; d has 3 values, e has 2.
         ({"k": 100}, "k: 100 → 40"),
         ({"k": 5, "l": 9}, "distinct l: 9 → 2"),
+        ({"k": 5, "l": 5000}, "distinct l: 5,000 → 2"),
         ({"k": 5, "l": {"d": {"distinct": 9}}}, "distinct l of d: 9 → 3"),
         ({"k": 5, "p": {"d": 7}}, "p of d: 7 → 3"),
         # Two of three rows have a: 1 in 1.33.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from shoal.errors import PolicyError
 from shoal.explaining.relaxing import Relaxation, relaxed, suppressing, without_limits
@@ -17,8 +18,8 @@ from shoal.table import CodedTable
 
 STEPS = 60
 """How often a value is relaxed at most."""
-DIGITS = 12
-"""How often the room between two numbers is halved."""
+HALVINGS = 32
+"""How often the room between two numbers is halved at most."""
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Shares of suppressed rows that are tried."""
 
@@ -81,55 +82,52 @@ def _enough(table: CodedTable, policy: Policy, asked: Asked) -> Relaxation | Non
     close = _between(table, policy, asked)
     if close is not None:
         return close
-    value, bad = asked.kind.looser(asked.value), asked.value
+    value = asked.kind.looser(asked.value)
     for _ in range(STEPS):
-        change = next(relaxed(policy, asked, value), None)
-        if change is not None and not _ruled_out(table, change.policy):
-            return _least(table, policy, asked, value, bad) or change
-        if value is None:
-            return None
-        value, bad = asked.kind.looser(value), value
+        change = _possible(table, policy, asked, value)
+        if change is not None or value is None:
+            return change
+        value = asked.kind.looser(value)
     return None
 
 
 def _between(table: CodedTable, policy: Policy, asked: Asked) -> Relaxation | None:
-    """Search the allowed numbers below or above the one that is asked for, to three digits."""
+    """Search the numbers on the weaker side of the one that is asked for: the nearest whole one, or three digits."""
     names = parameters(asked.kind)
-    own, limits = bounds(asked.kind)[names[0]]
-    if len(names) != 1 or own is int or not isinstance(asked.value, int | float):
-        return None
+    kind, limits = bounds(asked.kind)[names[0]]
+    given = limits.given
     safer = asked.kind.higher_is_safer
-    ends = (limits.ge, limits.gt) if safer else (limits.le, limits.lt)
-    good, bad = next((end for end in ends if end is not None), None), float(asked.value)
-    found = None
-    for _ in range(DIGITS if good is not None else 0):
-        assert good is not None
-        middle = (good + bad) / 2
-        shift = math.floor(math.log10(abs(middle))) - 2 if middle else 0
-        rounded = (math.floor if safer else math.ceil)(middle / 10.0**shift) * 10.0**shift
-        change = next(relaxed(policy, asked, float(f"{rounded:.6g}")), None)
-        if change is None or _ruled_out(table, change.policy):
-            bad = middle
-        else:
-            good, found = middle, change
-    return found
-
-
-def _least(table: CodedTable, policy: Policy, asked: Asked, good: object, bad: object) -> Relaxation | None:
-    """Search between a whole number that is not ruled out and one that is."""
-    if not isinstance(good, int) or not isinstance(bad, int):
+    end = given.get("ge", given.get("gt")) if safer else given.get("le", given.get("lt"))
+    if len(names) != 1 or end is None:
         return None
-    found = None
-    while abs(bad - good) > 1:
-        middle = (good + bad) // 2
-        change = next(relaxed(policy, asked, middle), None)
+    whole = kind is int
+    found = _possible(table, policy, asked, int(end)) if whole else None
+    if whole and found is None:
+        return None
+    good, bad = float(end), float(asked.value)
+    for _ in range(HALVINGS):
+        middle = (good + bad) / 2
+        value = int(middle) if whole else _rounded(middle, down=safer)
+        if whole and abs(bad - good) <= 1:
+            break
+        change = _possible(table, policy, asked, value)
         if change is None:
-            return found
-        if _ruled_out(table, change.policy):
-            bad = middle
+            bad = value if whole else middle
         else:
-            good, found = middle, change
+            good, found = (value if whole else middle), change
     return found
+
+
+def _rounded(value: float, *, down: bool) -> float:
+    """Return a number with three digits, on the weaker side."""
+    shift = math.floor(math.log10(abs(value))) - 2 if value else 0
+    return float(f"{(math.floor if down else math.ceil)(value / 10.0**shift) * 10.0**shift:.6g}")
+
+
+def _possible(table: CodedTable, policy: Policy, asked: Asked, value: Any) -> Relaxation | None:
+    """Return a policy with another value, if it is valid and not ruled out; None as the value drops the requirement."""
+    change = next(relaxed(policy, asked, value), None)
+    return None if change is None or _ruled_out(table, change.policy) else change
 
 
 def _together(table: CodedTable, policy: Policy) -> Iterator[Nearest]:
@@ -168,4 +166,3 @@ def _only(policy: Policy, asked: Asked) -> Policy | None:
 
 def _ruled_out(table: CodedTable, policy: Policy) -> bool:
     return bool(reasons(table, policy))
-

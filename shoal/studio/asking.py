@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 import tomllib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -224,10 +225,28 @@ def _kind_of(schema: Mapping[str, Any]) -> str:
     return next((kinds[one["type"]] for one in options if one.get("type") in kinds), "toml")
 
 
+_ready = threading.Event()
+
+
+def prepare() -> None:
+    """Import every method, which takes a second or two; until then pages show their names alone."""
+    _ = questions({})  # reads the docstrings of all models
+    for name in (*METHODS, AUTO):
+        _ = method_kind(name)
+    _ready.set()
+
+
+def prepared() -> bool:
+    """Whether all methods are imported."""
+    return _ready.is_set()
+
+
 def methods() -> list[tuple[str, str, str]]:
     """Return every method, and the one that chooses among them: name, summary, paper."""
-    kinds = {name: method_kind(name) for name in (*METHODS, AUTO)}
-    return [(name, kind.summary, kind.paper) for name, kind in kinds.items()]
+    names = (*METHODS, AUTO)
+    if not prepared():
+        return [(name, "", "") for name in names]
+    return [(name, method_kind(name).summary, method_kind(name).paper) for name in names]
 
 
 def options(method: str, given: Mapping[str, Any]) -> list[Field]:

@@ -100,7 +100,10 @@ def _key(policy: Policy) -> str:
 
 
 def _answer(project: Project, coded: _Coded, policy: Policy, toml: str) -> None:
+    from shoal.studio.asking import prepare
+
     try:
+        prepare()
         found = _found(project, coded, policy)
     except ShoalError as error:
         found = Outlook(error=str(error))

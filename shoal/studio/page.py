@@ -27,7 +27,6 @@ def page(project: Project, key: str, query: QueryParams) -> Response:
     """Show a screen inside the frame."""
     version = project.version  # first: what changes while the page is made makes it out of date
     screen = SCREENS[key]
-    version = project.version  # before anything is looked up: what changes meanwhile must be shown once more
     missing = screen.needs_data and project.frame is None
     template = "missing.html" if missing else f"{key}.html"
     context = {} if missing else screen.context(project, query)

@@ -24,6 +24,7 @@ from shoal.studio.asking import (
     notions,
     option_value,
     options,
+    prepared,
     questions,
     with_entry,
     without_entry,
@@ -93,7 +94,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "free": [] if project.frame is None else project.frame.columns,
         "methods": methods(),
         "method": method,
-        "options": options(method, _options(tables)) if method in {name for name, *_ in methods()} else [],
+        "options": options(method, _options(tables)) if prepared() and _known(method) else None,
         "auto": AUTO,
     }
 
@@ -106,6 +107,10 @@ def take_file(project: Project, path: Path, name: str, query: QueryParams) -> No
 
     project.store["population"] = name
     project.edit(f"population: {name}", change)
+
+
+def _known(method: str) -> bool:
+    return method in {name for name, *_ in methods()}
 
 
 def _problems(project: Project) -> list[ProblemType]:

@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from shoal.frames.databases import DatabaseTable
 
 HOST = "127.0.0.1"
-HEAVY = ("shoal.suggesting", "shoal.comparing.workers", "shoal.reporting.report")
+HEAVY = (
+    "shoal.suggesting",
+    "shoal.comparing.workers",
+    "shoal.studio.promising",
+    "shoal.studio.choosing",
+    "shoal.explaining.nearest",
+    "shoal.reporting.report",
+)
 """What pages need later on: they import most of Shoal."""
 WARM = 5.0
 """Seconds after which it imports them, if nobody has opened a page."""
@@ -88,6 +95,9 @@ class Studio:
         self._shown.wait(WARM)
         for module in HEAVY:
             import_module(module)
+        from shoal.studio.asking import prepare
+
+        prepare()
 
     def end(self) -> None:
         """Let `run` return."""
