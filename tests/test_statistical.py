@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 
 import pandas as pd
 import polars as pl
@@ -12,7 +13,7 @@ import pytest
 import shoal
 from shoal.anonymizing import anonymize_file
 from shoal.errors import DataError, OutputError
-from shoal.frames import Outbox, read, write
+from shoal.frames import FORMATS, Outbox, read, write
 from shoal.frames.formats.statistical import coded_column, texts_of
 from shoal.hierarchy import build
 from shoal.policy import Policy
@@ -257,6 +258,23 @@ def test_a_table_without_rows(tmp_path, ending):
     data = pl.DataFrame({"a": [], "b": []}, schema={"a": pl.Categorical, "b": pl.Float64})
     with Outbox() as box:
         assert box.publish(data, tmp_path / f"t{ending}").columns == ["a", "b"]
+
+
+@pytest.mark.parametrize("ending", [".sav", ".zsav", ".dta"])
+def test_a_file_is_written_into_its_draft(tmp_path, monkeypatch, ending):
+    """The library opens the draft by its name; it must be the file whose lock keeps other runs from removing it."""
+    kind = FORMATS["stata" if ending == ".dta" else "spss"]
+    real, seen = kind.write, []
+
+    def write_there(self, data, path, titles, codes):
+        seen.append(os.stat(path).st_ino)
+        real(self, data, path, titles, codes)
+        seen.append(os.stat(path).st_ino)
+
+    monkeypatch.setattr(kind, "write", write_there)
+    path = write(pl.DataFrame({"a": ["x", "y"], "n": [1, 2]}), tmp_path / f"t{ending}")
+    assert seen == [path.stat().st_ino] * 2
+    assert read(path).data.to_dict(as_series=False) == {"a": ["x", "y"], "n": [1, 2]}
 
 
 def test_an_old_workbook_is_read_and_not_written(tmp_path):

@@ -97,7 +97,7 @@ def suggest(source: Any, *, data: Mapping[str, Any] | None = None) -> Policy:
 
     Every role in it is a guess: read it (``print(policy.to_toml())``) and correct it before you use it. `data` says
     how to read a file, as in the policy: ``data={"encoding": "latin-1"}``. Warns of values that have to be corrected
-    first, such as dates that are not ISO dates.
+    first, such as dates whose format is unclear.
     """
     found = look_at(frames.read(source, read_as(data or {})))
     for guess in found.columns:
