@@ -24,7 +24,9 @@ from shoal.models import MODELS
 from tests.checker import readers
 from tests.checker.checks import Asked, Released, problems
 from tests.checker.labels import RULES, Domain
+from tests.checker.readers import Cells
 from tests.conftest import QUICK
+from tests.fuzz.added import without_added
 from tests.fuzz.cases import case
 from tests.fuzz.columns import MAKERS
 from tests.fuzz.questions import QUESTIONS
@@ -262,3 +264,32 @@ def test_what_is_not_json_is_seen(good, tmp_path):
     lines[0] = json.dumps({**first_line, "town": None})
     (tmp_path / "out.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert [problem.partition(":")[0] for problem in found(tmp_path / "out.jsonl")] == ["lie"]
+
+
+def test_wrong_bounds_and_tokens_are_seen():
+    """The columns that a release adds are looked at: a case with both, and changes of a good release."""
+    chosen = next(
+        found for number in range(2000) if (found := case(1, number)).bounded[:1] and found.followed[:1]
+    )
+    name, person = chosen.bounded[0], chosen.followed[0]
+    tokens = ["p0123456789abcdef", "p0123456789abcde0"]
+    columns = [
+        *(c.name for c in chosen.columns),
+        *(f"{one}_{end}" for one in chosen.bounded for end in ("low", "high")),
+    ]
+
+    def wrong(**changed):
+        rows = []
+        for place in range(2):
+            cells = dict.fromkeys(columns, 1) | {person: tokens[place], name: "1-2"}
+            cells |= {f"{one}_high": 2 for one in chosen.bounded}
+            rows.append(
+                [{**cells, **{key: value[place] for key, value in changed.items()}}[key] for key in columns]
+            )
+        return [problem.partition(":")[0] for problem in without_added(chosen, Cells(columns, rows, []))[1]]
+
+    assert wrong() == []
+    assert wrong(**{person: ["Anna", "Bert"]}) == ["pseudonyms"]
+    assert wrong(**{person: [tokens[0], tokens[0]]}) == ["pseudonyms"]
+    assert wrong(**{f"{name}_low": [1, 0]}) == ["bounds"]
+    assert wrong(**{f"{name}_low": [3, 3]}) == ["bounds"]

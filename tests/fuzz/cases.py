@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from shoal.frames.formats import FORMATS, file_format_of, suffixes
+from shoal.hierarchy import KINDS
 from shoal.methods import METHODS
 from shoal.models import MODELS
 from shoal.policy.checks import option_types
@@ -50,6 +51,20 @@ SOURCES = tuple(
 )
 
 
+LINED = (
+    "int",
+    "small int",
+    "big int",
+    "float",
+    "half",
+    "float32",
+    "decimal",
+    "date",
+    "datetime",
+    "zoned",
+    "time",
+)
+HAS_BOUNDS = tuple(name for name, kind in KINDS.items() if kind.has_bounds)
 ALL = tuple(TYPES)
 AS_TEXT = tuple(name for name in ALL if TYPES[name].texts and name not in NESTED)
 AS_JSON = tuple(name for name in AS_TEXT if name != "odd float")
@@ -80,6 +95,19 @@ class Case:
     """How many rows at the end of the table are people outside of it, for guarantees about presence."""
     measure: str = "lm"
     release_seed: int = 0
+    extras: frozenset[str] = frozenset()
+    """What else is asked for: ``uniform`` levels, ``bounds`` of cells, ``pseudonyms`` of identifiers."""
+
+    @property
+    def bounded(self) -> list[str]:
+        """The columns that are shown with their bounds."""
+        quasi = self.of_role("quasi") if "bounds" in self.extras else []
+        return [column.name for column in quasi if column.type in LINED and column.kind in HAS_BOUNDS]
+
+    @property
+    def followed(self) -> list[str]:
+        """The identifiers that are published as pseudonyms."""
+        return [column.name for column in self.of_role("identifier")] if "pseudonyms" in self.extras else []
 
     @property
     def rows(self) -> int:
@@ -114,13 +142,19 @@ class Case:
                 entry["protected"] = list(column.protected)
             if column.limit is not None:
                 entry["limit"] = column.limit
+            if column.name in self.bounded:
+                entry["show"] = "bounds"
+            if column.name in self.followed:
+                entry["publish"] = "pseudonym"
             columns[column.name] = entry
-        out = {
+        out: dict[str, Any] = {
             "columns": columns,
             "privacy": dict(self.question.privacy),
             "method": dict(self.method),
             "utility": {"suppression": self.suppression, "measure": self.measure},
         }
+        if "uniform" in self.extras:
+            out["utility"]["levels"] = "uniform"
         if self.data:
             out["data"] = dict(self.data)
         if self.others:
@@ -239,7 +273,16 @@ def case(seed: int, number: int) -> Case:
         tag=tag,
         others=others,
         release_seed=random.randrange(2**31),
+        extras=_extras(random, method, options, question),
     )
+
+
+def _extras(random: Random, method: str, options: Mapping[str, Any], question: Question) -> frozenset[str]:
+    """Draw what is asked for in addition."""
+    kind = METHODS[method]
+    suited = kind.whole_classes and not kind.needs_presence and not question.population
+    able = {"bounds": 0.25, "pseudonyms": 0.3, "uniform": 0.2 * (suited and options.get("show") != "sets")}
+    return frozenset(name for name, share in able.items() if random.random() < share)
 
 
 def _quasi(random: Random, name: str, rows: int, texts: tuple[str, ...], question: Question) -> Column:

@@ -28,6 +28,7 @@ from tests.checker import readers
 from tests.checker.cells import letters
 from tests.checker.checks import Released, problems, secrets
 from tests.checker.readers import Cells
+from tests.fuzz.added import without_added
 from tests.fuzz.cases import FRAMES, Case
 
 AUDITED = 0.1
@@ -75,7 +76,8 @@ def tried(case: Case, folder: Path, *, thorough: bool = False) -> Outcome:
         policy = shoal.Policy.from_dict(case.policy, folder)
         result = _anonymized(case, policy, source, folder)
         stage = "read"
-        table, second = _read(case, result, folder)
+        whole, second = _read(case, result, folder)
+        table, added = without_added(case, whole)
         stage = "check"
         released = Released(
             case.asked(bucket=_bucket(case, result, table), **_more(case, result, source)),
@@ -86,6 +88,7 @@ def tried(case: Case, folder: Path, *, thorough: bool = False) -> Outcome:
         )
         out.suppressed = len(released.original) - len(table.rows)
         out.ascending = _ascending(released)
+        out.problems += added
         out.problems += problems(released)
         out.problems += _told(released, result)
         target: Any = folder / f"out{case.target}" if case.target not in FRAMES else result.table
@@ -310,12 +313,27 @@ def _bucket(case: Case, result: shoal.Result, table: Cells) -> str | None:
 
 
 def _told(released: Released, result: shoal.Result) -> list[str]:
-    """Look for secrets in the card, which is public; it has words and numbers of its own."""
-    card = json.dumps(result.card, ensure_ascii=False, default=str)
-    table = Cells(released.table.columns, released.table.rows, [card])
-    return [
-        f"card: {problem}" for problem in secrets(replace(released, table=table, second=None), words=True)
+    """Look for secrets in the card and in the codebook, which are public; they have words and numbers of their own."""
+    papers = {"card": json.dumps(result.card, ensure_ascii=False, default=str), "codebook": _codebook(result)}
+    found = []
+    for name, text in papers.items():
+        table = Cells(released.table.columns, released.table.rows, [text])
+        hidden = secrets(replace(released, table=table, second=None), words=True)
+        found += [f"{name}: {problem}" for problem in hidden]
+    for column in result.codebook.columns:
+        rows = sum(label.rows for label in column.labels)
+        if column.role == "quasi" and rows != len(released.table.rows):
+            found.append(f"codebook: labels of {column.name!r} are those of {rows} rows")
+    return found
+
+
+def _codebook(result: shoal.Result) -> str:
+    """Return the codebook without the values that the policy lists for nodes of trees, whatever the data has."""
+    columns = [
+        replace(column, labels=tuple(one for one in column.labels if one.meaning.codes is None))
+        for column in result.codebook.by_name.values()
     ]
+    return json.dumps([column.summary() for column in columns], ensure_ascii=False, default=str)
 
 
 def _more(case: Case, result: shoal.Result, source: Any) -> dict[str, Any]:
