@@ -51,11 +51,17 @@ class Domain:
         height = len(next(iter(self.above.values())))
         return [NULL if value is None else text] * (height - 1) + [ROOT]
 
+    @property
+    def _has_root(self) -> bool:
+        """Whether `*` stands for all values: not if the tree has another root, and `*` is one of its values."""
+        above = self.above
+        return above is None or ROOT not in above or any(names[-1] == ROOT for names in above.values())
+
     def covers(self, cell: Any, value: Any) -> bool:
         """Whether a cell may stand for a value."""
         if isinstance(cell, list):
             return any(same(each, value, self.loose) for each in cell)
-        if same(cell, value, self.loose) or (isinstance(cell, str) and cell == ROOT):
+        if same(cell, value, self.loose) or (isinstance(cell, str) and cell == ROOT and self._has_root):
             return True
         untyped = self.loose and isinstance(cell, str) and isinstance(value, str)
         if untyped and number(value) is not None and number(cell) == number(value):
