@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from shoal.comparing.compare import compare_coded
 from shoal.comparing.comparison import Comparison
 from shoal.comparing.watching import Watch
-from shoal.errors import LimitError
+from shoal.errors import LimitError, PolicyError
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods.auto import Auto, check_methods
 from shoal.methods.base import Method
+from shoal.methods.starring import cells_problems
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.run import Run
@@ -30,7 +31,11 @@ def method_of(policy: Policy) -> Method:
     Raises PolicyError if the method cannot satisfy the policy, whatever the data.
     """
     method = policy.build_method()
-    method.check_suited(policy.requirements(), policy.names("sensitive"))
+    requirements = policy.requirements()
+    method.check_suited(requirements, policy.names("sensitive"))
+    problems = cells_problems(method, requirements) if requirements.suppress == "cells" else []
+    if problems:
+        raise PolicyError(problems)
     if isinstance(method, Auto):
         object.__setattr__(method, "chooser", partial(_choose, policy))
     return method

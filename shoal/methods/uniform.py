@@ -21,6 +21,7 @@ from shoal.errors import InfeasibleError, LimitError
 from shoal.hierarchy import Hierarchy
 from shoal.measures import MEASURES, CellMeasure
 from shoal.methods.base import Method
+from shoal.methods.starring import released
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -36,8 +37,10 @@ UNIFORM = "uniform"
 
 
 def proposed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-    """Let a method propose a release, with one set of labels per column if the policy asks for it."""
-    release = method.anonymize(table, requirements, run)
+    """Let a method propose a release, with one set of labels per column, or with suppressed cells instead of rows, if
+    the policy asks for it.
+    """
+    release = released(method, table, requirements, run)
     return uniform(table, release, requirements, run) if requirements.uniform else release
 
 

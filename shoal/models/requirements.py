@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class Requirements:
     models: tuple[Model, ...]
     """What `[privacy]` asks for."""
     suppression: float = 0.0
+    suppress: Literal["rows", "cells"] = "rows"
+    """Whether rows that fit no class are left out, or shown with `*` in some cells, if that is possible."""
     measure: str = "lm"
     uniform: bool = False
     """Each column shows one set of labels, none of which covers another."""

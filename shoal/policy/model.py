@@ -162,6 +162,7 @@ class Policy(BaseModel):
         method: str | Mapping[str, Any] = METHODS.default,
         measure: str = MEASURES.default,
         suppression: float = 0.0,
+        suppress: str = "rows",
         levels: str | None = None,
         other_columns: str = "refuse",
         data: Mapping[str, Any] | None = None,
@@ -211,7 +212,12 @@ class Policy(BaseModel):
             "columns": columns,
             "privacy": asked,
             "method": {"name": method} if isinstance(method, str) else dict(method),
-            "utility": {"measure": measure, "suppression": suppression, "levels": levels},
+            "utility": {
+                "measure": measure,
+                "suppression": suppression,
+                "suppress": suppress,
+                "levels": levels,
+            },
         }
         if population is not None:
             raw["population"] = dict(population)
@@ -389,6 +395,7 @@ class Policy(BaseModel):
             models=self.models(names),
             suppression=self.utility.suppression,
             measure=self.utility.measure,
+            suppress=self.utility.suppress,
             uniform=self.utility.levels is not None,
             of_columns=self.column_models(),
         )

@@ -290,6 +290,8 @@ class Utility(Part):
     own."""
     suppression: Annotated[Number, Field(ge=0, le=1)] = 0.0
     """Largest share of rows, 0 to 1, that may be suppressed."""
+    suppress: Literal["rows", "cells"] = "rows"
+    """`rows`: rows that fit no class are left out. `cells`: they are shown with `*` in some cells, if possible."""
 
     @field_validator("measure")
     @classmethod
