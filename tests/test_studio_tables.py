@@ -195,7 +195,7 @@ def test_another_encoding_is_one_click_away(studio, tmp_path: Path):
     lines = b"".join(b"%d,M\xfcnchen\n" % (20 + n % 40) for n in range(80))
     (tmp_path / "towns.csv").write_bytes(b"age,town\n" + lines)
     page = studio("towns.csv").page
-    expect(page.get_by_text("could not be opened")).to_be_visible()
+    expect(page.get_by_text("could not be opened. Say")).to_be_visible()
     page.get_by_label("Encoding").fill("latin-1")
     page.get_by_role("button", name="Read again").click()
     expect(page.locator("#grid tbody")).to_contain_text("München")
