@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.datastructures import FormData, QueryParams
 
-from shoal.errors import HierarchyError
+from shoal.errors import HierarchyError, ShoalError
 from shoal.hierarchy import KINDS, build, from_csv, to_csv
 from shoal.hierarchy.nested import tree_rows
 from shoal.policy import Policy
 from shoal.studio import bands
 from shoal.studio.branches import Branches
+from shoal.studio.coded import coded_columns, trouble
 from shoal.studio.folder import Folder
 from shoal.studio.page import page
 from shoal.studio.project import Project, Source
@@ -400,3 +402,47 @@ def test_a_file_that_is_no_tree_is_refused_and_nothing_changes(
         Hierarchies.take_file(project, file, "towns.csv", QueryParams("column=1"))
     assert hierarchy(project, "town") is None
     assert not file.exists()
+
+
+def test_odd_columns_have_a_page_and_most_of_them_a_tree(tmp_path: Path):
+    count = 30
+    start = dt.datetime(2024, 1, 1)
+    frame = pl.DataFrame(
+        {
+            "nothing": pl.Series([None] * count, dtype=pl.Int64),
+            "lists": [[1, 2]] * count,
+            "bytes": [b"ab"] * count,
+            "": ["p", "q", "r"] * (count // 3),
+            "one": ["x"] * count,
+            "yes": [True, False, None] * (count // 3),
+            "spans": [dt.timedelta(seconds=at) for at in range(count)],
+            "clock": [dt.time(at % 24) for at in range(count)],
+            "far": [float("inf"), float("nan"), 1.0] * (count // 3),
+            "order": pl.Series(["low", "mid", "high"] * (count // 3), dtype=pl.Enum(["low", "mid", "high"])),
+            "money": pl.Series(range(count)).cast(pl.Decimal(10, 2)),
+            "large": [10**17 + at * 10**9 for at in range(count)],
+            "zoned": pl.Series([start + dt.timedelta(hours=at) for at in range(count)]).dt.replace_time_zone(
+                "UTC"
+            ),
+            "mixed": ["1", "2.5", "x"] * (count // 3),
+            "blank": ["", None, "a"] * (count // 3),
+        }
+    )
+    frame.write_parquet(tmp_path / "odd.parquet")
+    columns = "".join(f'[columns.{json.dumps(name)}]\nrole = "quasi"\n' for name in frame.columns)
+    (tmp_path / "odd.toml").write_text(f"{columns}[privacy]\nk = 3\n")
+    project = Project(Folder())
+    try:
+        project.read(Source(tmp_path / "odd.parquet", "odd.parquet"), tmp_path / "odd.toml")
+        for index, column in enumerate(coded_columns(project)):
+            shown(project, index)
+            if index < 3:
+                assert trouble(project, column)
+                with pytest.raises(ShoalError):
+                    do(project, "edit", column=index)
+                continue
+            do(project, "edit", column=index)
+            assert trouble(project, coded_columns(project)[index]) == ""
+            assert 'role="treeitem"' in shown(project, index)
+    finally:
+        project.close()

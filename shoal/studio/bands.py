@@ -270,7 +270,9 @@ def as_cuts(found: Counted, tried: Tried) -> dict[str, list[list[Number]]]:
 def divided(found: Counted, parts: int, by: str) -> dict[str, list[list[Number]]]:
     """Return cut points that divide a column into parts of about equal rows, or of equal width."""
     numbers, _ = number_line(found.values, found.counts)
-    if not 2 <= parts <= BANDS or len(numbers) < 2:
+    if len(numbers) < 2:
+        raise HierarchyError("the column has too few numbers for cut points")
+    if not 2 <= parts <= BANDS:
         raise HierarchyError(f"a column can be divided into 2 to {BANDS} parts, not {parts}")
     if by == "rows":
         made = quantile_cuts(found.values, found.counts, parts)

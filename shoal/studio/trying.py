@@ -121,6 +121,8 @@ def with_base(spec: Spec, base: Path) -> Kind:
 
 def attempt(found: Counted, spec: Spec, base: Path, k: int) -> Tried:
     """Try a hierarchy on a column, and say what it does."""
+    if not found.distinct:
+        return Tried(None, problem="the column has no values: drop it, or publish it as it is")
     try:
         kind = with_base(spec, base)
     except HierarchyError as error:
