@@ -86,8 +86,8 @@ def anonymize_file(
     satisfies the policy, and never over the data or over files to `spare`, such as the policy's. `keys` is where the
     private key table of pseudonyms goes; without it nobody can go back from them to identifiers.
 
-    If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``. Tables
-    in a database are written in one transaction.
+    If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
+    Tables in a database are written in one transaction.
     """
     outputs: list[tuple[Path | DatabaseTable, str]] = [(output, "the release")]
     if method_of(policy).two_tables:
@@ -310,7 +310,8 @@ def _result(
     meanings = [model.summary for model in case.requirements.judged]
     meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
-    record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed)
+    source = "" if made.frame.stored is None else str(made.frame.stored)
+    record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
     card = make_card(
         summary if case.tells_levels else {**summary, "levels": None},
         roles=roles,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         reporter.write_line(f"must not be skipped here: {report.nodeid}: {report.longrepr[-1]}", red=True)
     if skipped:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests of databases ran, and with which server."""
+    passed = [
+        report.nodeid
+        for report in terminalreporter.stats.get("passed", ())
+        if getattr(report, "when", "") == "call"
+        and Path(report.nodeid.partition("::")[0]).name.startswith("test_databases")
+    ]
+    found = programs()
+    if passed and found is not None:
+        told = subprocess.run([found / "postgres", "--version"], capture_output=True, text=True, check=False)
+        terminalreporter.write_line(f"databases: {len(passed)} tests passed, with {told.stdout.strip()}")
 
 
 @pytest.fixture

@@ -402,7 +402,8 @@ def test_a_password_is_asked_for_on_a_terminal_and_kept_out_of_everything(server
         assert done.returncode == code, done.stdout
         assert b"Password for postgresql://steward@127.0.0.1" in done.stdout
         assert SECRET.encode() not in done.stdout + done.stderr
-    assert json.loads((tmp_path / "r.json").read_text())["input"]["rows"] == 60
+    record = json.loads((tmp_path / "r.json").read_text())["input"]
+    assert (record["rows"], record["source"]) == (60, f"{server.over_network()}, table people")
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert SECRET.encode() not in path.read_bytes(), path

@@ -499,3 +499,21 @@ def test_the_order_of_rows_is_the_published_order(server, places):
     assert published(rows, DatabaseTable(server.url, "long")).equals(rows)
     with duckdb.connect() as connection:
         assert read(DatabaseTable(connection, query="SELECT 1 AS a")).rows == 1
+
+
+def test_a_table_that_appears_in_the_meantime_stays(server, places, monkeypatch):
+    out = DatabaseTable(server.url, "r")
+    real = databases.writing.Pending.rename
+
+    def late(self):
+        monkeypatch.setattr(type(self.database), "tables", lambda *_: [])  # looked before the other one came
+        server.run("CREATE TABLE r (theirs int)", "INSERT INTO r VALUES (1)")
+        real(self)
+
+    monkeypatch.setattr(databases.writing.Pending, "rename", late)
+    with pytest.raises(
+        OutputError, match="a table of this name was created in the meantime; choose another name"
+    ):
+        published(pl.DataFrame({"ours": [1]}), out)
+    monkeypatch.undo()
+    assert read(out).columns == ["theirs"]

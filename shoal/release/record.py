@@ -29,15 +29,17 @@ PUBLISHED_AS = {
 
 
 def make_record(
-    summary: Mapping[str, Any], *, digest: str | None, policy: str, seed: int | None
+    summary: Mapping[str, Any], *, digest: str | None, policy: str, seed: int | None, source: str = ""
 ) -> dict[str, Any]:
-    """Make the private record of a run: enough to show and to defend what was done to which file."""
+    """Make the private record of a run: enough to show and to defend what was done to which file. `source` says which
+    table of a database it was, which has no digest.
+    """
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "private": "Keep this record with the original data; it is not part of the release.",
         "for_publication": seed is None,
         "seed": seed,
-        "input": {"sha256": digest, "rows": summary["rows"]},
+        "input": {"sha256": digest, "rows": summary["rows"], **({"source": source} if source else {})},
         "policy": policy,
         "versions": _versions(),
         **{key: value for key, value in summary.items() if key != "rows"},

@@ -16,6 +16,9 @@ _DRIVERS = ("psycopg", "psycopg2", "pg8000")
 _STATES = {
     "28P01": f"the server refuses the user or the password; {SECRETS}",
     "28000": f"the server refuses the user; {SECRETS}",
+    **dict.fromkeys(
+        ("42P07", "23505"), "a table of this name was created in the meantime; choose another name"
+    ),
     "53100": "the disk of the server is full",
     "53200": "the server has not enough memory",
     "55P03": "the table is in use by somebody else; try again later",
