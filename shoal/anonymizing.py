@@ -14,7 +14,7 @@ import polars as pl
 from shoal import frames
 from shoal.brief import Brief
 from shoal.case import Case
-from shoal.codebooks.codebook import codebook
+from shoal.codebooks.codebook import codebook, listed_only
 from shoal.codebooks.writing import CARD_LABELS, check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
@@ -110,7 +110,8 @@ def anonymize_file(
     clock = Clock()
     with frames.Outbox(force=force) as box:
         made = _make(source, policy, seed, progress, clock, _ToFiles(box, output))
-        result = _result(made, policy, made.case.rows, made.case.second, seed, clock, box.notes)
+        notes = [*box.notes, *(_before_codebooks(made, policy) if codebooks else ())]
+        result = _result(made, policy, made.case.rows, made.case.second, seed, clock, notes)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         if keys is not None and result.keys is not None:
@@ -128,6 +129,12 @@ def anonymize_file(
             )
     progress("done", 1.0)
     return result
+
+
+def _before_codebooks(made: _Made, policy: Policy) -> list[str]:
+    """Return what the owner of the data should know before a codebook is published."""
+    owner = made.case.owner
+    return [] if owner is None else listed_only(made.case.original, owner, policy)
 
 
 class _Way(Protocol):

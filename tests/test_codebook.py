@@ -296,6 +296,33 @@ def test_a_release_that_exists_gets_the_same_codebook(tmp_path, method):
     assert ("second_table" in books[0]) == (method == "anatomy")
 
 
+def test_the_owner_is_told_of_values_that_only_suppressed_rows_have(tmp_path):
+    """The note is private; the codebook lists what the policy lists, whatever the data has."""
+    from shoal.anonymizing import anonymize_file
+
+    tree = {"tree": {"x": ["a", "b"], "y": ["c", "d"]}}
+    base = {
+        "quasi": ["town"],
+        "hierarchies": {"town": tree},
+        "limits": {"town": 1},
+        "k": 3,
+        "suppression": 0.2,
+    }
+    books = []
+    for rare in ("c", "d"):
+        pl.DataFrame({"town": ["a", "b"] * 10 + [rare]}).write_csv(tmp_path / "data.csv")
+        policy = shoal.Policy.from_keywords(**base)
+        files = {"codebooks": [tmp_path / "book.json"], "cards": [tmp_path / "card.json"], "force": True}
+        made = anonymize_file(tmp_path / "data.csv", policy, tmp_path / "out.csv", **files)
+        assert made.suppressed == 1
+        assert any(
+            "1 value of the tree of 'town' that only suppressed rows have" in note for note in made.notes
+        )
+        assert "suppressed rows have" not in (tmp_path / "card.json").read_text()
+        books.append((tmp_path / "book.json").read_text())
+    assert books[0] == books[1]
+
+
 # --- forms ---------------------------------------------------------------------------------------------------
 
 

@@ -249,7 +249,7 @@ def _in_order(labels: Sequence[Label]) -> list[Label]:
 def _way(kind: Kind) -> str:
     """Say how a kind of hierarchy generalizes, with its settings if they are short."""
     words = kind.describe(free=True)
-    if not isinstance(kind, TableKind) or kind.knows_domain or kind.name in words:
+    if not isinstance(kind, TableKind) or kind.knows_domain or kind.by_calendar:
         return words
     settings = ", ".join(f"{name} {_plain(setting)}" for name, setting in kind.settings().items())
     return f"{words} ({settings})"

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from shoal import frames
+from shoal.arrays import IntVector
 from shoal.codebooks.book import Codebook, codebook_of
 from shoal.codebooks.writing import check_codebook_paths, codebook_text
+from shoal.hierarchy.kinds import parsed
 from shoal.policy import Policy
 from shoal.release.results import Result
 from shoal.release.two_tables import second_beside
+from shoal.table import CodedTable
+from shoal.wording import counted
 
 
 def codebook(
@@ -38,6 +44,26 @@ def codebook(
         second = second_beside(source, rows.columns, chosen.names("sensitive"))
     other = None if second is None else frames.read(second, options).data
     return codebook_of(rows, chosen, other, most=most)
+
+
+def listed_only(table: CodedTable, owner: IntVector, policy: Policy) -> list[str]:
+    """Return what the owner of the data should know before a codebook is published: which trees list values that only
+    suppressed rows have. Private. O(rows).
+    """
+    suppressed = np.ones(table.rows, np.bool_)
+    suppressed[owner] = False
+    notes = []
+    for j, attribute in enumerate(table.attributes):
+        if not suppressed.any() or not parsed(policy.columns[attribute.name].hierarchy).knows_domain:
+            continue
+        shown = np.bincount(table.codes[owner, j], minlength=attribute.hierarchy.size)
+        hidden = int(((table.value_counts[j] > 0) & (shown == 0)).sum())
+        if hidden:
+            notes.append(
+                f"the codebook may list {counted(hidden, 'value')} of the tree of '{attribute.name}' that only "
+                "suppressed rows have. If you copied the tree from the data, take them from a public list instead"
+            )
+    return notes
 
 
 def check_codebooks(
