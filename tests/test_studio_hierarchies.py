@@ -20,12 +20,12 @@ from shoal.hierarchy.nested import tree_rows
 from shoal.policy import Policy
 from shoal.studio import bands
 from shoal.studio.branches import Branches
-from shoal.studio.coded import coded_columns, trouble
+from shoal.studio.coded import coded_columns, counted, trouble
 from shoal.studio.folder import Folder
 from shoal.studio.page import page
 from shoal.studio.project import Project, Source
 from shoal.studio.screens.hierarchies import Hierarchies
-from shoal.studio.trying import attempt, branches_of, count
+from shoal.studio.trying import SAMPLE, attempt, branches_of, count
 from shoal.suggesting.losing import own_loss
 from shoal.suggesting.proposals import proposals, quantile_cuts
 
@@ -444,5 +444,37 @@ def test_odd_columns_have_a_page_and_most_of_them_a_tree(tmp_path: Path):
             do(project, "edit", column=index)
             assert trouble(project, coded_columns(project)[index]) == ""
             assert 'role="treeitem"' in shown(project, index)
+    finally:
+        project.close()
+
+
+def test_a_column_with_very_many_values_is_tried_on_some_and_checked_on_all(tmp_path: Path):
+    rows = 60_000
+    frame = pl.DataFrame(
+        {"code": [f"{at:05}" for at in range(rows)], "size": [float(at) for at in range(rows)]}
+    )
+    frame = frame.with_columns(
+        pl.when(pl.col("code") == "00007").then(pl.lit("x")).otherwise("code").alias("code")
+    )
+    frame.write_parquet(tmp_path / "long.parquet")
+    (tmp_path / "long.toml").write_text(
+        '[columns.code]\nrole = "quasi"\nhierarchy = { cuts = [[30000]] }\n[columns.size]\nrole = "quasi"\n'
+        "[privacy]\nk = 3\n"
+    )
+    project = Project(Folder())
+    try:
+        project.read(Source(tmp_path / "long.parquet", "long.parquet"), tmp_path / "long.toml")
+        code, size = coded_columns(project)
+        assert len(counted(project, "code").some.values) == SAMPLE
+        assert "1 value of the column is text: 'x'" in trouble(project, code)
+        assert trouble(project, size) == ""
+        text = shown(project, 1)
+        assert "20,000 values taken at random" in text
+        assert "too many for a tree" in text
+        with pytest.raises(HierarchyError, match="60,000 values, and a tree in the policy at most 50,000"):
+            do(project, "edit", column=1)
+        do(project, "choose", column=1, spec=json.dumps({"cuts": [[100.0, 50_000.0], [100.0]]}))
+        sent = Hierarchies.parts()["export"](project, QueryParams("column=1"))
+        assert bytes(sent.body).count(b"\n") == rows
     finally:
         project.close()

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import HierarchyError, ShoalError
+from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.file import File
 from shoal.studio.project import Project, Tables
 from shoal.studio.trying import Counted, Tried, attempt, count, with_base
@@ -83,7 +85,9 @@ def tried(project: Project, name: str, spec: Any) -> Tried:
     key = _key(project, name, spec)
     if key not in kept:
         try:
-            found = attempt(counted(project, name), spec, project.base, wanted_k(project))
+            column = counted(project, name)
+            column = column if _lists_values(spec) else column.some
+            found = attempt(column, spec, project.base, wanted_k(project))
         except ShoalError as error:
             found = Tried(None, problem=str(error))
         while len(kept) >= max(KEPT, 2 * len(project.frame.columns) if project.frame is not None else 0):
@@ -96,7 +100,7 @@ def proposed(project: Project, name: str) -> list[Proposal]:
     """Return the hierarchies to choose from, made once."""
     kept = _store(project).setdefault("proposed", {})
     if name not in kept:
-        found = counted(project, name)
+        found = counted(project, name).some
         kept[name] = proposals(name, found.values, found.counts)
     return list(kept[name])
 
@@ -117,11 +121,40 @@ def trouble(project: Project, column: Coded) -> str:
     kept: dict[Any, str] = _store(project).setdefault("troubles", {})
     key = (_key(project, column.name, column.spec), column.limit)
     if key not in kept:
-        kept[key] = _trouble(column, tried(project, column.name, column.spec))
+        kept[key] = trouble_in(column, tried(project, column.name, column.spec)) or _trouble_of_many(
+            project, column
+        )
     return kept[key]
 
 
-def _trouble(column: Coded, found: Tried) -> str:
+def whole_hierarchy(project: Project, column: Coded) -> Hierarchy:
+    """Return the hierarchy over all values of a column. Seconds if there are very many."""
+    return with_base(column.spec, project.base).build(counted(project, column.name).values)
+
+
+def _trouble_of_many(project: Project, column: Coded) -> str:
+    """Return what is wrong with a hierarchy that was tried on some values only."""
+    if _lists_values(column.spec) or not counted(project, column.name).many:
+        return ""
+    try:
+        whole = whole_hierarchy(project, column)
+        if column.limit is not None:
+            whole.limited(column.limit)
+    except ShoalError as error:
+        return str(error)
+    return ""
+
+
+def _lists_values(spec: Any) -> bool:
+    """Whether a hierarchy lists its values, so that each value of the data must be looked for."""
+    try:
+        return parsed(spec).knows_domain
+    except HierarchyError:
+        return False
+
+
+def trouble_in(column: Coded, found: Tried) -> str:
+    """Return what is wrong with a hierarchy, or with the limit of its column, as far as it was tried."""
     if found.problem:
         return found.problem
     if found.homeless:
@@ -146,7 +179,9 @@ def looked_at(project: Project) -> tuple[dict[str, str], int]:
     kept = store.setdefault("troubles", {})
     columns = [(one, (_key(project, one.name, one.spec), one.limit)) for one in coded_columns(project)]
     waiting = [one for one, key in columns if key not in kept]
-    if len(waiting) > SOME or len(waiting) * project.frame.rows > AT_ONCE:
+    known = store.get("counted", {})
+    cells = sum(len(known[one.name].values) if one.name in known else project.frame.rows for one in waiting)
+    if len(waiting) > SOME or cells > AT_ONCE:
         if not store.get("looking"):
             store["looking"] = True
             threading.Thread(target=_look, args=(project, store), daemon=True).start()

@@ -14,7 +14,7 @@ from shoal.hierarchy import to_csv
 from shoal.hierarchy.kinds import KINDS, parsed
 from shoal.hierarchy.kinds.cuts import Cuts
 from shoal.studio import bands
-from shoal.studio.coded import column_entry, counted, set_hierarchy, tried
+from shoal.studio.coded import column_entry, counted, set_hierarchy, tried, whole_hierarchy
 from shoal.studio.planting import asked, back, forget_view, plant, tree_of
 from shoal.studio.project import Project, Tables
 
@@ -86,7 +86,7 @@ def cuts(project: Project, form: FormData) -> str:
 def divide(project: Project, form: FormData) -> str:
     """Make cut points from the present bands, or divide the column into parts."""
     column = asked(project, str(form["column"]))
-    found = counted(project, column.name)
+    found = counted(project, column.name).some
     by = str(form.get("by", ""))
     parts = str(form.get("parts", ""))
     if by:
@@ -147,8 +147,9 @@ def export(project: Project, query: QueryParams) -> Response:
     found = tried(project, column.name, column.spec)
     if found.hierarchy is None:
         raise HierarchyError(f"there is no hierarchy to write: {found.problem}")
+    hierarchy = whole_hierarchy(project, column) if counted(project, column.name).many else found.hierarchy
     headers = {"content-disposition": f'attachment; filename="hierarchy-{column.index + 1}.csv"'}
-    return Response(to_csv(found.hierarchy), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(to_csv(hierarchy), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 ACTIONS: dict[str, Callable[[Project, FormData], str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
@@ -23,7 +24,7 @@ from shoal.studio.coded import (
     looked_at,
     proposed,
     tried,
-    trouble,
+    trouble_in,
     wanted_k,
 )
 from shoal.studio.columns import type_words
@@ -48,13 +49,16 @@ def screen_page(project: Project, index: str) -> dict[str, Any]:
     wanted = index or kept.get("here", "")
     chosen = next((one for one in columns if str(one.index) == wanted), columns[0] if columns else None)
     kept["here"] = "" if chosen is None else str(chosen.index)
-    listed = columns_page(project, columns, chosen)
-    return {**listed, **(column_page(project, chosen) if chosen is not None else {"column": None})}
-
-
-def columns_page(project: Project, columns: list[Coded], chosen: Coded | None) -> dict[str, Any]:
-    """Return the list of columns with their state."""
     troubles, waiting = looked_at(project)
+    listed = columns_page(columns, chosen, troubles, waiting)
+    own = {"column": None} if chosen is None else column_page(project, chosen, troubles.get(chosen.name, ""))
+    return {**listed, **own}
+
+
+def columns_page(
+    columns: list[Coded], chosen: Coded | None, troubles: Mapping[str, str], waiting: int
+) -> dict[str, Any]:
+    """Return the list of columns with their state."""
     return {
         "columns": [
             {
@@ -75,22 +79,24 @@ def _kind_name(spec: Any) -> str:
     return next((name for name, kind in KINDS.items() if kind.claims(spec)), "")
 
 
-def column_page(project: Project, column: Coded) -> dict[str, Any]:
+def column_page(project: Project, column: Coded, trouble: str) -> dict[str, Any]:
     """Return everything about one column."""
     now = tried(project, column.name, column.spec)
     if now.kind is None and now.problem and not _countable(project, column):
         return {"column": column, "found": None, "trouble": now.problem}
     found = counted(project, column.name)
+    trouble = trouble or trouble_in(column, now)
     tree = shown_tree(project, column, now, found)
-    line = bands.line_of(found, now)
+    line = bands.line_of(found.some, now)
     return {
         "column": column,
         "found": found,
         "type": type_words(found.values.dtype),
         "now": now,
         "k": wanted_k(project),
+        "sampled": len(found.some.values) if found.many and not now.homeless else 0,
         "measure": measure().name.upper(),
-        "trouble": trouble(project, column),
+        "trouble": trouble,
         "told": told(column.spec, now.kind),
         "kind": now.kind.name if now.kind is not None else "",
         "proposals": _cards(project, column),

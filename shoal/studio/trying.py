@@ -33,6 +33,8 @@ from shoal.suggesting.losing import loss_alone
 from shoal.table import Attribute
 from shoal.wording import counted as told_count
 
+SAMPLE = 20_000
+"""Of columns with more values than a tree may have, so many are tried: hierarchies of a million take seconds."""
 EXAMPLES = 7
 """How many values show what levels look like."""
 NO_VALUE = "(no value)"
@@ -47,6 +49,20 @@ class Counted:
     """Distinct, null included, in the type of the column."""
     counts: LongVector
     rows: int
+
+    @property
+    def many(self) -> bool:
+        """Whether there are too many values for a tree, so that hierarchies are tried on some of them."""
+        return len(self.values) > MOST
+
+    @cached_property
+    def some(self) -> Counted:
+        """The column with some of its values, taken at random: always the same ones."""
+        if not self.many:
+            return self
+        at = np.sort(np.random.default_rng(0).choice(len(self.values), SAMPLE, replace=False))
+        counts = self.counts[at]
+        return Counted(self.name, self.values.gather(at), counts, int(counts.sum()))
 
     @cached_property
     def plain(self) -> pl.Series:
@@ -177,7 +193,7 @@ def rows_of(kind: Kind, values: pl.Series) -> list[tuple[str, ...]]:
 
 def branches_of(tried: Tried, found: Counted) -> Branches | None:
     """Return the tree of a hierarchy with its rows; None if there is none, or it is too large to be shown."""
-    if tried.hierarchy is None or tried.kind is None or tried.hierarchy.size > MOST:
+    if tried.hierarchy is None or tried.kind is None or found.many or tried.hierarchy.size > MOST:
         return None
     if isinstance(tried.kind, Tree):
         rows = tree_rows(tried.kind.tree)
