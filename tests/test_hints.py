@@ -60,7 +60,7 @@ def test_no_message_outside_the_command_line_names_flags_unless_python_reads_som
                 assert word == "command", f"{where}:{line} speaks to the command line alone: {text}"
             if KEYWORDS.search(text) and "only Python" not in text:
                 assert word == "python", f"{where}:{line} speaks to Python alone: {text}"
-            if word is not None:
+            if word in seen:
                 seen[word] += 1
     assert min(seen.values()) > 5
 
