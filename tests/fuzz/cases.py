@@ -96,7 +96,7 @@ class Case:
     measure: str = "lm"
     release_seed: int = 0
     extras: frozenset[str] = frozenset()
-    """What else is asked for: ``uniform`` levels, ``bounds`` of cells, ``pseudonyms`` of identifiers."""
+    """What else is asked for: ``uniform`` levels, suppressed ``cells``, ``bounds`` of cells, ``pseudonyms`` of identifiers."""
 
     @property
     def bounded(self) -> list[str]:
@@ -155,6 +155,8 @@ class Case:
         }
         if "uniform" in self.extras:
             out["utility"]["levels"] = "uniform"
+        elif "cells" in self.extras:
+            out["utility"]["suppress"] = "cells"
         if self.data:
             out["data"] = dict(self.data)
         if self.others:
@@ -282,6 +284,7 @@ def _extras(random: Random, method: str, options: Mapping[str, Any], question: Q
     kind = METHODS[method]
     suited = kind.whole_classes and not kind.needs_presence and not question.population
     able = {"bounds": 0.25, "pseudonyms": 0.3, "uniform": 0.2 * (suited and options.get("show") != "sets")}
+    able["cells"] = 0.5 * (suited and kind.drops_classes)
     return frozenset(name for name, share in able.items() if random.random() < share)
 
 
