@@ -387,6 +387,43 @@ def test_a_data_package_describes_the_file(tmp_path):
     assert dataset["dcat:distribution"][0]["dcat:downloadURL"] == {"@id": "out.csv"}
 
 
+def test_a_packed_file_is_described_as_such(tmp_path):
+    from shoal.anonymizing import anonymize_file
+
+    _, policy = release(tmp_path)
+    package = tmp_path / "datapackage.json"
+    anonymize_file(tmp_path / "data.csv", policy, tmp_path / "out.csv.gz", codebooks=[package])
+    (resource,) = json.loads(package.read_text())["resources"]
+    assert (resource["format"], resource["compression"], resource["mediatype"]) == ("csv", "gz", "text/csv")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sign"), [(";", "out.csv", ";"), (";", "out.tsv", "\t"), (",", "out.csv", ",")]
+)
+def test_a_data_package_says_how_cells_are_divided(tmp_path, source, target, sign):
+    from shoal.anonymizing import anonymize_file
+
+    data, policy = release(tmp_path)
+    data.write_csv(tmp_path / "data.csv", separator=source)
+    package = tmp_path / "datapackage.json"
+    anonymize_file(tmp_path / "data.csv", policy, tmp_path / target, codebooks=[package])
+    first = json.loads(package.read_text())["resources"]
+    assert first[0]["dialect"] == {"delimiter": sign}
+    assert (tmp_path / target).read_text().splitlines()[0].count(sign) == 2
+    (tmp_path / "policy.toml").write_text(policy.to_toml())
+    words = [
+        "audit",
+        str(tmp_path / target),
+        "-p",
+        str(tmp_path / "policy.toml"),
+        "--codebook",
+        str(package),
+        "--force",
+    ]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    assert json.loads(package.read_text())["resources"] == first
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -105,6 +105,8 @@ class Codebook(Brief):
     second: tuple[Column, ...] = ()
     second_rows: int = 0
     made_with: str = field(default=f"Shoal {__version__}")
+    delimiter: str | None = None
+    """Between the cells of a file of text, if it is known."""
 
     @cached_property
     def by_name(self) -> dict[str, Column]:

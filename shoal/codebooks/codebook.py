@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,13 @@ def codebook(
     if isinstance(source, Result):
         source, second = source.table, source.second
     options = chosen.release_options(delimiter)
-    rows = frames.read(source, options).data
+    frame = frames.read(source, options)
+    rows = frame.data
     if second is None:
         second = second_beside(source, rows.columns, chosen.names("sensitive"))
     other = None if second is None else frames.read(second, options).data
-    return codebook_of(rows, chosen, other, most=most)
+    book = codebook_of(rows, chosen, other, most=most)
+    return replace(book, delimiter=frame.options.delimiter or delimiter)
 
 
 def listed_only(table: CodedTable, owner: IntVector, policy: Policy) -> list[str]:

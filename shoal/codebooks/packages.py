@@ -6,10 +6,13 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shoal.codebooks.book import Codebook, Column
+from shoal.frames.formats import file_format_of
+from shoal.frames.formats.delimited import Csv
+from shoal.frames.options import ReadOptions
 from shoal.release.two_tables import second_path
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -33,7 +36,7 @@ def package_text(book: Codebook, release: str) -> str:
         "name": _name(release),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "description": _description(book),
-        "resources": [_resource(path, columns) for path, columns in _tables(book, release)],
+        "resources": [_resource(path, columns, book.delimiter) for path, columns in _tables(book, release)],
     }
     return json.dumps(package, indent=2, ensure_ascii=False) + "\n"
 
@@ -76,8 +79,12 @@ def _description(book: Codebook) -> str:
     )
 
 
-def _resource(path: str, columns: Sequence[Column]) -> dict[str, Any]:
-    ending = PurePosixPath(path).suffix.lower()
+def _resource(path: str, columns: Sequence[Column], likely: str | None) -> dict[str, Any]:
+    ending = _ending(path)
+    chosen = file_format_of(Path(path))
+    dialect = {}
+    if isinstance(chosen, Csv):
+        dialect = {"dialect": {"delimiter": chosen.delimiter(ReadOptions(delimiter=likely))}}
     return {
         "name": _name(path),
         "type": "table",
@@ -85,8 +92,15 @@ def _resource(path: str, columns: Sequence[Column]) -> dict[str, Any]:
         "format": ending.lstrip("."),
         **({"mediatype": _MEDIA[ending]} if ending in _MEDIA else {}),
         "encoding": "utf-8",
+        **dialect,
+        **({"compression": "gz"} if path.lower().endswith(".gz") else {}),
         "schema": {"fields": [_field(column) for column in columns], "missingValues": [""]},
     }
+
+
+def _ending(path: str) -> str:
+    """Return the ending that tells the format; that of a packed file is before ``.gz``."""
+    return PurePosixPath(path.lower().removesuffix(".gz")).suffix
 
 
 def _field(column: Column) -> dict[str, Any]:
@@ -114,7 +128,7 @@ def _sentence(column: Column) -> str:
 
 
 def _distribution(path: str, columns: Sequence[Column]) -> dict[str, Any]:
-    ending = PurePosixPath(path).suffix.lower()
+    ending = _ending(path)
     return {
         "@type": "dcat:Distribution",
         "dct:title": path,
