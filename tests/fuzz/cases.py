@@ -96,7 +96,8 @@ class Case:
     measure: str = "lm"
     release_seed: int = 0
     extras: frozenset[str] = frozenset()
-    """What else is asked for: ``uniform`` levels, suppressed ``cells``, ``bounds`` of cells, ``pseudonyms`` of identifiers."""
+    """What else is asked for: ``uniform`` levels, suppressed ``cells``, ``bounds`` of cells, ``pseudonyms`` of
+    identifiers."""
 
     @property
     def bounded(self) -> list[str]:
