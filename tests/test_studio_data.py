@@ -14,6 +14,7 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.datastructures import QueryParams
 
 from shoal import frames
 from shoal.errors import PolicyError, ShoalError
@@ -23,6 +24,7 @@ from shoal.samples import write_sample
 from shoal.studio.columns import BINS, Columns, described
 from shoal.studio.fields import fields_of, taken
 from shoal.studio.folder import Folder
+from shoal.studio.page import page
 from shoal.studio.project import Project, Source
 from shoal.studio.rows import CHUNK, window
 from shoal.studio.screens.data import Data
@@ -255,6 +257,44 @@ def test_a_password_in_an_address_is_refused(project: Project):
     assert "secret-word" not in str(told.value)
     with pytest.raises(ShoalError, match="postgresql://"):
         Data.actions()["database"](project, {"address": "visits"})  # type: ignore[arg-type]
+
+
+def test_a_password_stays_in_memory_and_reaches_jobs(server, project: Project, monkeypatch):
+    from shoal.frames.databases import passwords
+    from tests.server import SECRET
+
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setattr(passwords, "_known", {})
+    server.load(
+        "wards", pl.DataFrame({"age": [20 + n % 30 for n in range(90)], "ward": ["a", "b", "c"] * 30})
+    )
+    form = {"address": server.over_network(), "table": "wards", "password": ""}
+    Data.actions()["database"](project, form)  # type: ignore[arg-type]
+    settled(project)
+    assert "wants a password" in project.notices[0].words
+    Data.actions()["database"](project, {**form, "password": SECRET})  # type: ignore[arg-type]
+    settled(project)
+    assert project.frame is not None
+    assert project.source is not None
+    told = (
+        project.toml,
+        project.command,
+        project.python,
+        repr(project.source),
+        bytes(page(project, "data", QueryParams("")).body).decode(),
+    )
+    assert not any(SECRET in text for text in told)
+    job = project.jobs.start(
+        "read", "Reading", "tests.test_studio_data:rows_in_a_job", {"source": project.source.place}
+    )
+    limit = time.monotonic() + 60
+    while job.active and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert (job.error, job.result) == ("", 90)
+
+
+def rows_in_a_job(_line: object, *, source: object) -> int:
+    return frames.read(source).rows
 
 
 # --- in the browser -----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shoal.errors import Problem
+from shoal.frames.databases import passwords
 from shoal.processes import start_python
 from shoal.studio.folder import Folder
 
@@ -179,7 +180,7 @@ class Jobs:
             process = start_python("shoal.studio.worker")
             with self._lock:
                 job._process = process
-            job.tell((job.work, job.arguments, job.folder))
+            job.tell((job.work, job.arguments, job.folder, passwords.known()))
             assert process.stdout is not None
             while job.active:
                 kind, what = pickle.load(process.stdout)

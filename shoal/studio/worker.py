@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 
 from shoal.ending import end_with_parent
 from shoal.errors import PolicyError, ShoalError
+from shoal.frames.databases import passwords
 from shoal.wording import Voice, speak
 
 PAUSE = 0.1
@@ -66,7 +67,8 @@ class Line:
 
 def serve(line: Line, heard: IO[bytes]) -> None:
     """Do the work that was asked for, and tell how it ended."""
-    place, arguments, line.folder = pickle.load(heard)
+    place, arguments, line.folder, known = pickle.load(heard)
+    passwords.remember(known)
     module, _, name = place.partition(":")
     try:
         line.say("done", getattr(import_module(module), name)(line, **arguments))

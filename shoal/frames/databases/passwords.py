@@ -5,7 +5,7 @@ The libraries of a database read the usual environment variables and files by th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 _known: dict[str, str] = {}
 _ask: Callable[[str], str] | None = None
@@ -30,6 +30,16 @@ def asked(address: str) -> bool:
     if found:
         _known[address] = found
     return bool(found)
+
+
+def remember(given: Mapping[str, str]) -> None:
+    """Take passwords by address, which somebody typed into a form, or which another process of Shoal knows."""
+    _known.update(given)
+
+
+def known() -> dict[str, str]:
+    """Return all passwords by address, for a process that works for this one."""
+    return dict(_known)
 
 
 def forget(address: str) -> None:

@@ -228,16 +228,16 @@ def _open_database(project: Project, form: FormData) -> None:
 
 
 def _open_stored(project: Project, address: str, policy: Path | None, form: FormData) -> None:
-    from shoal.frames.databases import DatabaseTable, in_database
+    from shoal.frames.databases import DatabaseTable, in_database, passwords
 
     table, query = (str(form.get(key, "")).strip() or None for key in ("table", "query"))
     found = in_database(address, table, query)  # refuses a password in the address
     if isinstance(found, DatabaseTable):
         found = found.beside(Path.cwd())
+    passwords.ask_with(None)  # a question on the terminal would not be seen
     password = str(form.get("password", ""))
-    if password:
-        # In memory only: the libraries of the database look here, in the processes of jobs as well.
-        os.environ["PGPASSWORD"] = password
+    if password and isinstance(found, DatabaseTable):
+        passwords.remember({found.place: password})
     project.open(Source(found, str(found)), policy)
 
 

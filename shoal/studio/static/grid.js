@@ -6,8 +6,9 @@ const LONGEST = 4_000_000; // pixels
 const KEPT = 24; // chunks
 
 export class Grid {
-  /** Take over a region with a table in it. `where` says which rows are in sight. */
-  constructor(box, where, first = 0) {
+  /** Take over a region with a table in it. `where` says which rows are in sight; `kept` remembers it for the next one. */
+  constructor(box, where, kept = { first: 0, found: -1 }) {
+    this.kept = kept;
     this.box = box;
     this.where = where;
     this.body = box.querySelector("tbody");
@@ -15,9 +16,9 @@ export class Grid {
     this.chunk = Number(box.dataset.chunk);
     this.chunks = new Map([[0, [...this.body.rows]]]);
     this.asked = new Map();
-    this.found = -1;
+    this.found = kept.found;
     this.measure();
-    this.first = Math.min(first, this.last());
+    this.first = Math.min(kept.first, this.last());
     box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     box.addEventListener("keydown", (event) => this.key(event));
@@ -86,6 +87,7 @@ export class Grid {
   }
 
   async show() {
+    Object.assign(this.kept, { first: this.first, found: this.found });
     const [from, to] = [this.first, Math.min(this.first + this.room, this.rows)];
     const needed = [];
     for (let at = Math.floor(from / this.chunk); at * this.chunk < to; at += 1) needed.push(at);
