@@ -23,7 +23,7 @@ from shoal import DatabaseTable
 from shoal.anonymizing import anonymize_file
 from shoal.cli import main
 from shoal.errors import DataError, OutputError
-from shoal.frames import Outbox, databases, read
+from shoal.frames import Outbox, ReadOptions, databases, read
 from shoal.frames.databases.names import quoted
 from shoal.frames.drafts import is_draft
 from shoal.policy import Policy
@@ -246,7 +246,18 @@ def test_outputs_that_cannot_be(server, places, tmp_path, monkeypatch):
         "--quasi",
         "age",
     ]
-    assert "a table goes with a database" in CliRunner().invoke(main, words).output
+    assert (
+        "--output-table: goes with a database, and x.csv is a file" in CliRunner().invoke(main, words).output
+    )
+    words = ["anonymize", server.url, "--table", "people", "-o", server.url, "--quasi", "age,zip,ill"]
+    assert "say which table to write, --output-table NAME" in CliRunner().invoke(main, words).output
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_release_without_rows_is_a_table_without_rows(places, name):
+    stored = DatabaseTable(places[name], "t")
+    assert published(PEOPLE.clear(), stored).columns == PEOPLE.columns
+    assert read(stored, ReadOptions(section="release")).rows == 0
 
 
 def test_grants_of_a_replaced_table_are_told(server, places):

@@ -174,6 +174,9 @@ def chosen_output(output: Any, table: str | None) -> Any:
     """Return where a release goes, with its table in a database. Asks for a password, if the server wants one."""
     from shoal.frames.databases import DatabaseTable
 
+    if table is not None and not isinstance(output, DatabaseTable):
+        problem = Problem("--output-table", f"goes with a database, and {output} is a file", "leave it out")
+        raise PolicyError([problem], where=COMMAND_LINE)
     output = chosen_source(output, table, None)
     if isinstance(output, DatabaseTable) and not output.database.in_file:
         with output.database.opened(output, writing=True):
