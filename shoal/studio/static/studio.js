@@ -176,11 +176,13 @@ export function upload(file, screen, more = "") {
   request.upload.onprogress = (event) => {
     if (words && event.lengthComputable) words.textContent = `${file.name}: ${Math.round((100 * event.loaded) / event.total)} %`;
   };
-  request.onload = () => {
+  asked += 1;
+  going += 1; // its page has the notices, too
+  request.onloadend = () => {
+    going -= 1;
     if ((request.getResponseHeader("content-type") ?? "").startsWith("text/html")) swap(request.responseText, request.responseURL);
     else refresh();
   };
-  request.onerror = () => refresh();
   request.send(file);
 }
 
