@@ -352,6 +352,19 @@ def test_limit_and_weight(project: Project):
         do(project, "weight", column=0, weight="-1")
 
 
+def test_a_sensitive_column_whose_requirement_needs_a_hierarchy_says_so_and_protects_nodes(project: Project):
+    def ask(tables) -> None:
+        tables["privacy"]["t"] = {"hierarchical": 0.9}
+
+    project.edit("t", ask)
+    text = shown(project, 2)
+    assert "t.hierarchical needs it" in text
+    do(project, "choose", column=2, spec=json.dumps({"tree": {"bad": ["flu"], "worse": ["gout"]}}))
+    assert "needs it" not in shown(project, 2)
+    assert "Protect as one" in shown(project, 2)
+    assert "Limit here" not in shown(project, 2)
+
+
 def test_a_value_without_a_place_is_shown_and_gets_one(project: Project):
     do(
         project,

@@ -14,6 +14,7 @@ from shoal.hierarchy.kinds.cuts import Cuts
 from shoal.hierarchy.kinds.tree import Tree
 from shoal.hierarchy.naming import Ends
 from shoal.policy.notes import field_notes
+from shoal.policy.problems import dotted
 from shoal.studio import bands
 from shoal.studio.branches import MOST, SHOWN, Branches, Node
 from shoal.studio.coded import (
@@ -252,7 +253,7 @@ def _wanted_by(project: Project, column: Coded) -> str:
     """Say why a sensitive column has a hierarchy."""
     if column.role != "sensitive":
         return ""
-    return next((str(one) for one in project.problems_at(f"columns.{column.name}")), "")
+    return next((str(one) for one in project.problems_at(dotted("columns", column.name))), "")
 
 
 # --- the tree ---------------------------------------------------------------------------------------------------
