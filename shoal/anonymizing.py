@@ -311,7 +311,14 @@ def _result(
         "release": release,
         "method": policy.method.name,
         "pseudonyms": made.pseudonyms,
-        "describe": partial(codebook, table, policy, second=second, delimiter=made.frame.options.delimiter),
+        "describe": partial(
+            codebook,
+            table,
+            policy,
+            second=second,
+            delimiter=made.frame.options.delimiter,
+            titles=made.frame.options.labels.columns,
+        ),
     }
     summary = Result(**parts, record={}, card={}).summary()
     meanings = [model.summary for model in case.requirements.judged]

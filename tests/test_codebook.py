@@ -387,6 +387,25 @@ def test_a_data_package_describes_the_file(tmp_path):
     assert dataset["dcat:distribution"][0]["dcat:downloadURL"] == {"@id": "out.csv"}
 
 
+def test_labels_of_statistical_packages_name_columns(tmp_path):
+    """Columns that are published keep what the file says about them; removed ones are not mentioned."""
+    pyreadstat = pytest.importorskip("pyreadstat", reason="needs shoal[stats]")
+    from shoal.anonymizing import anonymize_file
+
+    data = pl.DataFrame({"age": NUMBERS, "who": WORDS, "row": range(ROWS)}).to_pandas()
+    about = {"age": "Age of the respondent", "who": "MARK name of the respondent"}
+    pyreadstat.write_sav(data, str(tmp_path / "data.sav"), column_labels=about)
+    policy = shoal.Policy.from_keywords(quasi=["age"], identifier=["who"], plain=["row"], k=3)
+    names = ("book.json", "book.md", "datapackage.json")
+    anonymize_file(
+        tmp_path / "data.sav", policy, tmp_path / "out.csv", codebooks=[tmp_path / name for name in names]
+    )
+    for name in names:
+        text = (tmp_path / name).read_text()
+        assert "Age of the respondent" in text, name
+        assert "MARK" not in text, name
+
+
 def test_a_packed_file_is_described_as_such(tmp_path):
     from shoal.anonymizing import anonymize_file
 

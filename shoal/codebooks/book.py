@@ -6,8 +6,8 @@ rows or removed columns, whoever makes it and whenever.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -70,6 +70,8 @@ class Column:
     """The smallest value of a column that is published as it is and does not list its values."""
     high: Bound | None = None
     """The largest value of such a column."""
+    title: str = ""
+    """What it is about, in the words of a file of a statistical package."""
 
     def summary(self) -> dict[str, Any]:
         """Return plain data."""
@@ -82,6 +84,8 @@ class Column:
             "distinct": self.distinct,
             "missing": self.missing,
         }
+        if self.title:
+            out["title"] = self.title
         if self.low is not None:
             out |= {"low": self.low, "high": self.high}
         return out | {"labels": [label.summary(self.name) for label in self.labels]}
@@ -112,6 +116,14 @@ class Codebook(Brief):
     def by_name(self) -> dict[str, Column]:
         """The columns by their names, those of the second table too."""
         return {column.name: column for column in (*self.second, *self.columns)}
+
+    def titled(self, titles: Mapping[str, str]) -> Codebook:
+        """Return the codebook with what its columns are about, by their names."""
+        own = [
+            tuple(replace(one, title=titles.get(one.name, "")) for one in part)
+            for part in (self.columns, self.second)
+        ]
+        return replace(self, columns=own[0], second=own[1])
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ def codebook(
     *,
     second: Any = None,
     delimiter: str | None = None,
+    titles: Mapping[str, str] | None = None,
     most: int | None = None,
     **keywords: Any,
 ) -> Codebook:
@@ -34,7 +35,8 @@ def codebook(
 
     `source` is a path, a frame, or the `Result` of `shoal.anonymize`. The original is not needed, and not read: a
     codebook is made of published rows and the policy alone. `second` is the second table of a release in two.
-    `delimiter` is the original's, if it is known. Generalized columns with more than `most` labels list none.
+    `delimiter` is the original's, if it is known; `titles` says what columns are about. Generalized columns with more
+    than `most` labels list none.
     """
     chosen = Policy.given(policy, keywords)
     if isinstance(source, Result):
@@ -46,6 +48,7 @@ def codebook(
         second = second_beside(source, rows.columns, chosen.names("sensitive"))
     other = None if second is None else frames.read(second, options).data
     book = codebook_of(rows, chosen, other, most=most)
+    book = book.titled({**(titles or {}), **frame.options.labels.columns})
     return replace(book, delimiter=frame.options.delimiter or delimiter)
 
 

@@ -108,6 +108,7 @@ def _field(column: Column) -> dict[str, Any]:
     field: dict[str, Any] = {
         "name": column.name,
         "type": column.type if column.type in _PLAIN else "any",
+        **({"title": column.title} if column.title else {}),
         "description": _sentence(column),
         "shoal:role": column.role,
         "shoal:values": column.values,

@@ -108,6 +108,8 @@ def column_markdown(column: Column, heading: str) -> list[str]:
         f"{column.role}; {column.published}. Type {column.type}{words}; {counts}.",
         "",
     ]
+    if column.title:
+        lines[2:2] = [markdown_cell(column.title), ""]
     if column.low is not None:
         lines += [f"From {column.low} to {column.high}.", ""]
     if column.labels:
