@@ -208,6 +208,45 @@ def test_a_table_that_cannot_be_opened_can_be_read_otherwise(project: Project, t
     assert project.tables["data"]["encoding"] == "latin-1"
 
 
+def test_advice_on_a_table_that_cannot_be_opened_is_about_that_table(project: Project, tmp_path: Path):
+    """Not about the one that is still open, whose release it would have thrown away."""
+    opened(project, pl.DataFrame({"age": [30, 40] * 50}), tmp_path / "first.csv")
+    before = project.tables
+    project.store["kept"] = True
+    second = tmp_path / "0123.csv"
+    rows = b"".join(b"%d;M\xfcnchen;%d,5\n" % (20 + n % 40, n) for n in range(80))
+    second.write_bytes(b"age;town;height\n" + rows)
+    project.open(Source(second, "towns.csv", kept=True))
+    settled(project)
+    [notice] = project.notices
+    assert "towns.csv" in notice.words
+    assert str(tmp_path) not in notice.words  # where an upload lies is nobody's business
+    assert project.tables == before
+    assert project.store["kept"]
+    project.set("data.delimiter", ";")
+    settled(project)
+    assert project.failed is not None
+    project.set("data.encoding", "latin-1")
+    settled(project)
+    assert project.source is not None
+    assert project.source.name == "towns.csv"
+    # Both settings count: the second try does not forget the first.
+    assert project.tables["data"] == {**project.tables["data"], "delimiter": ";", "encoding": "latin-1"}
+
+
+def test_whoever_goes_on_with_a_table_gives_the_other_one_up(project: Project, tmp_path: Path):
+    opened(project, pl.DataFrame({"age": [30, 40] * 50, "town": ["A", "B"] * 50}), tmp_path / "first.csv")
+    project.open(Source(tmp_path / "missing.csv", "missing.csv"))
+    settled(project)
+    project.set("privacy.k", "7")
+    assert project.failed is None
+    project.set("data.delimiter", ",")
+    settled(project)
+    assert project.source is not None
+    assert project.source.name == "first.csv"
+    assert project.tables["data"]["delimiter"] == ","
+
+
 def test_samples_open_with_and_without_their_policy(project: Project):
     for policy in ("", "yes"):
         Data.actions()["sample"](

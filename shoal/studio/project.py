@@ -110,6 +110,8 @@ class Project:
         """The name of the table that is being read now."""
         self.failed: tuple[Source, Path | None] | None = None
         """The table that could not be opened, and its policy: other reading options may help."""
+        self.tried: Mapping[str, Any] = {}
+        """The reading options that it was tried with."""
         self.base: Path = folder.inside("files")
         """The folder that hierarchy files of the policy are relative to."""
         self.standing: Standing | None = None
@@ -130,7 +132,7 @@ class Project:
 
     def open(self, source: Source, policy: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
         """Begin to read a table, in a thread; `policy` is the file of a policy for it, otherwise one is suggested."""
-        self.failed = (source, policy)
+        self.failed, self.tried = (source, policy), data or {}
         self._begin(source.name, lambda: self.read(source, policy, data), "the table was not opened")
 
     def _begin(self, name: str, read: Callable[[], None], else_: str) -> None:
@@ -143,13 +145,18 @@ class Project:
         try:
             read()
         except ShoalError as error:
-            self.tell("problem", str(error), "data")
+            self.tell("problem", self._by_name(str(error)), "data")
         except Exception as error:
             kind = type(error).__name__
             self.tell("problem", f"Shoal made a mistake of its own ({kind}); {else_}.", "data")
         finally:
             self.opening = ""
             self.changed()
+
+    def _by_name(self, words: str) -> str:
+        """Name a table as people do, and not by its place in Studio's folder."""
+        source = self.source if self.failed is None else self.failed[0]
+        return words.replace(str(source.place), source.name) if source is not None and source.kept else words
 
     def read(self, source: Source, path: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
         """Read a table, and take its policy or suggest one. Seconds for a million rows."""
@@ -243,14 +250,21 @@ class Project:
             change(tables)
             if tables == self._tables:
                 return
-            if self.failed is not None and self.frame is None:
-                self.open(*self.failed, tables.get("data"))
-                return
             self._step(tables, [*self._past, (label, self._tables)], [])
 
     def set(self, path: str, value: str) -> None:
-        """Set one value, spelled as for ``--set``: ``privacy.k`` and ``5``."""
+        """Set one value, spelled as for ``--set``: ``privacy.k`` and ``5``.
+
+        After a table could not be opened, how to read is about that table, and not about the one that is still open.
+        """
         from shoal.policy.overrides import changed
+
+        if self.failed is not None and not self.opening and path.startswith("data."):
+            read, problems = changed({"data": self.tried}, [f"{path}={value}"])
+            if problems:
+                raise PolicyError(problems)
+            self.open(*self.failed, read["data"])
+            return
 
         def change(tables: Tables) -> None:
             after, problems = changed(tables, [f"{path}={value}"])
@@ -276,6 +290,8 @@ class Project:
                 self._step(tables, [*self._past, (label, self._tables)], self._future[:-1])
 
     def _step(self, tables: Tables, past: list[tuple[str, Tables]], future: list[tuple[str, Tables]]) -> None:
+        if self.frame is not None:
+            self.failed = None  # whoever goes on with this table has given the other one up
         self._before = (self._tables, self._past, self._future)
         self._past, self._future = past, future
         self._set(tables)

@@ -166,7 +166,8 @@ def _reading(project: Project) -> list[Field]:
     from shoal.studio.fields import fields_of
 
     used = asdict(project.frame.options) if project.frame is not None else {}
-    return fields_of(Reading, project.tables.get("data", {}), used=used, without=PLACE)
+    asked = project.tried if project.frame is None else project.section("data")
+    return fields_of(Reading, asked, used=used, without=PLACE)
 
 
 def _stored(project: Project) -> dict[str, str]:

@@ -20,6 +20,7 @@ function swap(html, address) {
     return;
   }
   const focus = focused();
+  const told = document.getElementById("notices")?.textContent.trim();
   const open = [...document.querySelectorAll("details[id][open]")].map((one) => one.id);
   const shut = [...document.querySelectorAll("details[id]:not([open])")].map((one) => one.id);
   const scrolled = [...document.querySelectorAll("[data-scroll][id]")].map((one) => [one.id, one.scrollTop, one.scrollLeft]);
@@ -41,6 +42,9 @@ function swap(html, address) {
     for (const id of shut) document.getElementById(id)?.removeAttribute("open");
     for (const [id, top, left] of scrolled) document.getElementById(id)?.scrollTo({ top, left, behavior: "instant" });
     focus();
+    const notices = document.getElementById("notices");
+    // What is told about something further down must not be told out of sight.
+    if (notices?.textContent.trim() && notices.textContent.trim() !== told) notices.scrollIntoView({ block: "nearest" });
   } else {
     scrollTo(0, 0);
     document.getElementById("work").focus();
