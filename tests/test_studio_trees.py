@@ -178,6 +178,7 @@ def test_cut_points_by_mouse_and_by_keyboard(place):
 
     page.get_by_role("checkbox", name="60 divides at level 2").click()
     expect(page.get_by_label("Level 2: a new band begins at")).to_have_value(f"{moved}, 60")
+    expect(page.locator("#as-file")).to_contain_text(f"[{moved}, 60]]")  # the page has come back
     page.get_by_role("slider", name="Cut point 1 of 3").focus()
     page.keyboard.press("Delete")
     expect(page.get_by_role("slider")).to_have_count(2)
