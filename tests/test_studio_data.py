@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shlex
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +119,12 @@ def test_unique_rows_are_those_that_nobody_shares(rows: list[tuple[object, ...]]
     [[1], [2, 3]],
     [b"\x00", b"\xff"],
     [None, None],
-], ids=["nan", "huge", "lists", "bytes", "empty"])  # fmt: skip
+    [{"a": 1}, {"a": 2}],
+    [dt.time(n % 24, n) for n in range(40)],
+    [dt.timedelta(hours=n) for n in range(40)],
+    [dt.date(1, 1, 1), *(dt.date(9999, 12, n % 28 + 1) for n in range(40))],
+    [2**64 - 1 - n for n in range(40)],
+], ids=["nan", "huge", "lists", "bytes", "empty", "structs", "times", "durations", "far", "close"])  # fmt: skip
 def test_columns_of_odd_values_have_facts(values: list[object]):
     frame = frames.read(pl.DataFrame({"c": values}))
     columns = Columns(frame, lambda: None)
@@ -126,6 +133,18 @@ def test_columns_of_odd_values_have_facts(values: list[object]):
     assert len(facts.bars) <= BINS + 1
     assert facts.picture
     assert columns.type_of(0)
+
+
+def test_histograms_of_decimal_numbers_and_dates_name_their_ends():
+    prices = pl.DataFrame(
+        {
+            "c": [Decimal(n) / 4 for n in range(41)],
+            "d": [dt.date(2020, 1, 1) + dt.timedelta(n) for n in range(41)],
+        }
+    )
+    columns = Columns(frames.read(prices), lambda: None)
+    told = [facts.picture for place in (0, 1) if (facts := columns.facts(place)) is not None]
+    assert told == ["from 0 to 10", "from 2020-01-01 to 2020-02-10"]
 
 
 # --- reading ------------------------------------------------------------------------------------------------

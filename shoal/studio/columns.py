@@ -121,7 +121,7 @@ class Columns:
             column = self.frame.data.to_series(place)
             try:
                 codes, values = self._coded(place, column)
-            except DataError:  # values of other types cannot be counted
+            except (DataError, pl.exceptions.PolarsError):  # values of other types cannot be counted
                 self._facts[place] = Facts(column.null_count(), 0, 0, (), "cannot be counted")
             else:
                 self._facts[place] = described(values, np.bincount(codes, minlength=len(values)))
@@ -230,13 +230,14 @@ def _bars(values: pl.Series, rows: Counts) -> tuple[tuple[Bar, ...], str]:
 
 
 def _histogram(values: pl.Series, rows: Counts) -> tuple[tuple[Bar, ...], str]:
-    numbers = values.to_physical().cast(pl.Float64, strict=False).to_numpy()
+    physical = values.to_physical() if values.dtype.is_temporal() else values
+    numbers = physical.cast(pl.Float64, strict=False).to_numpy()
     usable = np.isfinite(numbers)
     if not usable.any():
         return (), "no finite values"
     low, high = float(numbers[usable].min()), float(numbers[usable].max())
     if not np.isfinite(high - low) or high == low:
-        return (), "too far apart to draw"
+        return (), "too close together or too far apart to draw"
     counts, edges = np.histogram(numbers[usable], BINS, (low, high), weights=rows[usable])
     back = _back(values.dtype)
     if back is number and values.dtype.is_integer():
