@@ -6,6 +6,7 @@ import re
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from playwright.sync_api import expect
 from starlette.datastructures import FormData, QueryParams
@@ -138,6 +139,12 @@ def test_explain_says_what_each_requirement_costs_and_does_it(project):
     before = project.policy.privacy.k
     act(project, "apply", ("cost", place))
     assert project.policy.privacy.k == before // 2
+    column = next(at for at, cost in enumerate(job.result.costs) if cost.kind == "column")
+    project.undo()
+    act(project, "apply", ("cost", column))  # publishing a column as it is takes more than a click
+    assert project.policy.privacy.k == before
+    assert job.result.costs[column].what in project.policy.names("quasi")
+    act(project, "apply", ("cost", place))
     act(project, "apply", ("cost", place))  # its costs are of the earlier policy now
     assert project.policy.privacy.k == before // 2
     project.undo()
@@ -156,6 +163,38 @@ def test_stopping_a_trial_that_is_not_there_does_nothing(project):
     for place in ("", "x", "-1", "999"):
         act(project, "stop", ("trial", place))
         assert act(project, "choose", ("trial", place)) is None
+
+
+ODD = "<script>alert(1)</script> \"'/.\u202e\N{FISH}"
+
+
+def test_names_and_values_are_escaped_and_never_part_of_an_address(tmp_path):
+    rows = pl.DataFrame(
+        {
+            ODD: ["<b>x</b>", "'\"", "\u202eabc", "y" * 10_000] * 10,
+            "sex": ["f", "m"] * 20,
+            **{f"c{at}": ["v"] * 40 for at in range(498)},
+        }
+    )
+    rows.write_parquet(tmp_path / "odd.parquet")
+    made = Policy.from_keywords(quasi=[ODD, "sex"], plain=[f"c{at}" for at in range(498)], k=5)
+    (tmp_path / "policy.toml").write_text(made.to_toml())
+    project = Project(Folder())
+    try:
+        project.read(Source(tmp_path / "odd.parquet", ODD), tmp_path / "policy.toml")
+        act(project, "start", ("method", "mondrian"))
+        wait(project)
+        found = trials_of(project)
+        place = next(at for at, one in enumerate(found.trials) if one.holds)
+        act(project, "pin", ("trial", place))
+        shown = html(project, f"point={place}")
+        assert "Requirements, verified on its rows" in shown
+        assert "<script>alert" not in shown
+        assert "<b>x" not in shown
+        assert len(shown) < 500_000
+        assert len(found.columns) == 40
+    finally:
+        project.close()
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------
@@ -195,8 +234,8 @@ def test_compare_cancel_one_reload_in_the_middle_and_choose(studio, tmp_path: Pa
     page.get_by_role("checkbox", name="mondrian", exact=True).check()
     page.get_by_role("checkbox", name="agglomerative", exact=True).check()
     page.get_by_role("button", name="Compare these").click()
-    # The quick ones end first; the slow one runs.
-    expect(page.get_by_role("button", name="Choose mondrian", exact=True)).to_be_visible()
+    # The quick ones end first (after kernels are compiled, if they are not); the slow one runs.
+    expect(page.get_by_role("button", name="Choose mondrian", exact=True)).to_be_visible(timeout=90_000)
     slow = page.get_by_role("row", name=re.compile("^agglomerative runs"))
     expect(slow.get_by_role("button", name=re.compile("^Stop agglomerative"))).to_be_visible()
     page.reload()

@@ -237,7 +237,7 @@ def test_meet_an_infeasible_requirement_and_follow_the_advice(studio, tmp_path: 
     expect(page.get_by_role("heading", name="This promise cannot be kept")).to_be_visible()
     expect(page.get_by_text("the table has 400 rows").first).to_be_visible()
     expect(page.get_by_role("link", name="Promise").first).to_contain_text("cannot be kept")
-    page.get_by_role("button", name="k: 900 → 400").click()
+    page.get_by_role("button", name="k: 900 → 400", exact=True).click()
     expect(page.get_by_text("Nothing in this table rules the promise out")).to_be_visible()
     expect(page.get_by_label("k, rows that nobody can be told apart in")).to_have_value("400")
     page.get_by_role("button", name="Undo").click()

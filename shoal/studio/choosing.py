@@ -179,6 +179,8 @@ def _apply(project: Project, form: FormData) -> None:
         project.tell("warning", "The policy has changed since; explain it again.", "compare")
         return
     wanted = costs[place] if 0 <= place < len(costs) else None
+    if wanted is not None and wanted.kind == "column":
+        return  # whether a column may be published as it is, is decided under Roles, not by what it saves
     for step in relaxations(policy):
         if wanted is not None and _same(step, wanted):
             project.edit(step.words, lambda tables, after=step.policy: _become(tables, after))  # type: ignore[misc]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shoal.comparing import Comparison, Trial
 
-WIDTH, HEIGHT = 720, 380
+WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 20, 18, 52
 WIDE = 12
 """From this ratio of largest to smallest value, an axis is logarithmic."""
@@ -30,6 +30,8 @@ class Point:
     text_x: float
     text_y: float
     anchor: str
+    crowded: bool
+    """There is no room for its label: it is shown only while somebody points at it."""
     frontier: bool
     withstands: bool
     series: int
@@ -117,10 +119,10 @@ def drawn(compared: Comparison, places: Sequence[int]) -> Drawing | None:
     for place, trial in sorted(shown, key=lambda one: (id(one[1]) not in best, at[one[0]])):
         label = trial.label if len(ks) == 1 or trial.k is None else f"{trial.label}, k = {trial.k}"
         short = label if len(label) <= 34 else f"{label[:33]}…"
-        text_x, text_y, anchor = _room(*at[place], short, taken)
+        text_x, text_y, anchor, crowded = _room(*at[place], short, taken)
         points.append(
             Point(
-                place, *at[place], short, _words(compared, trial, label, value[place]), text_x, text_y, anchor,
+                place, *at[place], short, _words(compared, trial, label, value[place]), text_x, text_y, anchor, crowded,
                 id(trial) in best, trial.withstands, ks.index(trial.k),
             )
         )  # fmt: skip
@@ -145,8 +147,8 @@ def _words(compared: Comparison, trial: Trial, label: str, value: float) -> str:
 
 def _room(
     x: float, y: float, text: str, taken: list[tuple[float, float, float, float]]
-) -> tuple[float, float, str]:
-    """Return where a label does not cover others; the last try stands if there is no such place."""
+) -> tuple[float, float, str, bool]:
+    """Return where a label does not cover others, and whether there is no such place."""
     length = LETTER * len(text)
     for off in (0, 1, 2, 3, 4, 5):
         for anchor, dx in (("start", 10.0), ("end", -10.0)):
@@ -156,9 +158,9 @@ def _room(
                 inside = box[0] >= LEFT and box[2] <= WIDTH and box[1] >= 0 and box[3] <= HEIGHT - BOTTOM + 6
                 if inside and not any(_meet(box, other) for other in taken):
                     taken.append(box)
-                    return x + dx, y + dy, anchor
+                    return x + dx, y + dy, anchor, False
     right = x + 10 + length <= WIDTH
-    return (x + 10, y + 4, "start") if right else (x - 10, y + 4, "end")
+    return (x + 10, y + 4, "start", True) if right else (x - 10, y + 4, "end", True)
 
 
 def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
