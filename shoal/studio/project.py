@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import shlex
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import PolicyError, Problem, ShoalError
 from shoal.studio.folder import Folder
 from shoal.studio.jobs import Jobs
+from shoal.studio.rereading import options_of, was_read_so
 
 if TYPE_CHECKING:
-    from shoal.frames import Frame, ReadOptions
+    from shoal.frames import Frame
     from shoal.frames.databases import DatabaseTable
     from shoal.policy import Policy
     from shoal.suggesting import Suggestion
@@ -172,7 +172,7 @@ class Project:
         _ = frame.data  # now, and not at the first click
         suggestion = look_at(frame)
         policy = Policy.from_toml(suggestion.to_toml()) if given is None else given
-        if not _was_read_so(frame, policy.to_dict()):  # the guesses say how to read some columns
+        if not was_read_so(frame, policy.to_dict()):  # the guesses say how to read some columns
             frame = frames.read(source.place, policy.read_options())
             _ = frame.data
         self.jobs.close()  # not under the lock: what a job does at its end may wait for it
@@ -192,7 +192,7 @@ class Project:
 
         assert self.source is not None
         try:
-            frame = frames.read(self.source.place, _options(self._tables))
+            frame = frames.read(self.source.place, options_of(self._tables))
             _ = frame.data
             suggestion = look_at(frame)
         except ShoalError:
@@ -295,7 +295,7 @@ class Project:
         self._before = (self._tables, self._past, self._future)
         self._past, self._future = past, future
         self._set(tables)
-        if self.source is not None and not _was_read_so(self.frame, tables):
+        if self.source is not None and not was_read_so(self.frame, tables):
             self._begin(self.source.name, self._read_again, "the table is read as before")
 
     @property
@@ -382,46 +382,6 @@ class Project:
         """End all jobs, and remove the folder."""
         self.jobs.close()
         self.folder.close()
-
-
-def _was_read_so(frame: Frame | None, tables: Tables) -> bool:
-    """Whether a table was read as a policy says, even one with problems; what it leaves open was detected."""
-    from shoal.policy.parts import Data
-    from shoal.table.plan import REMOVED
-
-    if frame is None:
-        return True
-    try:
-        asked, used = _options(tables), frame.options
-    except PolicyError:
-        return True  # pages show the problem
-    others = [one.name for one in fields(asked) if one.name in Data.model_fields]
-    if any(getattr(asked, name) not in (None, getattr(used, name)) for name in others):
-        return False
-    names = {*asked.columns, *used.columns}
-    differ = [name for name in names if asked.columns.get(name) != used.columns.get(name)]
-    # How a column is read that is not published makes no difference.
-    columns = tables.get("columns", {})
-    return all(name in columns and columns[name].get("role") in REMOVED for name in differ)
-
-
-def _options(tables: Tables) -> ReadOptions:
-    """Return how a policy says to read the table, whatever else may be wrong with it."""
-    from pydantic import ValidationError
-
-    from shoal.policy.parts import Column, Data
-    from shoal.policy.problems import explained
-    from shoal.table.plan import REMOVED
-
-    columns = {}
-    for name, entry in tables.get("columns", {}).items():
-        with contextlib.suppress(ValidationError):
-            columns[name] = Column.model_validate(entry)
-    try:
-        data = Data.model_validate(tables.get("data", {}))
-    except ValidationError as error:
-        raise PolicyError(explained(error, Data, "data")) from None
-    return data.options({name: one for name, one in columns.items() if one.role not in REMOVED})
 
 
 __all__ = ["Notice", "Project", "Source", "Standing", "Tables"]
