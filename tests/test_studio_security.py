@@ -313,3 +313,29 @@ def test_no_line_of_its_output_has_data(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     told, said = process.communicate(timeout=20)
     assert "SECRET" not in told + said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_a_folder_that_another_studio_takes_for_an_abandoned_one_is_made_anew(monkeypatch, tmp_path: Path):
+    import fcntl
+    import tempfile
+
+    made: list[Path] = []
+    real = tempfile.mkdtemp
+
+    def raced(prefix: str) -> str:
+        made.append(Path(real(prefix=prefix, dir=tmp_path)))
+        if len(made) == 1:
+            made[0].rmdir()
+        if len(made) == 2:
+            locks.append(os.open(made[1], os.O_RDONLY))
+            fcntl.flock(locks[0], fcntl.LOCK_EX)
+        return str(made[-1])
+
+    locks: list[int] = []
+    monkeypatch.setattr(tempfile, "mkdtemp", raced)
+    folder = Folder()
+    assert folder.path == made[2]
+    assert folder.path.is_dir()
+    folder.close()
+    os.close(locks[0])

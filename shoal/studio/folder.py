@@ -27,13 +27,8 @@ class Folder:
 
     def __init__(self) -> None:
         remove_abandoned()
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
+        self.path, self._held = _made()
         journal.lend(str(self.path))
-        self._held: int | None = None
-        if sys.platform != "win32":
-            self._held = os.open(self.path, os.O_RDONLY)
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def inside(self, name: str) -> Path:
         """Return a new folder in it."""
@@ -47,6 +42,36 @@ class Folder:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+
+
+def _made() -> tuple[Path, int | None]:
+    """Make a folder and lock it. Until it is locked, another Studio that starts may take it for an abandoned one."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
+        if sys.platform == "win32":
+            return path, None
+        held = _locked(path)
+        if held is not None:
+            return path, held
+
+
+def _locked(path: Path) -> int | None:
+    """Lock a folder; None if another Studio was faster, and removes it."""
+    try:
+        held = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    taken = False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        taken = True
+    except OSError:
+        pass  # a file system without locks
+    if not taken and path.exists():
+        return held
+    os.close(held)
+    return None
 
 
 def remove_abandoned() -> None:
