@@ -224,6 +224,7 @@ def test_a_file_comes_in_values_without_a_place_get_one_and_limits_are_clicked(p
     page.get_by_label("Weight of a loss here").fill("2")
     page.keyboard.press("Enter")
     expect(page.locator("#as-file")).to_contain_text("weight = 2")
+    expect(page.locator("body[aria-busy]")).to_have_count(0)
 
     (tmp_path / "broken.csv").write_text("Kiel;North;*\nUlm\n")
     page.get_by_label("Drop a hierarchy file here").set_input_files(tmp_path / "broken.csv")
