@@ -48,7 +48,7 @@ def state(project: Project) -> State:
     if job is not None and job.state == "failed":
         return State("problem", "could not be compared")
     good = sum(
-        trial.withstands for trial, stage in zip(found.trials, found.stages, strict=True) if stage == "ended"
+        trial.withstands for trial, stage in zip(found.trials, found.stages, strict=False) if stage == "ended"
     )
     if not good:
         return State("problem", "no release to choose")

@@ -40,7 +40,7 @@ class Line:
 def rows(found: Trials, compared: Comparison) -> list[Line]:
     """Return the trials that made a release, best first, then those that run or wait."""
     lines = []
-    for place, (trial, stage) in enumerate(zip(found.trials, found.stages, strict=True)):
+    for place, (trial, stage) in enumerate(zip(found.trials, found.stages, strict=False)):
         if stage != "ended":
             running = stage == "running"
             words = "runs" if running else "waits"
@@ -80,7 +80,7 @@ def amount(compared: Comparison, trial: Trial) -> str:
 def refused(found: Trials) -> list[tuple[str, str, list[str]]]:
     """Return why the other trials made no release, once per reason, as (status, reason, methods)."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for trial, stage in zip(found.trials, found.stages, strict=True):
+    for trial, stage in zip(found.trials, found.stages, strict=False):
         if stage == "ended" and not trial.holds:
             brief = f"; {trial.reason}".replace(f"; {trial.method} ", "; ").removeprefix("; ")
             names = reasons.setdefault((trial.status, brief), [])

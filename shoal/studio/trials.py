@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -35,8 +34,8 @@ class Trials:
     """It as tables, without its method, to notice changes."""
     options: Mapping[str, Any]
     trials: list[Trial] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
-    began: dict[int, float] = field(default_factory=dict)
+    moving: dict[int, Stage] = field(default_factory=dict)
+    """The trials that wait or run."""
     columns: tuple[str, ...] = ()
     originals: tuple[Any, ...] = ()
     shown: dict[int, Ended] = field(default_factory=dict)
@@ -46,19 +45,21 @@ class Trials:
     def heed(self, _job: Job, note: Any) -> None:
         """Take what the job tells."""
         if isinstance(note, Planned):
-            self.trials = list(note.trials)
-            self.stages = [
-                "waiting" if place in note.waiting else "ended" for place in range(len(note.trials))
-            ]
             self.columns, self.originals = note.columns, note.originals
+            self.moving = dict.fromkeys(note.waiting, "waiting")
+            self.trials = list(note.trials)  # last: a page that is made meanwhile shows all of it or nothing
         elif isinstance(note, Began):
-            self.stages[note.place] = "running"
-            self.began[note.place] = time.monotonic()
+            self.moving[note.place] = "running"
         elif isinstance(note, Ended):
-            self.stages[note.place] = "ended"
             self.trials[note.place] = note.trial
             if note.rows:
                 self.shown[note.place] = note
+            self.moving.pop(note.place, None)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """What becomes of each trial."""
+        return [self.moving.get(place, "ended") for place in range(len(self.trials))]
 
     def comparison(self) -> tuple[Comparison, list[int]]:
         """Return what has ended, and the place of each of its trials."""
