@@ -135,7 +135,14 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   if (form.dataset.sure && !confirm(form.dataset.sure)) return;
   const address = event.submitter?.hasAttribute("formaction") ? event.submitter.formAction : form.action;
-  send(address, new FormData(form, event.submitter));
+  const fields = new FormData(form, event.submitter);
+  // Enter in such a field is a change and a submit, with the same values.
+  const same = `${address} ${new URLSearchParams(fields)}`;
+  if (form.querySelector("[data-auto]") !== null || form.hasAttribute("data-auto")) {
+    if (form.sent === same) return;
+    form.sent = same;
+  }
+  send(address, fields);
 });
 
 document.addEventListener("change", (event) => {
