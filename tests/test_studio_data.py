@@ -266,6 +266,12 @@ def test_whoever_goes_on_with_a_table_gives_the_other_one_up(project: Project, t
     assert project.tables["data"]["delimiter"] == ","
 
 
+def test_a_sample_that_would_fill_the_memory_is_refused(project: Project):
+    with pytest.raises(ShoalError, match=r"999,999,999 rows .* at most 2,000,000"):
+        Data.actions()["sample"](project, {"name": "patients", "rows": "999999999"})  # type: ignore[arg-type]
+    assert not project.opening
+
+
 def test_samples_open_with_and_without_their_policy(project: Project):
     for policy in ("", "yes"):
         Data.actions()["sample"](

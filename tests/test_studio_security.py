@@ -20,6 +20,7 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 from starlette.testclient import TestClient
 
 from shoal.studio.folder import Folder, remove_abandoned
+from shoal.studio.screens.audit import AuditRelease
 from shoal.studio.server import Studio
 from shoal.wording import speak
 
@@ -339,3 +340,20 @@ def test_a_folder_that_another_studio_takes_for_an_abandoned_one_is_made_anew(mo
     assert folder.path.is_dir()
     folder.close()
     os.close(locks[0])
+
+
+def test_a_mistake_is_told_on_the_page_and_prints_nothing(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The server prints what an application raises, with its stack; messages of libraries quote values."""
+    client = admitted(studio)
+
+    def wrong(*_: object) -> None:
+        raise ValueError("cannot convert 'Ada Lovelace'")
+
+    monkeypatch.setattr(AuditRelease, "context", wrong)
+    answer = client.get("/audit")  # would raise here what the server would print
+    assert answer.status_code == 500
+    assert "ValueError" in answer.text
+    assert "Lovelace" not in answer.text
+    assert capfd.readouterr() == ("", "")

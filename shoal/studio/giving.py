@@ -85,7 +85,8 @@ def items(project: Project, made: Made) -> list[Item]:
         path = made.folder / name
         found.append(Item(f"codebook-{at}", name, f"Codebook ({name})", ABOUT["codebook"], True, path))
     job = project.jobs.latest(PAPERS)
-    if job is not None and job.state == "done" and job.policy == made.policy:
+    # Of this very release: one of the same policy in another format, or of a file that has changed, is another one.
+    if job is not None and job.state == "done" and job.arguments["release"] == made.path:
         for edition in EDITIONS:
             path, title = job.folder / job.result[edition], f"Report, {edition} edition"
             public = edition == "public"
@@ -146,8 +147,11 @@ def _entry(item: Item) -> zipfile.ZipInfo:
     return entry
 
 
-def written(chosen: Sequence[Item], folder: Path, *, force: bool) -> list[Path]:
-    """Write files into a folder, all or none; private ones are readable by their owner alone."""
+def written(chosen: Sequence[Item], folder: Path, *, force: bool, original: object = None) -> list[Path]:
+    """Write files into a folder, all or none; private ones are readable by their owner alone.
+
+    The `original`, if it is a file, is never replaced: everything can be made again but that.
+    """
     from shoal import frames
 
     if not folder.is_absolute():
@@ -155,6 +159,10 @@ def written(chosen: Sequence[Item], folder: Path, *, force: bool) -> list[Path]:
     if not folder.parent.is_dir():
         raise OutputError(f"{folder}: there is no folder {folder.parent}; create it first")
     targets = [folder / item.place for item in chosen]
+    if isinstance(original, str | Path):
+        for target in targets:
+            if target.exists() and Path(original).exists() and target.samefile(original):
+                raise OutputError(f"{target} is the original table; choose another folder")
     try:
         folder.mkdir(exist_ok=True)
         for target, item in zip(targets, chosen, strict=True):

@@ -7,6 +7,7 @@ Studio's own Origin.
 
 from __future__ import annotations
 
+import os
 import secrets
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -81,7 +82,12 @@ class Guard:
             await send(message)
 
         answer = self._refusal(scope)
-        await (self._app if answer is None else answer)(scope, receive, safe)
+        try:
+            await (self._app if answer is None else answer)(scope, receive, safe)
+        except Exception:
+            # The page has told of the mistake. The server would print its stack, and messages may quote the data.
+            if os.environ.get("SHOAL_DEBUG"):
+                raise
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)

@@ -78,6 +78,7 @@ def start_release(project: Project) -> Job:
             job.result["sections"], job.result["withstands"], job.elapsed,
         )  # fmt: skip
         project.store[KIND] = made
+        project.store.pop("handed", None)  # that was another one
         project.stand(_standing(made, job.result))
 
     return project.jobs.start(

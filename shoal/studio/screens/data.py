@@ -27,6 +27,8 @@ WIDE = 24
 FIRST_SAMPLE = "patients"
 """The sample that a first visit is offered."""
 SAMPLE_ROWS = 2_000
+MOST_SAMPLE_ROWS = 2_000_000
+"""A sample is made in memory, while the page waits for it."""
 PLACE = ("source", "table", "query")
 """What `[data]` says about where the table is; the other options say how it is read."""
 NEARBY = 12
@@ -270,6 +272,8 @@ def _open_policy(project: Project, path: Path, name: str) -> None:
 def _open_sample(project: Project, form: FormData) -> None:
     name = str(form["name"])
     rows = _number(form.get("rows")) or SAMPLE_ROWS
+    if rows > MOST_SAMPLE_ROWS:
+        raise DataError(f"{rows:,} rows are too many for a sample: ask for at most {MOST_SAMPLE_ROWS:,}")
     table, policy, *_ = write_sample(name, rows, project.folder.inside("files") / f"{name}.csv", force=True)
     project.tour = project.tour or bool(form.get("tour"))
     project.open(Source(table, table.name, kept=True), policy if form.get("policy") else None)

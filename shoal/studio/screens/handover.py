@@ -142,7 +142,8 @@ def _write(project: Project, form: FormData) -> None:
     text = str(form.get("folder", "")).strip()
     if not text:
         raise DataError("name the folder to write to")
-    paths = written(_chosen(project, form), Path(text).expanduser(), force="force" in form)
+    original = None if project.source is None else project.source.place
+    paths = written(_chosen(project, form), Path(text).expanduser(), force="force" in form, original=original)
     project.store["handed"] = f"{len(paths)} files written"
     project.tell("done", "\n".join([f"Written to {Path(text).expanduser()}", *(str(path) for path in paths)]))
 

@@ -1,0 +1,66 @@
+"""The screen Hand over: whose reports are offered, and where files may be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
+
+from shoal.errors import ShoalError
+from shoal.reporting.report import EDITIONS
+from shoal.studio.folder import Folder
+from shoal.studio.giving import PAPERS, Item, items, written
+from shoal.studio.jobs import Job
+from shoal.studio.project import Project, Source
+from shoal.studio.releasing import Made
+
+POLICY = '[columns.age]\nrole = "quasi"\n\n[privacy]\nk = 5\n'
+
+
+@pytest.fixture
+def project() -> Iterator[Project]:
+    found = Project(Folder())
+    yield found
+    found.close()
+
+
+def made(folder: Path, output: str = "release.csv") -> Made:
+    folder.mkdir(exist_ok=True)
+    (folder / output).write_text("age\n20-30\n")
+    return Made(folder, output, POLICY, {}, {}, ["age"], [], True, 1.0)
+
+
+def keys(project: Project, release: Made) -> set[str]:
+    return {item.key for item in items(project, release)}
+
+
+def test_reports_are_offered_with_the_release_that_they_are_about(project: Project, tmp_path: Path):
+    """Another release of the same policy, in another format or of a file that has changed, has none yet."""
+    first = made(tmp_path / "job-1")
+    names = {edition: f"report-{edition}.html" for edition in EDITIONS}
+    job = Job(2, PAPERS, "Write the reports", "", {"release": first.path}, tmp_path, POLICY)
+    project.jobs._jobs.append(replace(job, state="done", result=names))
+    assert {"report-public", "report-private"} <= keys(project, first)
+    for second in (made(tmp_path / "job-3"), made(tmp_path / "job-1", "release.parquet")):
+        assert not {"report-public", "report-private"} & keys(project, second)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_original_is_never_written_over(project: Project, tmp_path: Path, link: bool):
+    original = tmp_path / "public" / "release.csv"
+    original.parent.mkdir()
+    original.write_text("age\n23\n")
+    folder = tmp_path
+    if link:
+        folder = tmp_path / "out"
+        folder.mkdir()
+        (folder / "public").symlink_to(original.parent)
+    project.source = Source(original, str(original))
+    item = Item("release", "release.csv", "Release", "", True, text="age\n20-30\n")
+    with pytest.raises(ShoalError, match="the original"):
+        written([item], folder, force=True, original=project.source.place)
+    assert original.read_text() == "age\n23\n"
