@@ -200,6 +200,7 @@ def test_another_encoding_is_one_click_away(studio, tmp_path: Path):
     page.get_by_role("button", name="Read again").click()
     expect(page.locator("#grid tbody")).to_contain_text("München")
     # a wrong option changes nothing, and says why
+    page.wait_for_timeout(1_500)  # as a person would: the page that follows the reading is there
     page.get_by_text("Not read correctly?").click()
     page.get_by_label("Delimiter").fill("abc")
     page.get_by_role("button", name="Read again").click()
