@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import threading
+import time
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +18,8 @@ from shoal.models.keys import parameters
 from shoal.policy import Policy
 from shoal.policy.adversaries import ADVERSARIES
 from shoal.policy.checks import AUTO, method_kind, option_types
+from shoal.policy.notes import field_notes
+from shoal.policy.parts import Column
 from shoal.policy.privacy import KINDS, NOTIONS
 from shoal.studio.asking import Entry, entries, options, questions, with_entry, without_entry
 from shoal.studio.folder import Folder
@@ -245,3 +250,25 @@ def test_meet_an_infeasible_requirement_and_follow_the_advice(studio, tmp_path: 
     page.get_by_role("button", name="Use Research access").click()
     expect(page.get_by_text("in use")).to_be_visible()
     expect(page.get_by_label("k, rows that nobody can be told apart in")).to_have_value("5")
+
+
+def test_docstrings_are_parsed_by_one_thread_at_a_time(monkeypatch):
+    """Pages are made in threads, and parsing at once raises SystemError now and then in Python 3.11."""
+    parsing, most = 0, 0
+    real = ast.parse
+
+    def slow(*args: object, **options: object) -> ast.AST:
+        nonlocal parsing, most
+        parsing += 1
+        most = max(most, parsing)
+        time.sleep(0.01)
+        parsing -= 1
+        return real(*args, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(ast, "parse", slow)
+    threads = [threading.Thread(target=field_notes, args=(Column,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1

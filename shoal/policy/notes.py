@@ -6,7 +6,11 @@ import ast
 import inspect
 import itertools
 import textwrap
+import threading
 from typing import Any
+
+_ALONE = threading.Lock()
+"""Python 3.11 raises SystemError if two threads parse at once: they share a counter of depth."""
 
 
 def field_notes(cls: type[Any]) -> dict[str, str]:
@@ -14,7 +18,8 @@ def field_notes(cls: type[Any]) -> dict[str, str]:
     notes: dict[str, str] = {}
     for base in reversed(cls.__mro__[:-1]):
         try:
-            body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+            with _ALONE:  # finding the source parses as well
+                body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
         except (OSError, TypeError, SyntaxError):
             continue
         lines = body.body if isinstance(body, ast.ClassDef) else []
