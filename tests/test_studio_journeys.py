@@ -203,3 +203,33 @@ def test_from_a_dropped_file_to_a_defended_release(studio: Callable[..., Visit],
     first, second = (classes_of(out / name, ["age", "town"]) for name in ("public/release.csv", "again.csv"))
     assert first == second
     assert min(first.values()) >= 6
+
+
+def test_a_policy_that_is_handed_over_names_files_that_come_with_it(tmp_path: Path) -> None:
+    from shoal.policy import Policy
+    from shoal.studio.folder import Folder
+    from shoal.studio.giving import movable
+    from shoal.studio.project import Project
+
+    project = Project(Folder())
+    try:
+        given = project.folder.inside("uploads") / "abc.csv"
+        given.write_text("age\n1\n")
+        (tmp_path / "ages.csv").write_text("1;low\n2;low\n")
+        project.base = tmp_path
+        policy = Policy.from_dict(
+            {
+                "columns": {"age": {"role": "quasi", "hierarchy": "ages.csv"}},
+                "privacy": {"presence": [0, 0.5]},
+                "method": {"name": "mpalm"},
+                "population": {"file": str(given)},
+            },
+            tmp_path,
+        )
+        text, files = movable(policy.to_toml(), project)
+        assert files == {"ages.csv": tmp_path / "ages.csv", "abc.csv": given}
+        assert str(project.folder.path) not in text
+        (tmp_path / "abc.csv").write_text("age\n1\n")
+        assert Policy.from_toml(text, tmp_path).population.file == "abc.csv"  # type: ignore[union-attr]
+    finally:
+        project.close()

@@ -7,14 +7,10 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shoal.errors import OutputError
 from shoal.studio.project import Project
 from shoal.studio.releasing import CARDS, CODEBOOKS, KEYS, RECORD, Made
-
-if TYPE_CHECKING:
-    from shoal.policy import Policy
 
 PAPERS = "papers"
 """The kind of the job that writes the reports."""
@@ -69,9 +65,9 @@ ABOUT = {
 
 def items(project: Project, made: Made) -> list[Item]:
     """Return what can be handed over now, the release first."""
-    from shoal.policy import Policy
     from shoal.reporting.report import EDITIONS
 
+    policy, files = movable(made.policy, project)
     found = [Item("release", made.output, "Release", ABOUT["release"], True, made.path)]
     second = next(
         (path for path in made.folder.iterdir() if path.stem == f"{made.path.stem}-sensitive"), None
@@ -93,14 +89,13 @@ def items(project: Project, made: Made) -> list[Item]:
             found.append(Item(f"report-{edition}", path.name, title, ABOUT[edition], public, path))
     found += [
         Item("record", RECORD, "Record", ABOUT["record"], False, made.folder / RECORD),
-        Item("policy", "policy.toml", "Policy", ABOUT["policy"], False, text=made.policy),
+        Item("policy", "policy.toml", "Policy", ABOUT["policy"], False, text=policy),
         Item("command", "command.txt", "Commands", ABOUT["command"], False, text=_commands(project, made)),
     ]
     if (made.folder / KEYS).exists():
         found.append(Item("keys", KEYS, "Key table", ABOUT["keys"], False, made.folder / KEYS))
-    for at, path in enumerate(_files_of(Policy.from_toml(made.policy, project.base))):
-        name = path.as_posix()
-        found.append(Item(f"file-{at}", name, f"Hierarchy {name}", ABOUT["file"], False, project.base / path))
+    for at, (name, path) in enumerate(files.items()):
+        found.append(Item(f"file-{at}", name, name, ABOUT["file"], False, path))
     return found
 
 
@@ -115,17 +110,28 @@ def _commands(project: Project, made: Made) -> str:
     )
 
 
-def _files_of(policy: Policy) -> list[Path]:
-    """Return the files that a policy names inside its own folder."""
+def movable(policy: str, project: Project) -> tuple[str, dict[str, Path]]:
+    """Return a policy as it can be used elsewhere, and the files that belong next to it, by their names.
+
+    Files that were given to Studio lie in its own folder, so the policy names them by their name alone.
+    """
     from shoal.hierarchy.kinds import parsed
     from shoal.hierarchy.kinds.file import File
+    from shoal.policy import toml
 
-    named = [parsed(column.hierarchy) for column in policy.columns.values() if column.hierarchy is not None]
-    files = [Path(kind.path) for kind in named if isinstance(kind, File)]
-    files += (
-        [Path(policy.population.file)] if policy.population is not None and policy.population.file else []
-    )
-    return [path for path in dict.fromkeys(files) if not path.is_absolute() and ".." not in path.parts]
+    tables = toml.parsed(policy, "policy")
+    places = [(entry, "hierarchy") for entry in tables.get("columns", {}).values() if "hierarchy" in entry]
+    places = [(entry, key) for entry, key in places if isinstance(parsed(entry[key]), File)]
+    places += [(entry, "file") for entry in [tables.get("population", {})] if "file" in entry]
+    files: dict[str, Path] = {}
+    for entry, key in places:
+        path = Path(entry[key])
+        if path.is_absolute() and path.is_relative_to(project.folder.path):
+            entry[key] = path.name
+            files[path.name] = path
+        elif not path.is_absolute() and ".." not in path.parts:
+            files[path.as_posix()] = project.base / path
+    return toml.document(tables), files
 
 
 def zipped(chosen: Sequence[Item], path: Path) -> None:
