@@ -189,7 +189,10 @@ def test_unknown_ending_lists_what_there_is(tmp_path):
         read(csv_of(tmp_path, "a\n1\n", "t.docx"))
 
 
-@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.xlsx", "t.xls", "t.jsonl", "t.sav", "t.dta", "t.xpt", "t.csv.gz"])
+@pytest.mark.parametrize(
+    "name",
+    ["t.parquet", "t.arrow", "t.xlsx", "t.xls", "t.jsonl", "t.sav", "t.dta", "t.xpt", "t.csv.gz"],
+)
 def test_broken_files(tmp_path, name):
     for content in (b"", b"this is not such a file at all, but plain text\n"):
         with pytest.raises(DataError, match=name.replace(".", r"\.")):

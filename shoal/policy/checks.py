@@ -131,9 +131,13 @@ def _not_uniform(choice: MethodChoice, utility: Utility, privacy: Privacy | None
         message = f"{choice.name} cannot show one set of labels per column"
         return [Problem("utility.levels", message, f"leave it out, or choose {', '.join(can)}")]
     if choice.options().get("show") == "sets":
-        return [Problem("utility.levels", 'goes with labels, but method.show is "sets"', "leave one of them out")]
+        return [
+            Problem("utility.levels", 'goes with labels, but method.show is "sets"', "leave one of them out")
+        ]
     if privacy is not None and privacy.presence is not None:
-        return [Problem("utility.levels", "cannot be combined with bounds on presence", "leave one of them out")]
+        return [
+            Problem("utility.levels", "cannot be combined with bounds on presence", "leave one of them out")
+        ]
     return []
 
 

@@ -99,7 +99,8 @@ export async function go(address, options = {}) {
     if (!kind.startsWith("text/html")) throw new Error(await answer.text());
     const html = await answer.text();
     // A page that was only looked at again is out of date once somebody has asked for more.
-    if (options.method || mine === asked) swap(html, answer.url);
+    if (!options.method && mine === asked && answer.url === location.href && busy()) waiting = true; // somebody began to type
+    else if (options.method || mine === asked) swap(html, answer.url);
   } catch (error) {
     say(error instanceof TypeError ? "Studio does not answer." : error.message);
   } finally {
@@ -235,11 +236,16 @@ function told(news) {
 /** Show this page anew if it is out of date; not while one is on its way, which may know the news and has the notices. */
 function catchUp() {
   if (!going && Number(document.getElementById("work")?.dataset.version) < latest) {
-    const one = document.activeElement;
-    const busy = typing() && one.tagName !== "SELECT" && one.value !== one.defaultValue;
-    if (busy || document.querySelector("[data-busy]")) waiting = true;
+    if (busy()) waiting = true;
     else refresh();
   }
+}
+
+/** Whether showing the page anew would take something away from somebody: typed text, or what they drag. */
+function busy() {
+  const one = document.activeElement;
+  const typed = typing() && one.tagName !== "SELECT" && one.value !== one.defaultValue;
+  return typed || document.querySelector("[data-busy]") !== null;
 }
 
 document.addEventListener("focusout", () => {
