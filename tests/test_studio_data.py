@@ -28,6 +28,7 @@ from shoal.studio.fields import fields_of, taken
 from shoal.studio.folder import Folder
 from shoal.studio.page import page
 from shoal.studio.project import Project, Source
+from shoal.studio.releasing import start_release
 from shoal.studio.rows import CHUNK, window
 from shoal.studio.screens.data import Data
 
@@ -392,3 +393,25 @@ def test_a_table_opens_with_the_link(studio, tmp_path: Path):
     first = int(grid.locator("tbody th").first.inner_text().replace(",", "")) - 1
     assert first > 2
     expect(grid.locator("tbody tr").first).to_contain_text(table["name"][first])
+
+
+def test_a_file_that_changes_is_told_and_read_again_with_its_policy(project: Project, tmp_path: Path):
+    """Jobs read the file themselves: their release would be of other rows than the pages show."""
+    path = tmp_path / "t.csv"
+    opened(project, pl.DataFrame({"age": [30, 40] * 50, "town": ["A", "B"] * 50}), path)
+    project.set("privacy.k", "7")
+    assert not project.outdated
+    assert project.place() == path
+    pl.DataFrame({"age": [30, 40, 50] * 50, "town": ["A", "B", "C"] * 50}).write_csv(path)
+    assert project.outdated
+    with pytest.raises(ShoalError, match=r"t\.csv has changed since Studio read it"):
+        start_release(project)
+    assert "t.csv has changed" in page(project, "roles", QueryParams()).body.decode()
+    project.read_again()
+    settled(project)
+    assert not project.outdated
+    assert project.frame is not None
+    assert project.frame.rows == 150
+    assert project.tables["privacy"]["k"] == 7
+    path.unlink()
+    assert project.outdated

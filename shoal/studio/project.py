@@ -3,62 +3,25 @@
 from __future__ import annotations
 
 import copy
-import shlex
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import PolicyError, Problem, ShoalError
+from shoal.errors import DataError, PolicyError, Problem, ShoalError
 from shoal.studio.folder import Folder
 from shoal.studio.jobs import Jobs
 from shoal.studio.rereading import options_of, was_read_so
+from shoal.studio.source import Source
 
 if TYPE_CHECKING:
     from shoal.frames import Frame
-    from shoal.frames.databases import DatabaseTable
     from shoal.policy import Policy
     from shoal.suggesting import Suggestion
 
 Tables = dict[str, Any]
 """A policy as plain tables, shaped like its file; it may have problems."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the table comes from."""
-
-    place: str | Path | DatabaseTable
-    """A path, or a table in a database."""
-    name: str
-    """What people call it: the name of the file that they dropped, or its path."""
-    kept: bool = False
-    """It lies in Studio's own folder, so the commands that Studio shows name a file of that name instead."""
-
-    @property
-    def told(self) -> str:
-        """How a command names it."""
-        return self.name if self.kept else str(self.place)
-
-    def words(self, option: str = "") -> str:
-        """The words of a command that name it; `option` is the one that takes it, such as ``--original``."""
-        place = self.place
-        if isinstance(place, str | Path):
-            return f"{option} {shlex.quote(self.told)}".strip()
-        kind = "table" if place.table is not None else "query"
-        named = f"--{option.removeprefix('--')}-{kind}" if option else f"--{kind}"
-        value = place.table if place.table is not None else place.query or ""
-        return f"{option} {shlex.quote(str(place.source))} {named} {shlex.quote(value)}".strip()
-
-    @property
-    def expression(self) -> str:
-        """The Python that names it."""
-        place = self.place
-        if isinstance(place, str | Path):
-            return repr(self.told)
-        kind, value = ("table", place.table) if place.table is not None else ("query", place.query)
-        return f"shoal.DatabaseTable({place.source!r}, {kind}={value!r})"
 
 
 @dataclass(frozen=True)
@@ -127,6 +90,8 @@ class Project:
         self._before: tuple[Tables, list[tuple[str, Tables]], list[tuple[str, Tables]]] = ({}, [], [])
         """The policy and its history before the last step, for a step after which the table cannot be read."""
         self._problems: tuple[Problem, ...] = ()
+        self._stamp: tuple[int, ...] = ()
+        """That of the source when it was read."""
 
     # --- the table --------------------------------------------------------------------------------------
 
@@ -165,6 +130,7 @@ class Project:
         from shoal.policy.overrides import read_as
         from shoal.suggesting import look_at
 
+        stamp = source.stamp()
         given = None if path is None else Policy.read(path)
         if given is not None and data:
             given = Policy.from_dict({**given.to_dict(), "data": data}, given.base)
@@ -178,11 +144,30 @@ class Project:
         self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
             self.failed = None
-            self.source, self.frame, self.suggestion = source, frame, suggestion
+            self.source, self.frame, self.suggestion, self._stamp = source, frame, suggestion, stamp
             self.base = self.folder.inside("files") if path is None else path.parent
             self.standing, self.store = None, {}
             self._past, self._future = [], []
             self._set(policy.to_dict())
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the file has changed since it was read: jobs would read something else than pages show."""
+        return self.source is not None and self.source.stamp() != self._stamp
+
+    def place(self) -> str | Path | DatabaseTable:
+        """Return where jobs read the table, which must be the one that pages show."""
+        if self.source is None:
+            raise DataError("open a table first")
+        if self.outdated:
+            raise DataError(f"{self.source.name} has changed since Studio read it; read it again first")
+        return self.source.place
+
+    def read_again(self) -> None:
+        """Read a file that has changed; the policy stays."""
+        if self.source is not None:
+            self._before = (self._tables, self._past, self._future)
+            self._begin(self.source.name, self._read_again, "the table is read as before")
 
     def _read_again(self) -> None:
         """Read the table as the policy says now. Columns that it did not have before get roles by guess."""
@@ -191,6 +176,7 @@ class Project:
         from shoal.suggesting import look_at
 
         assert self.source is not None
+        stamp = self.source.stamp()
         try:
             frame = frames.read(self.source.place, options_of(self._tables))
             _ = frame.data
@@ -203,7 +189,7 @@ class Project:
         guessed = Policy.from_toml(suggestion.to_toml()).to_dict()
         self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
-            self.frame, self.suggestion = frame, suggestion
+            self.frame, self.suggestion, self._stamp = frame, suggestion, stamp
             self.standing, self.store = None, {}
             tables = self.tables
             kept = {name: one for name, one in tables.get("columns", {}).items() if name in frame.schema}

@@ -86,7 +86,7 @@ def start_release(project: Project) -> Job:
         f"Make the release ({policy.method.name})",
         "shoal.studio.works.release:release",
         {
-            "source": project.source.place,
+            "source": project.place(),
             "policy": toml,
             "base": project.base,
             "output": output,

@@ -198,6 +198,10 @@ def _redo(studio: Studio, _form: FormData) -> None:
     studio.project.redo()
 
 
+def _again(studio: Studio, _form: FormData) -> None:
+    studio.project.read_again()
+
+
 def _set(studio: Studio, form: FormData) -> None:
     studio.project.set(str(form["path"]), str(form["value"]))
 
@@ -223,6 +227,7 @@ def _close(studio: Studio, form: FormData) -> Response | None:
 FRAME_ACTIONS: dict[str, Callable[[Studio, FormData], str | Response | None]] = {
     "undo": _undo,
     "redo": _redo,
+    "again": _again,
     "set": _set,
     "cancel": _cancel,
     "tour": _tour,

@@ -97,7 +97,7 @@ def start_compare(project: Project, options: Mapping[str, Any]) -> Job:
         "Compare methods",
         "shoal.studio.works.compare:compare",
         {
-            "source": project.source.place,
+            "source": project.place(),
             "policy": policy.to_toml(),
             "base": project.base,
             "options": options,
@@ -121,7 +121,7 @@ def start_explain(project: Project, seconds: float) -> Job:
         "Explain what each requirement costs",
         "shoal.studio.works.compare:explain",
         {
-            "source": project.source.place,
+            "source": project.place(),
             "policy": policy.to_toml(),
             "base": project.base,
             "seconds": seconds,

@@ -121,13 +121,12 @@ def _reports(project: Project, form: FormData) -> None:
     from shoal.comparing import Comparison
 
     comparison = project.store.get("comparison")
-    assert project.source is not None
     project.jobs.start(
         PAPERS,
         "Write the reports",
         "shoal.studio.works.papers:papers",
         {
-            "source": project.source.place,
+            "source": project.place(),
             "policy": made.policy,
             "base": project.base,
             "release": made.path,

@@ -133,7 +133,7 @@ def _make(project: Project, form: FormData) -> None:
         "Mask the network",
         "shoal.studio.works.network:network",
         {
-            "nodes": project.source.place if graph is None else graph.place,
+            "nodes": project.place() if graph is None else graph.place,
             "edges": edges.place if graph is None and edges is not None else None,
             "policy": policy.to_toml(),
             "base": project.base,
