@@ -17,6 +17,7 @@ from shoal.studio.source import Source
 
 if TYPE_CHECKING:
     from shoal.frames import Frame
+    from shoal.frames.databases import DatabaseTable
     from shoal.policy import Policy
     from shoal.suggesting import Suggestion
 
