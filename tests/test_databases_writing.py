@@ -209,6 +209,24 @@ def test_the_data_is_never_replaced(places, name, tmp_path):
     assert read(stored).data.sort("age", "zip", "ill").equals(PEOPLE.sort("age", "zip", "ill"))
 
 
+def test_a_table_whose_partitions_are_read_is_not_replaced(server, places):
+    server.run(
+        "CREATE TABLE visits (age int, zip text, ill text) PARTITION BY RANGE (age)",
+        "CREATE TABLE young PARTITION OF visits FOR VALUES FROM (0) TO (40)",
+        "CREATE TABLE old PARTITION OF visits FOR VALUES FROM (40) TO (200) PARTITION BY RANGE (age)",
+        "CREATE TABLE older PARTITION OF old FOR VALUES FROM (40) TO (200)",
+        "INSERT INTO visits SELECT * FROM people",
+    )
+    queries = ("SELECT * FROM visits", "SELECT * FROM visits WHERE age > 45", "SELECT * FROM older")
+    sources = [DatabaseTable(server.url, name) for name in ("visits", "older")]
+    for source in [*sources, *(DatabaseTable(server.url, query=query) for query in queries)]:
+        for output in ("visits", "old", "older"):
+            with pytest.raises(OutputError, match="would replace the data; choose another name"):
+                anonymize_file(source, POLICY, DatabaseTable(server.url, output), force=True)
+    assert server.rows("SELECT count(*) FROM visits") == [(60,)]
+    server.run("DROP TABLE visits")
+
+
 def test_outputs_that_cannot_be(server, places, tmp_path, monkeypatch):
     source = DatabaseTable(server.url, "people")
     server.run("DROP VIEW IF EXISTS v", "CREATE VIEW v AS SELECT 1 AS a")

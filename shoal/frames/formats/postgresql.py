@@ -224,7 +224,25 @@ class PostgreSql(Database):
             found = session.fetch(explain, {"adbc.postgresql.use_copy": "false"}).column(0).to_pylist()[0]
         else:
             found = session.rows(explain)[0][0]
-        return set(_relations(json.loads(found) if isinstance(found, str) else found))
+        return self._with_parents(
+            session, set(_relations(json.loads(found) if isinstance(found, str) else found))
+        )
+
+    def _with_parents(self, session: Session, read: set[TableName]) -> set[TableName]:
+        """Return tables and all tables that they are parts of: a plan names the partitions of a table alone, and they
+        go when it goes.
+        """
+        if not read:
+            return read
+        listed = ", ".join(f"({_text(name.schema)}, {_text(name.table)})" for name in sorted(read))
+        found = session.rows(
+            "WITH RECURSIVE part(oid) AS (SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n "
+            f"ON n.oid = c.relnamespace WHERE (n.nspname::text, c.relname::text) IN ({listed}) "
+            "UNION SELECT i.inhparent FROM pg_catalog.pg_inherits i JOIN part ON i.inhrelid = part.oid) "
+            "SELECT n.nspname::text, c.relname::text FROM part JOIN pg_catalog.pg_class c ON c.oid = part.oid "
+            "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+        )
+        return read | {TableName(table, schema) for schema, table in found}
 
     def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
         """Return names of columns that PostgreSQL would cut, and too many columns."""
