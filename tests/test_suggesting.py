@@ -429,6 +429,41 @@ def test_measures_with_many_digits_are_no_identifiers(values, role):
     assert not (role == "quasi" and policy.columns["lab"].hierarchy in (None, "none"))
 
 
+_KEYS = [f"L{(7919 * i) % 100_003}" for i in range(100)]
+_NUMBERS = [(7919 * i) % 100_003 for i in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        # Words such as loan and treatment sound sensitive, but these columns number people and their files.
+        ("loan_id", _NUMBERS, "identifier"),
+        ("loan_number", _KEYS, "identifier"),
+        ("treatment_no", [number // 2 for number in _NUMBERS], "identifier"),
+        ("outcome_ref", _KEYS, "identifier"),
+        ("credit", _KEYS, "identifier"),
+        ("PERNR", _NUMBERS, "identifier"),
+        ("earnp", range(5000, 5100), "identifier"),
+        ("Patientennummer", _NUMBERS, "identifier"),
+        ("téléphone", ["01 23"] * 50 + ["01 45"] * 50, "identifier"),
+        # What names people names them whatever the column is called, and however often they occur.
+        ("smoker_contact", [f"p{i % 9}@example.org" for i in range(100)], "identifier"),
+        ("employer_line", [f"+49 30 12345{i % 9}" for i in range(100)], "identifier"),
+        ("payments", [f"DE89 3704 0044 0532 0130 {i % 9:02d}" for i in range(100)], "identifier"),
+        # These do not.
+        ("salary", _NUMBERS, "sensitive"),
+        ("salary", [100_000 + number for number in _NUMBERS], "sensitive"),
+        ("PINCP", _NUMBERS, "sensitive"),
+        ("party_id", [1, 2, 3, 4] * 25, "sensitive"),
+        ("diagnosis", ["flu", "gout", "cold", "none"] * 25, "sensitive"),
+        ("icd_code", [f"A{i % 30}" for i in range(100)], "sensitive"),
+    ],
+)
+def test_keys_with_sensitive_names_and_contacts_are_identifiers(name, values, role):
+    table = pl.DataFrame({name: list(values), "sex": ["f", "m"] * 50})
+    assert roles(look_at(table))[name] == role
+
+
 # --- uniqueness -----------------------------------------------------------------------------------------------
 
 cells = st.sampled_from([None, "a", "b", "c", "d"])

@@ -14,10 +14,10 @@ from shoal.frames import ReadOptions
 from shoal.frames.options import ColumnReading
 from shoal.hierarchy.date_text import DateText, dates_in
 from shoal.suggesting.bands import bands
-from shoal.suggesting.content import is_row_key, role_by_content
+from shoal.suggesting.content import contacts_in, is_row_key, role_by_content
 from shoal.suggesting.losing import OwnLoss, own_loss
 from shoal.suggesting.reading import AS_IT_IS, Told, told
-from shoal.suggesting.vocabulary import is_code, is_key, role_by_name
+from shoal.suggesting.vocabulary import is_code, is_key, is_numbering, role_by_name
 from shoal.table.plan import REMOVED
 
 FEW_ROWS = 20
@@ -157,6 +157,12 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
     if text and facts.distinct > 3 and _mean_length(facts.values) > FREE_TEXT:
         advice = "texts may name people; read them before you publish them"
         return "identifier", f"looks like free text; {facts.counted}", advice
+    contacts = contacts_in(facts.values) if text else ""
+    if contacts:
+        return "identifier", f"looks like {contacts}; {facts.counted}", ""
+    if _numbers_cases(facts, by_name):
+        advice = "make it sensitive if it tells something about people, and does not name them or their files"
+        return "identifier", f"its name and its values say that it is a key; {facts.counted}", advice
     if by_name is not None:
         return by_name[0], f"its name says '{by_name[1]}'; {facts.counted}", ""
     shortened = role_by_content(facts.name, facts.values, facts.distinct)
@@ -183,6 +189,22 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
         return "quasi", f"other people often know the dates of events; {facts.counted}", ""
     advice = "make it plain if nobody else can know it, sensitive if nobody should"
     return "quasi", f"other people may know it, so to be safe it is generalized; {facts.counted}", advice
+
+
+def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:
+    """Return whether a column whose name may sound sensitive numbers loans, cases or people: such a column would be
+    published as it is, and find the person in any other file.
+    """
+    if by_name is not None and by_name[0] != "sensitive":
+        return False
+    if is_numbering(facts.name) and facts.spread > 0.2 and facts.filled > 2:
+        return True
+    if facts.rows < FEW_ROWS or facts.spread <= 0.9:
+        return False
+    if facts.dtype == pl.String:
+        return facts.written is None
+    # A word in full, such as salary, says more than that amounts have one length.
+    return by_name is None and facts.dtype.is_numeric() and is_row_key(facts.values)
 
 
 def _mean_length(values: pl.Series) -> float:

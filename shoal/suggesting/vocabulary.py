@@ -26,7 +26,12 @@ IDENTIFIERS = _set(
     "login email mail phone telephone tel mobile cellphone fax ssn passport iban bic mrn imei uuid guid "
     "address street addr url website ip ipaddress mac fingerprint signature photo plate vin handle "
     "twitter facebook instagram licence license nino nhs dni curp cpf nachname vorname telefon strasse "
-    "anschrift nom prenom apellido nombre"
+    "anschrift straße adresse hausnummer telefonnummer handy handynummer kontonummer patientenname kundenname "
+    "versichertennummer versicherungsnummer sozialversicherungsnummer krankenversicherungsnummer patientennummer "
+    "personalnummer personalausweis steuernummer pernr kvnr nom prenom prénom apellido apellidos nombre direccion "
+    "dirección correo telefono teléfono téléphone courriel nome cognome indirizzo naam achternaam voornaam navn "
+    "fornavn etternavn namn efternamn nazwisko imię jméno příjmení имя фамилия 姓名 氏名 이름 pesel bsn "
+    "personnummer aadhaar nif"
 )
 """Words that name a person directly, whatever the values look like."""
 IDENTIFIER_PHRASES = (
@@ -118,3 +123,17 @@ def is_key(name: str) -> bool:
             words_of(name)
         )
     )
+
+
+def is_numbering(name: str) -> bool:
+    """Return whether a name says that something is numbered, such as `loan_no`; it counts only with many values."""
+    return is_key(name) or not {
+        "no",
+        "nr",
+        "num",
+        "number",
+        "nummer",
+        "ref",
+        "reference",
+        "account",
+    }.isdisjoint(words_of(name))
