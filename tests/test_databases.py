@@ -11,6 +11,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import quote
 
 import adbc_driver_sqlite.dbapi as adbc_sqlite
 import duckdb
@@ -275,6 +276,7 @@ def test_the_parts_of_an_address():
         f"postgresql://host/db?sslpassword={SECRET}",
         f"postgresql://host/db?Pass%77ord={SECRET}",
         f"sqlite://me:{SECRET}@host/db",
+        f"postgresql://me%3A{quote(SECRET)}@host/db",
     ],
 )
 def test_a_password_in_an_address_is_refused_and_not_repeated(address, tmp_path):
@@ -286,6 +288,37 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(address, tmp_path)
         assert done.exit_code == DataError.exit_code
         assert SECRET not in done.output
     with pytest.raises(PolicyError) as refused:
+        POLICY.override([f'data.source="{address}"'])
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"host=127.0.0.1 port=1 password={SECRET}",
+        f"password = {SECRET}",
+        f"postgresql:me:{SECRET}@host/db",
+        f"jdbc:postgresql://host/db?user=me&password={SECRET}",
+        f"Server=host;Database=db;Pwd={SECRET}",
+    ],
+)
+def test_addresses_in_other_forms_are_not_taken_for_files(address, tmp_path):
+    policy = tmp_path / "p.toml"
+    policy.write_text(POLICY.to_toml())
+    data = tmp_path / "people.csv"
+    PEOPLE.write_csv(data)
+    for words in (
+        ["init", address],
+        ["init", address, "--table", "people"],
+        ["audit", str(data), "-p", str(policy), "--original", address],
+        ["anonymize", str(data), "-p", str(policy), "-o", address],
+        ["anonymize", str(data), "-p", str(policy), "-o", address, "--output-table", "people"],
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == DataError.exit_code
+        assert "the address of a database in another form" in " ".join(done.output.split())
+        assert SECRET not in done.output
+    with pytest.raises(PolicyError, match="in another form") as refused:
         POLICY.override([f'data.source="{address}"'])
     assert SECRET not in str(refused.value)
 

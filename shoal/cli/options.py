@@ -30,6 +30,7 @@ class _Source(click.Path):
         from shoal.frames.formats import format_of, scheme_of
 
         if not scheme_of(value):
+            in_database(value)  # raises if it is the address of a database in another form
             return super().convert(value, parameter, context)
         format_of(value)  # raises if Shoal cannot read from there
         return in_database(value)  # raises if it contains a password

@@ -94,14 +94,20 @@ class Reading(Part):
 def _no_secret(value: str | None) -> str | None:
     """Refuse an address of a database with a password in it, without repeating it."""
     from shoal.errors import DataError
+    from shoal.frames.databases.address import refuse_other_form
     from shoal.frames.databases.stored import database_at
+    from shoal.frames.formats import scheme_of
 
-    database = None if value is None else database_at(value)
-    if database is not None and value is not None:
-        try:
+    if value is None:
+        return None
+    database = database_at(value)
+    try:
+        if database is not None:
             database.address(value)
-        except DataError as error:
-            raise wrong(str(error)) from None
+        elif not scheme_of(value):
+            refuse_other_form(value)
+    except DataError as error:
+        raise wrong(str(error)) from None
     return value
 
 

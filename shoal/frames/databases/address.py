@@ -20,6 +20,11 @@ _PARTS = re.compile(
     r"(?:/(?P<name>[^@?#]*))?(?:\?(?P<options>[^@#]*))?"
 )
 _HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
+_OTHER_FORM = re.compile(
+    r"jdbc:|(postgres(ql)?|sqlite|duckdb|mysql|mariadb|oracle|mssql)(\+\w+)?:(?!//)"
+    r"|(.*[\s;?&])?(password|passwd|pwd)\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
 _SECRET = ("password", "secret", "passwd", "pwd", "token")
 """Options of an address that hold one of these words would hold a secret."""
 SECRETS = (
@@ -57,6 +62,17 @@ class Address:
         return f"{self.scheme}:///{quote(str(folder / self.name), safe='/')}"
 
 
+def refuse_other_form(text: str) -> None:
+    """Raise `DataError` for the address of a database in another form, such as ``host=.. password=..``. It would be
+    taken for the name of a file, and a message would repeat it with its password.
+    """
+    if _OTHER_FORM.match(text):
+        raise DataError(
+            "this is not a file, but the address of a database in another form, which is not repeated here because it "
+            "may contain a password; write it like postgresql://user@host:5432/database, without a password"
+        )
+
+
 def parsed(text: str, example: str) -> Address:
     """Return the parts of an address, or raise `DataError`; `example` is one of the same kind.
 
@@ -68,6 +84,8 @@ def parsed(text: str, example: str) -> Address:
         if re.match(r"[^/]*://[^@]*:.*@", text, re.DOTALL):
             raise DataError(f"the {scheme}:// address contains a password; {SECRETS}")
         raise DataError(f"the {scheme}:// address cannot be read; write it like {example}")
+    if ":" in unquote(found["user"] or ""):
+        raise DataError(f"the {scheme}:// address contains a password; {SECRETS}")
     options = dict(_option(part, scheme) for part in (found["options"] or "").split("&") if part)
     hosts = []
     for part in (found["hosts"] or "").split(",") if found["hosts"] else ():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shoal.errors import DataError
+from shoal.frames.databases.address import refuse_other_form
 from shoal.frames.formats import FORMATS, scheme_of
 from shoal.wording import either
 
@@ -115,6 +116,8 @@ def in_database(source: Any, table: str | None = None, query: str | None = None)
         return replace(source, table=table, query=query) if table or query else source
     if isinstance(source, str):
         known = database_at(source) is not None
+        if not scheme_of(source):
+            refuse_other_form(source)
     else:
         known = _of_sqlalchemy(source) or connected_to(source) is not None
     if known:
