@@ -15,6 +15,7 @@ import shoal
 from shoal.cli import main
 from shoal.frames import read
 from shoal.policy import Policy
+from shoal.suggesting import look_at
 from tests.workbooks import write_xls
 
 ROWS = 300
@@ -216,3 +217,31 @@ def test_notations_are_recognized(tmp_path, delimiter, texts, decimal, thousands
     (tmp_path / "t.csv").write_text(f"age{delimiter}x\n{rows}", encoding="utf-8")
     policy = shoal.suggest(tmp_path / "t.csv")
     assert (policy.data.decimal, policy.data.thousands) == (decimal, thousands)
+
+
+def test_points_between_thousands_next_to_decimal_commas(tmp_path):
+    path = tmp_path / "g.csv"
+    path.write_text(
+        "rent;rate;sex\n" + "".join(f"{1 + i % 9}.{100 + i};{i},5;{'fm'[i % 2]}\n" for i in range(60))
+    )
+    found = look_at(read(path))
+    policy = Policy.from_toml(found.to_toml())
+    assert (policy.data.decimal, policy.data.thousands) == (",", ".")
+    assert read(path, policy.read_options()).data["rent"].min() == 1100
+
+
+@pytest.mark.parametrize(
+    ("cells", "asked"),
+    [
+        (["1.234", "999", "12.345"], True),  # 999 is more than 12.345, and less than 12,345
+        (["1.234", "999", "12.34"], False),
+        (["0.125", "1.234"], False),
+        (["1234", "1.234"], False),
+    ],
+)
+def test_points_that_may_stand_between_thousands_are_asked_about(tmp_path, cells, asked):
+    for sign in ";,":
+        path = tmp_path / "g.csv"
+        path.write_text(f"rent{sign}sex\n" + "".join(f"{cells[i % len(cells)]}{sign}f\n" for i in range(30)))
+        text = look_at(read(path)).to_toml()
+        assert ("every point in rent has three digits behind it" in text) == (asked and sign == ";")

@@ -17,7 +17,7 @@ from shoal.suggesting.bands import bands
 from shoal.suggesting.content import contacts_in, is_row_key, role_by_content
 from shoal.suggesting.losing import OwnLoss, own_loss
 from shoal.suggesting.reading import AS_IT_IS, Told, told
-from shoal.suggesting.vocabulary import is_code, is_key, is_numbering, role_by_name
+from shoal.suggesting.vocabulary import is_code, is_numbering, role_by_name
 from shoal.table.plan import REMOVED
 
 FEW_ROWS = 20
@@ -161,8 +161,7 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
     if contacts:
         return "identifier", f"looks like {contacts}; {facts.counted}", ""
     if _numbers_cases(facts, by_name):
-        advice = "make it sensitive if it tells something about people, and does not name them or their files"
-        return "identifier", f"its name and its values say that it is a key; {facts.counted}", advice
+        return "identifier", f"its name and its values say that it is a key; {facts.counted}", ""
     if by_name is not None:
         return by_name[0], f"its name says '{by_name[1]}'; {facts.counted}", ""
     shortened = role_by_content(facts.name, facts.values, facts.distinct)
@@ -170,8 +169,6 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
         return shortened[0], f"its name and its values suggest '{shortened[1]}'; {facts.counted}", ""
     if facts.distinct == 1:
         return "plain", "the same in every row", ""
-    if is_key(facts.name) and facts.spread > 0.2:
-        return "identifier", f"its name says it is a key; {facts.counted}", ""
     enough = facts.rows >= FEW_ROWS
     if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
         return "identifier", f"most rows have a value that no other row has; {facts.counted}", ""
@@ -197,7 +194,7 @@ def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:
     """
     if by_name is not None and by_name[0] != "sensitive":
         return False
-    if is_numbering(facts.name) and facts.spread > 0.2 and facts.filled > 2:
+    if is_numbering(facts.name) and facts.spread > 0.2 and facts.distinct > 1:
         return True
     if facts.rows < FEW_ROWS or facts.spread <= 0.9:
         return False

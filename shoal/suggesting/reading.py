@@ -51,20 +51,24 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
     found = {column.name: bare for column in frame.data if (bare := _numbers_in(column)) is not None}
     texts = [bare for bare, _ in found.values()]
     if not texts:
-        return frame, ""
+        return frame, _unclear_points(frame)
     european = [(",", ""), (",", "."), (",", " "), (",", "'")]
     english = [(".", ","), (".", "'"), (".", " ")]
     order = [*european, *english] if options.delimiter == ";" else [*english, *european]
     fits = {signs: sum(plain_numbers(text, *signs) is not None for text in texts) for signs in order}
-    decimal, thousands = max(order, key=lambda signs: fits[signs])
-    if not fits[decimal, thousands]:
+    most = max(fits.values())
+    if not most:
         return frame, ""
-    other = frames.read(frame.path, replace(options, decimal=decimal, thousands=thousands))
-    lost = [
-        name
-        for name, dtype in frame.schema.items()
-        if dtype.is_float() and not other.schema[name].is_numeric()
-    ]
+    # 1.234 next to 5,50 is a number of four digits: signs that fit all columns are better than those that fit some.
+    for decimal, thousands in (signs for signs in order if fits[signs] == most):
+        other = frames.read(frame.path, replace(options, decimal=decimal, thousands=thousands))
+        lost = [
+            name
+            for name, dtype in frame.schema.items()
+            if dtype.is_float() and not other.schema[name].is_numeric()
+        ]
+        if not lost:
+            break
     if lost:
         return frame, (
             f"some columns have a decimal comma, and {', '.join(lost)} a decimal point: Shoal reads one of both in a "
@@ -76,6 +80,28 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
     names = {".": "a point", ",": "a comma", " ": "a space", "'": "an apostrophe"}
     words += [f"{names[thousands]} between thousands"] if thousands else []
     return other, " and ".join(words)
+
+
+def _unclear_points(frame: Frame) -> str:
+    """Say in which columns every point may stand between thousands, in a file with semicolons: where people write
+    these, a point is seldom a decimal sign.
+    """
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    if frame.path is None or frame.options.delimiter != ";" or not floats:
+        return ""
+    written = frames.read(frame.path, replace(frame.options, guess_types=False)).data
+    groups = {name: plain_numbers(written[name].drop_nulls(), ",", ".") for name in floats}
+    unclear = [
+        name
+        for name, texts in groups.items()
+        if texts is not None and not written[name].drop_nulls().str.contains(r"^-?(0|[0-9]{4})").any()
+    ]
+    if not unclear:
+        return ""
+    return (
+        f"every point in {', '.join(unclear)} has three digits behind it, and Shoal reads it as a decimal point: if it "
+        'stands between thousands, write decimal = "," and thousands = "." into [data]'
+    )
 
 
 def _numbers_in(column: pl.Series) -> tuple[pl.Series, str] | None:

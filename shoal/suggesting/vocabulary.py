@@ -74,6 +74,10 @@ CODES = _set("zip zipcode postcode postal postalcode plz code")
 """Words for codes whose characters go from coarse to fine."""
 
 
+NUMBERING = _set("no nr number nummer ref reference account")
+"""Words at the end of names of numbers that are given to people, contracts or cases."""
+
+
 def words_of(name: str) -> list[str]:
     """Split a column name into lower-case words, at punctuation, digits and capitals."""
     return [word.lower() for word in _WORDS.findall(_CAMEL.sub(" ", name))]
@@ -126,14 +130,8 @@ def is_key(name: str) -> bool:
 
 
 def is_numbering(name: str) -> bool:
-    """Return whether a name says that something is numbered, such as `loan_no`; it counts only with many values."""
-    return is_key(name) or not {
-        "no",
-        "nr",
-        "num",
-        "number",
-        "nummer",
-        "ref",
-        "reference",
-        "account",
-    }.isdisjoint(words_of(name))
+    """Return whether a name says that something is numbered, such as `loan_no`, which counts only if there are many
+    values. `no_of_loans` is how many there are.
+    """
+    words = words_of(name)
+    return is_key(name) or (bool(words) and words[-1] in NUMBERING)
