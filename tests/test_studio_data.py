@@ -415,3 +415,27 @@ def test_a_file_that_changes_is_told_and_read_again_with_its_policy(project: Pro
     assert project.tables["privacy"]["k"] == 7
     path.unlink()
     assert project.outdated
+
+
+def test_another_tab_does_not_take_a_notice_away(project: Project, tmp_path: Path):
+    project.open(Source(tmp_path / "missing.csv", "missing.csv"))
+    settled(project)
+    for screen in ("roles", "data", "roles", "data"):  # two tabs, which show themselves anew
+        found = project.notices_on(screen)
+        if screen == "data":
+            assert "missing.csv" in found[0].words
+    project.acted()
+    assert not project.notices_on("data")
+    project.tell("done", "somewhere")
+    assert len(project.notices_on("look")) == len(project.notices_on("look")) == 1
+    assert not project.notices_on("data")
+    assert not project.notices
+
+
+def test_a_policy_with_problems_is_called_by_its_own_name(project: Project, tmp_path: Path):
+    path = tmp_path / "0123456789.toml"
+    path.write_text("a,b\n")
+    with pytest.raises(ShoalError) as caught:
+        Data.take_file(project, path, "visits.toml", QueryParams())
+    assert "visits.toml" in str(caught.value)
+    assert "0123456789" not in str(caught.value)

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
 
 from shoal.errors import ShoalError
+from shoal.release.record import card_markdown
 from shoal.reporting.report import EDITIONS
 from shoal.studio.folder import Folder
 from shoal.studio.giving import PAPERS, Item, items, written
@@ -64,3 +65,17 @@ def test_the_original_is_never_written_over(project: Project, tmp_path: Path, li
     with pytest.raises(ShoalError, match="the original"):
         written([item], folder, force=True, original=project.source.place)
     assert original.read_text() == "age\n23\n"
+
+
+def test_names_in_a_card_cannot_act_where_it_is_rendered():
+    name = "<script>alert(1)</script>|x"
+    guarantee = {"model": f"2-diversity of {name}", "required": 2, "reached": 2, "meaning": "as asked"}
+    card = {
+        "for_publication": True, "made_with": "Shoal", "made_on": "today", "method": "mondrian", "levels": None,
+        "rows_published": 9, "rows_suppressed": 0, "share_suppressed": 0.0, "classes": 1, "measures": {},
+        "guarantees": [guarantee],
+        "columns": [{"name": name, "role": "sensitive", "published": "as it is", "loss": None}],
+    }  # fmt: skip
+    text = card_markdown(card)
+    assert "<" not in text
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;\\|x") == 2

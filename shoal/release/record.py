@@ -159,7 +159,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         "| --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {g['model']} | {_short(g['required'])} | {_short(g['reached'])} | {g['meaning']} |"
+        f"| {_cell(g['model'])} | {_short(g['required'])} | {_short(g['reached'])} | {_cell(g['meaning'])} |"
         for g in card["guarantees"]
     ]
     lines += [
@@ -218,5 +218,5 @@ def _short(value: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    """A name inside a Markdown table."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    """A name inside a Markdown table. Portals render cards, and a name may be made to act there."""
+    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;").replace(">", "&gt;")

@@ -350,12 +350,16 @@ class Project:
         self.changed()
 
     def notices_on(self, screen: str) -> list[Notice]:
-        """Return what is to be told on a screen. A notice stays where it was first shown until somebody acts or goes
-        on: a page may be shown anew at any time.
+        """Return what is to be told on a screen.
+
+        A notice stays where it was first shown until somebody acts or goes on: a page may be shown anew at any time.
+        One that belongs to a screen stays there until somebody acts: another tab may have shown it meanwhile.
         """
         with self.lock:
-            self.notices = [replace(one, seen=screen) for one in self.notices if one.seen in ("", screen)]
-            return list(self.notices)
+            shown = [one for one in self.notices if one.screen == screen or one.seen in ("", screen)]
+            kept = [one for one in self.notices if one in shown or one.screen]
+            self.notices = [replace(one, seen=screen) if one in shown else one for one in kept]
+            return shown
 
     def acted(self) -> None:
         """Forget what was told: somebody has acted on it."""

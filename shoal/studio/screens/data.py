@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
-from shoal.errors import DataError
+from shoal.errors import DataError, ShoalError
 from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.samples import SAMPLES, write_sample
 from shoal.studio.page import rendered
@@ -259,7 +259,10 @@ def _open_policy(project: Project, path: Path, name: str) -> None:
     """Take a policy for the table that it names, else for the open one."""
     from shoal.policy import Policy
 
-    policy = Policy.read(path)
+    try:
+        policy = Policy.read(path)
+    except ShoalError as error:  # it lies under another name in Studio's folder
+        raise DataError(str(error).replace(str(path), name).replace(path.name, name)) from None
     if policy.data.source is not None and project.source is None:
         place = policy.source()
         project.open(Source(place, str(place)), path)

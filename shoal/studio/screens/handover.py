@@ -47,7 +47,7 @@ class HandOver(Screen):
     @classmethod
     def state(cls, project: Project) -> State:
         """Return whether something was handed over."""
-        if project.store.get("handed"):
+        if project.store.get("handed") and not project.stale:
             return State("done", str(project.store["handed"]))
         made = made_release(project)
         return State("attention", "ready") if made is not None and not project.stale else State("open", "")
@@ -144,7 +144,8 @@ def _write(project: Project, form: FormData) -> None:
     original = None if project.source is None else project.source.place
     paths = written(_chosen(project, form), Path(text).expanduser(), force="force" in form, original=original)
     project.store["handed"] = f"{len(paths)} files written"
-    project.tell("done", "\n".join([f"Written to {Path(text).expanduser()}", *(str(path) for path in paths)]))
+    words = "\n".join([f"Written to {Path(text).expanduser()}", *(str(path) for path in paths)])
+    project.tell("done", words, "handover")
 
 
 def _zip(project: Project, form: FormData) -> Response:
