@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
+
+from playwright.sync_api import expect
 
 from shoal.studio.screens import SCREENS
 from tests.studio import Visit, studio  # noqa: F401
@@ -107,7 +110,18 @@ def test_every_screen_fits_a_phone(studio: Callable[..., Visit], tmp_path: Path)
     for key in SCREENS:
         visit.go(key)
         widths[key] = visit.page.evaluate(WIDTH)
+        expect(visit.page.locator("#steps [aria-current]")).to_be_in_viewport()
     assert {key: width for key, width in widths.items() if width > 400} == {}
+
+
+def test_the_steps_before_the_first_release_lead_to_the_next(
+    studio: Callable[..., Visit],  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    visit = studio(table_in(tmp_path))
+    steps = list(SCREENS)[: list(SCREENS).index("compare") + 1]
+    for key, after in itertools.pairwise(steps):
+        expect(visit.go(key).locator(f"#work a[href='/{after}']").last).to_have_text(re.compile("^Next: "))
 
 
 def test_the_keyboard_reaches_the_work_first(studio: Callable[..., Visit], tmp_path: Path) -> None:  # noqa: F811

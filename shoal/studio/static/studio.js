@@ -77,8 +77,16 @@ function focused() {
   };
 }
 
+/** Bring the current step into sight where the steps are one line, on a narrow screen. */
+function showStep() {
+  const steps = document.getElementById("steps");
+  const now = steps?.querySelector("[aria-current]");
+  if (now && steps.scrollWidth > steps.clientWidth) steps.scrollLeft = now.offsetLeft - (steps.clientWidth - now.offsetWidth) / 2;
+}
+
 let begun = null; // the work that its script has taken over
 async function shown() {
+  showStep();
   const script = document.body.dataset.script;
   if (!script) return;
   const module = await import(script);
