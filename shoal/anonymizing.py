@@ -25,8 +25,10 @@ from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
 from shoal.methods.limits import instead
+from shoal.methods.starring import reads_well
 from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
 from shoal.models.feasibility import all_in_one, left_out, reasons_against, unprotected
+from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
@@ -263,10 +265,26 @@ def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock
     run.progress("anonymize", 0.2)
     with clock("anonymize"):
         try:
-            return proposed(method, table, requirements, run)
+            release = proposed(method, table, requirements, run)
+            _check_alike(table, requirements, release)
+            return release
         except LimitError as error:
             advice = error.instead or instead(method, table, requirements)
             raise LimitError(error.message, advice) from None
+
+
+def _check_alike(table: CodedTable, requirements: Requirements, release: Release) -> None:
+    """Refuse classes that read alike if they do not satisfy the requirements together. Where people have several rows,
+    two classes may each satisfy a rule about shares, and their union may not.
+    """
+    if table.person is None or requirements.monotone(table):
+        return
+    if not reads_well(table, requirements, release):
+        asked = " and ".join(model.title for model in requirements.group_models)
+        raise LimitError(
+            f"some classes satisfy {asked}, but they read like others, and together with these they do not: people "
+            "with rows in both count once"
+        )
 
 
 def _result(
@@ -299,6 +317,7 @@ def _result(
     parts: dict[str, Any] = {
         "rows": case.original.rows,
         "suppressed": case.published.suppressed,
+        **case.people,
         "classes": case.published.told_classes,
         "buckets": case.published.buckets,
         "verdicts": case.verdicts,
@@ -321,7 +340,8 @@ def _result(
         ),
     }
     summary = Result(**parts, record={}, card={}).summary()
-    meanings = [model.summary for model in case.requirements.judged]
+    people = case.original.person is not None
+    meanings = [(people and model.summary_of_people) or model.summary for model in case.requirements.judged]
     meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
@@ -331,7 +351,7 @@ def _result(
         roles=roles,
         verdicts=case.verdicts,
         meanings=meanings,
-        measures=public_measures(summary["measures"], levels=case.tells_levels),
+        measures=public_measures(summary["measures"], levels=case.tells_levels, people=people),
         seed=seed,
         recoded=recoded,
         following=case.following,

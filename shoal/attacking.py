@@ -78,7 +78,7 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
 
     def attempt(evidence: Evidence) -> Exposure:
         setting = setting_of(case, evidence)
-        reason = ATTACKS[name].inapplicable(setting)
+        reason = ATTACKS[name].refuses(setting)
         if reason:
             raise DataError(f"the attack {name} does not apply to this release: {reason}")
         return _attempt(case, evidence, name, {**ATTACKS[name].reads(setting), **options}, run)
@@ -105,6 +105,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         intact=evidence.published.rows_intact,
         in_buckets=evidence.published.bucket_of is not None,
         empty=not evidence.published.rows,
+        people=evidence.of_people,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
     )
 

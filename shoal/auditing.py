@@ -62,6 +62,7 @@ def audit(
     return Audit(
         rows=published.rows + published.suppressed,
         suppressed=published.suppressed,
+        **case.people,
         classes=published.told_classes,
         buckets=published.buckets,
         verdicts=verdicts,

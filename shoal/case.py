@@ -85,6 +85,7 @@ class Case(Evidence):
             table=table,
             owner=rendered.owner,
             k=requirements.k,
+            of_people=requirements.people,
             policy=policy,
             requirements=requirements,
             rows=rendered.rows,
@@ -166,6 +167,7 @@ class Case(Evidence):
             loosest=found.loosest,
             table=table,
             k=requirements.k,
+            of_people=requirements.people,
             policy=policy,
             requirements=requirements,
             rows=found.rows,
@@ -177,7 +179,7 @@ class Case(Evidence):
     @cached_property
     def readings(self) -> tuple[Evidence, ...]:
         """The release as it may have been made, in each possible way; the first is the case itself."""
-        return (self, *(Evidence(other, self.table, None, self.k) for other in self.others))
+        return (self, *(Evidence(other, self.table, None, self.k, self.of_people) for other in self.others))
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -208,6 +210,16 @@ class Case(Evidence):
             return Verdict(model.title, model.required, None, False, f"cannot be known: {error}")
 
     @property
+    def people(self) -> dict[str, int]:
+        """How many people the original has, and of how many all rows were suppressed; empty if every row is a person of
+        its own, or if nobody can know.
+        """
+        person = self.owners.person
+        if self.table is None or person is None:
+            return {}
+        return {"people": self.table.people, "people_suppressed": self.table.people - len(np.unique(person))}
+
+    @property
     def failing(self) -> list[Verdict]:
         """The verdicts that do not hold."""
         return [verdict for verdict in self.verdicts if not verdict.holds]
@@ -218,7 +230,7 @@ class Case(Evidence):
 
         Without the original and the record, nobody can tell pseudonyms from names: then they count as names.
         """
-        identifiers = self.policy.names("identifier")
+        identifiers = (*self.policy.names("identifier"), *self.policy.names("person"))
         left = {name: self._naming(name) for name in identifiers if name in self.rows.columns}
         words = [f"{name}: {why}" if why else name for name, why in left.items() if why is not None]
         verdict = Verdict("identifiers removed", 0, len(words), not words, "; ".join(words), public=True)

@@ -18,7 +18,7 @@ from shoal.table.encode import encode
 PARTS = {
     "consistency": "shoal.linking.evidence.consistency",
     "risk": "shoal.linking.evidence.assess",
-    "blocks": "shoal.table.table.group",
+    "blocks": "shoal.table.table.CodedTable._grouped_blocks",
     "render": "shoal.anonymizing.render",
     "render again": "shoal.case.render",
     "read": "shoal.released.read_published",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from shoal.arrays import FloatVector
+from shoal.arrays import FloatVector, LongVector
 from shoal.brief import html_table
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
@@ -47,6 +47,8 @@ class Setting:
     """It has no rows."""
     k: int | None = None
     """The k that the release was made with, if that is known."""
+    people: bool = False
+    """The policy says whose each row is, so guarantees count people, not rows."""
 
     @property
     def relocated(self) -> bool:
@@ -91,11 +93,14 @@ class Exposure:
     figures: Mapping[str, Any]
     """Further numbers that say nothing about individuals."""
     chances: FloatVector
-    """Row of the original -> probability that the adversary identifies this person. Private."""
+    """Row of the original -> probability that the adversary identifies this person; if some people have several rows,
+    person -> that of the row by which they are identified most easily. Private."""
     at_risk: int
     """People for whom the adversary gets further than the policy allows."""
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    rows: LongVector | None = None
+    """Person -> that row of the original, if some people have several rows. Private."""
 
     @property
     def holds(self) -> bool:
@@ -129,8 +134,17 @@ class Exposure:
     @property
     def most_exposed(self) -> list[int]:
         """The rows of the original, counted from 0, with the highest probabilities. Private."""
+        return list(self.exposed)
+
+    @property
+    def exposed(self) -> dict[int, float]:
+        """The same rows, each with its probability. Private."""
         order = np.argsort(-self.chances, kind="stable")[:MOST_EXPOSED]
-        return [int(row) for row in order if self.chances[row] > 0]
+        return {
+            int(one if self.rows is None else self.rows[one]): float(self.chances[one])
+            for one in order
+            if self.chances[one] > 0
+        }
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json``: nothing about individuals."""
@@ -152,7 +166,7 @@ class Exposure:
         return {
             "private": "Keep this record with the original data; it is not part of the release.",
             **self.summary(),
-            "most_exposed": [{"row": row, "chance": float(self.chances[row])} for row in self.most_exposed],
+            "most_exposed": [{"row": row, "chance": chance} for row, chance in self.exposed.items()],
         }
 
 
@@ -189,6 +203,16 @@ class Attack(ABC):
     least_k: ClassVar[int] = 2
     """The k where the policy asks for none."""
 
+    counts_people: ClassVar[bool] = False
+    """It counts people where the policy says whose each row is. Others count rows, and would say too little then."""
+
+    @classmethod
+    def refuses(cls, setting: Setting) -> str:
+        """Return why it cannot be played against such a release, or an empty text."""
+        if setting.people and not cls.counts_people:
+            return "it counts rows as people, but the policy has a column that says whose each row is"
+        return cls.inapplicable(setting)
+
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Return why it means nothing for such a release, or an empty text."""
@@ -202,14 +226,14 @@ class Attack(ABC):
     @classmethod
     def played(cls, adversary: str, setting: Setting) -> Options | None:
         """Return the options to play an adversary of a policy; None where it does not."""
-        if adversary not in cls.against or cls.inapplicable(setting):
+        if adversary not in cls.against or cls.refuses(setting):
             return None
         return {**cls.against[adversary], **cls.reads(setting)}
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
         """Return the titles under which a report tries it, each with its options."""
-        return {} if cls.inapplicable(setting) else {cls.title: cls.reads(setting)}
+        return {} if cls.refuses(setting) else {cls.title: cls.reads(setting)}
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:

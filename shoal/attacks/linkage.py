@@ -11,6 +11,7 @@ import numpy as np
 from shoal.arrays import LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, check_everybody
 from shoal.errors import check_known
+from shoal.linking.crowds import candidate_people
 from shoal.linking.evidence import Evidence
 from shoal.run import Run
 
@@ -42,6 +43,7 @@ class Linkage(Attack):
     }
     informs: ClassVar[Options | None] = {"adversary": "members"}
     least_k: ClassVar[int] = 1
+    counts_people: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "counts the candidates of each person, for an adversary who knows some people or all members"
     )
@@ -78,7 +80,7 @@ class Linkage(Attack):
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
         """Try both adversaries, the stronger one last."""
-        if cls.inapplicable(setting):
+        if cls.refuses(setting):
             return {}
         return {
             "linkage, knows some people": {"adversary": "some", **cls.reads(setting)},
@@ -110,25 +112,50 @@ class Linkage(Attack):
         before = graph.candidates[graph.people.row_of]
         if not self.relocated:
             check_everybody(int((before == 0).sum()), evidence.published.suppressed)
+        if evidence.original.person is not None:
+            return self._of_people(evidence, run)
         after = before
         if self.adversary == "members":
             run.progress("prune", 0.5)
             after = graph.matches[graph.people.row_of]
+        return self._exposure(before, after)
+
+    def _of_people(self, evidence: Evidence, run: Run) -> Exposure:
+        """Count the people among whose rows a row of a person may be. By which of their rows the adversary knows a
+        person, nobody can tell: the one with the fewest candidates counts.
+        """
+        graph, person = evidence.consistency, evidence.original.person
+        assert person is not None
+        before = candidate_people(evidence, pruned=False)[graph.people.row_of]
+        after = before
+        if self.adversary == "members":
+            run.progress("prune", 0.5)
+            after = candidate_people(evidence, pruned=True)[graph.people.row_of]
+        # Rows that match nothing were suppressed: they tell less than any other.
+        none = np.iinfo(np.int64).max
+        worst = np.lexsort((np.where(after > 0, after, none), person))
+        row = worst[np.searchsorted(person[worst], np.arange(evidence.original.people))]
+        least = np.full(evidence.original.people, none)
+        np.minimum.at(least, person, np.where(before > 0, before, none))
+        return self._exposure(np.where(least < none, least, 0), after[row], row)
+
+    def _exposure(self, before: LongVector, after: LongVector, rows: LongVector | None = None) -> Exposure:
         # People who match no row were suppressed, and cannot be found.
         chances = np.where(after > 0, 1.0 / np.maximum(after, 1), 0.0)
         figures = {"k": self.k if self.k > 1 else None, "candidates": _counts(before, self.k)}
         if self.adversary == "members":
             figures["candidates_after_pruning"] = _counts(after, self.k)
-        rows = evidence.original.rows
+        people = len(after)
         return Exposure(
             attack=self.name,
             adversary=ADVERSARIES[self.adversary],
-            success=float(chances.mean()) if rows else 0.0,
-            baseline=1.0 / rows if rows else 0.0,
+            success=float(chances.mean()) if people else 0.0,
+            baseline=1.0 / people if people else 0.0,
             figures=figures,
             chances=chances,
             at_risk=int(((after > 0) & (after < self.k)).sum()),
             notes=() if self.k > 1 else (NOT_JUDGED,),
+            rows=rows,
         )
 
 

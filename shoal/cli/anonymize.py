@@ -32,6 +32,7 @@ from shoal.cli.options import PATH, SOURCE, TARGET, chosen_policy, listed, names
     "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
 )
 @click.option("--identifier", callback=listed, metavar="A,B,..", help="Without a policy: columns to remove.")
+@options.person
 @click.option(
     "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
@@ -65,6 +66,7 @@ def anonymize(
     quasi: list[str],
     sensitive: list[str],
     identifier: list[str],
+    person: list[str],
     plain: list[str],
     drop: list[str],
     k: int | None,
@@ -82,7 +84,9 @@ def anonymize(
 
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
-    policy = chosen_policy(policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop)
+    policy = chosen_policy(
+        policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop, person
+    )
     data = options.chosen_data(policy, data, table, query)
     options.check_readable(data)
     output = options.chosen_output(output, output_table)

@@ -118,6 +118,14 @@ def listed(_context: click.Context, _parameter: click.Parameter, text: str | Non
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
 
+person = click.option(
+    "--person",
+    callback=listed,
+    metavar="A,B,..",
+    help="Without a policy: columns that say whose a row is; guarantees then count people.",
+)
+
+
 def chosen_source(source: Any, table: str | None, query: str | None, beside: Any = None) -> Any:
     """Return a source with its table or query. Without one, a table is in the database of the source `beside` it."""
     from shoal.frames.databases import DatabaseTable, in_database
@@ -212,11 +220,19 @@ def chosen_policy(
     identifier: list[str],
     plain: list[str],
     drop: list[str],
+    person: list[str],
 ) -> Policy:
     """Return the policy of a command, from a file or from roles on the command line, with all settings applied."""
     from shoal.policy import Policy
 
-    roles = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain, "drop": drop}
+    roles = {
+        "quasi": quasi,
+        "sensitive": sensitive,
+        "identifier": identifier,
+        "plain": plain,
+        "drop": drop,
+        "person": person,
+    }
     if path is not None:
         given = [f"--{name}" for name, columns in roles.items() if columns]
         if given:
@@ -235,6 +251,12 @@ def chosen_policy(
     if path is not None:
         return Policy.read(path, changes)
     policy = Policy.from_keywords(
-        quasi=quasi, sensitive=sensitive, identifier=identifier, plain=plain, drop=drop, k=USUAL_K
+        quasi=quasi,
+        sensitive=sensitive,
+        identifier=identifier,
+        plain=plain,
+        drop=drop,
+        person=person,
+        k=USUAL_K,
     )
     return policy.override(changes) if changes else policy

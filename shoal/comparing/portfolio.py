@@ -139,6 +139,7 @@ def planned_attacks(policy: Policy) -> list[PlannedAttack]:
         sensitive=bool(policy.names("sensitive")),
         population=True,  # A policy about presence names a population, or it is given with the table.
         owners=True,
+        people=bool(policy.names("person")),
     )
     found: list[PlannedAttack] = []
     for adversary in implied(policy.privacy):
@@ -150,5 +151,5 @@ def planned_attacks(policy: Policy) -> list[PlannedAttack]:
     return found + [
         PlannedAttack(name, kind.informs, False)
         for name, kind in ATTACKS.items()
-        if kind.informs is not None and name not in decided and not kind.inapplicable(setting)
+        if kind.informs is not None and name not in decided and not kind.refuses(setting)
     ]

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from shoal.arrays import IntVector
+import numpy as np
+
+from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.consistency import Consistency, consistency
+from shoal.linking.owners import Owners, matched
 from shoal.linking.risk import Risk, assess, population_sizes
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.release.reading import read_back
 from shoal.release.render import render
 from shoal.table import CodedTable
-from shoal.table.groups import Groups
+from shoal.table.groups import Groups, group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,12 +33,15 @@ class Evidence(Brief):
     """Published row -> row of the table. Only the process that made the release knows it."""
     k: int = 1
     """The class size that the policy asks for; 1 if it asks for none."""
+    of_people: bool = False
+    """The policy says whose each row is, so guarantees count people, not rows."""
 
     @classmethod
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
         """Render what a method proposes, and read the rows back as an outsider does."""
         rendered = render(table, release)
-        return cls(read_back(table, release, rendered), table, rendered.owner, k)
+        people = table.person is not None
+        return cls(read_back(table, release, rendered), table, rendered.owner, k, people)
 
     @property
     def classes_tell(self) -> bool:
@@ -54,7 +60,51 @@ class Evidence(Brief):
         """The equivalence classes as group models see them; with the original's totals if it is known."""
         if self.table is None:
             return self.published.groups
-        return replace(self.published.groups, totals=self.table.sensitive_counts)
+        person = self.owners.person
+        if person is None:
+            return replace(self.published.groups, totals=self.table.sensitive_counts)
+        published, number = self.published, self.published.candidates
+        return group(
+            number,
+            int(number.max(initial=-1)) + 1,
+            published.sensitive_codes,
+            published.sensitive,
+            self.table.totals,
+            person=person,
+            people=self.table.people,
+        )
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Whose each published row is. A release does not show it, so it comes from the process that made the release,
+        else from matching the rows with the original.
+        """
+        if not self.of_people:
+            return Owners()
+        if self.table is None:
+            return Owners(unknown="only the original says whose each row is: give it")
+        if self.table.person is None:
+            return Owners()
+        if self.owner is not None:
+            return Owners(self.table.person[self.owner])
+        return matched(self.published, self.table)
+
+    @cached_property
+    def sizes(self) -> LongVector:
+        """``[classes]`` people in each class, or an error if nobody can know. A row is a person of its own, unless the
+        policy says whose it is.
+        """
+        from shoal.kernels.people import count_people, rows_by_group
+
+        person, published = self.owners.person, self.published
+        if self.owners.unknown:
+            raise DataError(f"people cannot be counted: {self.owners.unknown}")
+        if person is None:
+            return published.sizes
+        by_person = np.argsort(person, kind="stable")
+        order, start, _ = rows_by_group(published.class_of[by_person], published.classes, person[by_person])
+        sizes: LongVector = count_people(by_person[order], start, person)
+        return sizes
 
     @cached_property
     def consistency(self) -> Consistency:
@@ -73,4 +123,4 @@ class Evidence(Brief):
         crowd = None
         if table is not None and people is not None and published.low is not None and published.sets is None:
             crowd = population_sizes(published, replace(table, codes=people))
-        return assess(published, table, population=crowd)
+        return assess(published, table, population=crowd, sizes=self.sizes)

@@ -3,6 +3,9 @@
 The prosecutor knows that a person is in the release and looks for that person's row. The journalist looks for the row
 of anyone in a larger population. The marketer links as many rows as possible. Suppressed rows are not published, so
 they are not at risk: shares are shares of the published rows.
+
+Where some people have several rows, people are counted: a person has a part in every class that shows a row of theirs,
+and what is said here about rows is said about these parts.
 """
 
 from __future__ import annotations
@@ -43,19 +46,24 @@ class Risk:
 
 
 def assess(
-    published: Published, original: CodedTable | None = None, *, population: LongVector | None = None
+    published: Published,
+    original: CodedTable | None = None,
+    *,
+    population: LongVector | None = None,
+    sizes: LongVector | None = None,
 ) -> Risk:
     """Assess all risks. `population` is how many people of the population match each class, see
-    `population_sizes`. O(classes), plus grouping the original.
+    `population_sizes`, and `sizes` how many people each class has, if not as many as rows. O(classes), plus grouping
+    the original.
     """
-    sizes = published.sizes
-    rows = max(published.rows, 1)
+    sizes = published.sizes if sizes is None else sizes
+    rows = max(int(sizes.sum()), 1)
     crowd = sizes if population is None else np.maximum(population, sizes)
     return Risk(
         prosecutor_max=_highest(sizes),
         prosecutor_mean=len(sizes) / rows,
         threshold=THRESHOLD,
-        at_risk=share_above(published, THRESHOLD),
+        at_risk=share_above(sizes, THRESHOLD),
         journalist_max=_highest(crowd),
         marketer=float((sizes / crowd).sum()) / rows,
         population_known=population is not None,
@@ -64,10 +72,9 @@ def assess(
     )
 
 
-def share_above(published: Published, threshold: float) -> float:
-    """Return the share of published rows whose prosecutor risk is above a threshold."""
-    sizes = published.sizes
-    return float(sizes[1.0 / sizes > threshold].sum()) / max(published.rows, 1)
+def share_above(sizes: LongVector, threshold: float) -> float:
+    """Return the share of rows in classes of these sizes whose prosecutor risk is above a threshold."""
+    return float(sizes[1.0 / sizes > threshold].sum()) / max(int(sizes.sum()), 1)
 
 
 def _highest(sizes: LongVector) -> float:
@@ -75,7 +82,7 @@ def _highest(sizes: LongVector) -> float:
 
 
 def unique_share(table: CodedTable) -> float:
-    """Return the share of rows whose quasi-identifiers no other row has.
+    """Return the share of rows whose quasi-identifiers no other row has; no other person, if some have several rows.
 
     Rows that can be packed into one 64-bit key each are packed and sorted, which is several times as fast as numbering
     them; wider ones are numbered first. O(rows log rows).
@@ -84,6 +91,10 @@ def unique_share(table: CodedTable) -> float:
 
     if table.rows == 0:
         return 0.0
+    if table.person is not None:
+        number, first = distinct(table.codes)
+        parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
+        return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
     keys = np.zeros(table.rows, np.uint64)
     if math.prod(attribute.hierarchy.size for attribute in table.attributes) < 1 << 63:
         for j, attribute in enumerate(table.attributes):

@@ -58,6 +58,8 @@ class Measure(ABC):
             return "needs to know which row of the original each published row comes from"
         if self.needs_classes and not evidence.classes_tell:
             return "the size of an equivalence class does not say who can be found in this release"
+        if self.needs_classes and evidence.owners.unknown:
+            return f"people cannot be counted: {evidence.owners.unknown}"
         return None
 
 

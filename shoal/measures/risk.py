@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.linking.evidence import Evidence
-from shoal.linking.risk import THRESHOLD, share_above
+from shoal.linking.risk import THRESHOLD, share_above, unique_share
 from shoal.measures.base import Measure
 
 
@@ -54,7 +54,7 @@ class AtRisk(Measure):
 
     def value(self, evidence: Evidence) -> float:
         """Add up the classes that are too small."""
-        return share_above(evidence.published, self.threshold)
+        return share_above(evidence.sizes, self.threshold)
 
 
 class JournalistMax(Measure):
@@ -96,6 +96,8 @@ class UniqueBefore(Measure):
 
     def value(self, evidence: Evidence) -> float:
         """Group the original."""
+        if evidence.owners.unknown:
+            return unique_share(evidence.original)
         return evidence.risk.unique_before
 
 

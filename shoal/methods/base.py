@@ -54,6 +54,9 @@ class Method(ABC):
     helpless: ClassVar[tuple[str, ...]] = ()
     """Adversaries that it does not stop, whatever its options."""
 
+    counts_people: ClassVar[bool] = False
+    """Its searches count the people of a class, where a policy says whose each row is."""
+
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
         names the sensitive columns. Known before anything is read.
@@ -63,6 +66,12 @@ class Method(ABC):
     def check_suited(self, requirements: Requirements, sensitive: Sequence[str]) -> None:
         """Raise PolicyError with everything that `unsuited` returns."""
         problems = tuple(dict.fromkeys(self.unsuited(requirements, sensitive)))
+        if requirements.people and not self.counts_people:
+            message = f"{self.name} counts rows, but a column of the policy says whose each row is"
+            compare = either(command="`shoal compare`", python="`shoal.compare`")
+            problems += (
+                Problem("method.name", message, f"take auto, or see which methods count people: {compare}"),
+            )
         if problems:
             raise PolicyError(problems)
 

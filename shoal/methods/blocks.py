@@ -12,6 +12,11 @@ from shoal.table import CodedTable
 from shoal.wording import more_suppression
 
 
+def people_or_rows(table: CodedTable) -> str:
+    """Name what classes are made of: people, if some of them have several rows."""
+    return "rows" if table.person is None else "people"
+
+
 def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
     """Return which blocks satisfy the requirements as one class; the rows of the others are suppressed.
 
@@ -20,7 +25,7 @@ def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
     good = requirements.satisfied(table.blocks)
     if _too_many(table, good, requirements):
         # Without some of its rows, or split, or without classes, a block might still satisfy them.
-        certain = requirements.suppressible(table.rows) == 0 and requirements.monotone
+        certain = requirements.suppressible(table.rows) == 0 and requirements.monotone(table)
         kind = InfeasibleError if certain and not requirements.without_classes else LimitError
         raise kind(refusal(table, requirements))
     return good
@@ -33,32 +38,34 @@ def fitting(table: CodedTable, requirements: Requirements) -> bool:
 
 
 def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVector:
-    """Return which blocks have at least `least` rows; the rows of the others are suppressed.
+    """Return which blocks have at least `least` people; the rows of the others are suppressed.
 
     Raises InfeasibleError if more rows would have to be suppressed than the policy allows.
     """
     good = np.asarray(table.blocks.size >= least)
     if not _too_many(table, good, requirements):
         return good
-    rows, dropped = table.rows, int(table.blocks.size[~good].sum())
+    rows, dropped = table.rows, int(table.blocks.rows[~good].sum())
     if len(good) == 1:
+        whose = "" if table.person is None else f" of {table.people:,} people"
         raise InfeasibleError(
-            f"the policy asks for classes of {least:,} rows, but the table has {rows:,} rows"
+            f"the policy asks for classes of {least:,} {people_or_rows(table)}, but the table has {rows:,} rows{whose}"
         )
+    people = "" if table.person is None else " people"
     raise InfeasibleError(
-        f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}, and "
+        f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}{people}, and "
         f"{requirements.suppressible(rows):,} rows may be suppressed: loosen the limits, or {more_suppression()}"
     )
 
 
 def _too_many(table: CodedTable, good: BoolVector, requirements: Requirements) -> bool:
-    dropped = int(table.blocks.size[~good].sum())
+    dropped = int(table.blocks.rows[~good].sum())
     return dropped > requirements.suppressible(table.rows) or dropped == table.rows
 
 
 def rows_by_block(table: CodedTable, good: BoolVector) -> tuple[IntVector, LongVector]:
     """Return the rows of some blocks, block after block in the order of the table, and where each block begins."""
-    starts = np.concatenate([[0], np.cumsum(table.blocks.size[good])]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(table.blocks.rows[good])]).astype(np.int64)
     if good.all() and len(good) == 1:
         return np.arange(table.rows, dtype=np.int32), starts
     order = np.argsort(table.block_of, kind="stable").astype(np.int32)

@@ -22,7 +22,7 @@ def instead(method: Method, table: CodedTable, requirements: Requirements) -> st
     if fitting(table, requirements):
         return f"The method {METHODS.default} finds a release"
     names = [name for name, kind in METHODS.items() if kind.drops_classes and name != method.name]
-    if names and (requirements.suppressible(table.rows) or not requirements.monotone):
+    if names and (requirements.suppressible(table.rows) or not requirements.monotone(table)):
         return f"Methods that suppress single classes may find a release: {', '.join(names)}. Or {less}"
     allow = more_suppression()
     return f"{allow[:1].upper()}{allow[1:]}, or {less}"

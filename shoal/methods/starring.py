@@ -16,7 +16,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.groups import group
 from shoal.wording import counted
 
 BUDGETS = (0.02, 0.1, 0.3, 1.0)
@@ -67,7 +66,7 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
             continue
         for starred in (Starring(table, requirements, made).release(), made):
             few = int((starred.region_of < 0).sum()) <= requirements.suppressible(table.rows)
-            if few and (starred is made or _reads_well(table, requirements, starred)):
+            if few and (starred is made or reads_well(table, requirements, starred)):
                 found.append((_loss(table, requirements, starred), starred))
                 break
     if not found:
@@ -127,9 +126,7 @@ class Starring:
         from shoal.kernels.grouping import distinct
 
         number, first = distinct(np.asfortranarray(self._cells(rows, columns)[0]))
-        own = self.table.sensitive_codes[rows]
-        rest = self.table.sensitive, self.table.sensitive_counts
-        return number, self.requirements.satisfied(group(number, len(first), own, *rest))
+        return number, self.requirements.satisfied(self.table.grouped(number, len(first), rows))
 
     def _take(self, columns: tuple[int, ...], number: IntVector, good: BoolVector) -> None:
         order = np.argsort(number, kind="stable")
@@ -210,17 +207,19 @@ class Starring:
         )
 
 
-def _reads_well(table: CodedTable, requirements: Requirements, release: Release) -> bool:
-    """Whether rows that show the same satisfy the models as one class: two classes may read alike."""
+def reads_well(table: CodedTable, requirements: Requirements, release: Release) -> bool:
+    """Return whether rows that show the same satisfy the models as one class: two classes may read alike."""
     from shoal.kernels.grouping import distinct
 
     rows = np.flatnonzero(release.region_of >= 0)
+    if release.sets is not None:
+        # Methods that list values give equal lists one region.
+        return bool(requirements.satisfied(table.grouped(release.region_of, len(release.low))).all())
     cells = np.asfortranarray(
         np.hstack([release.low, release.high])[release.region_of[rows]].astype(np.int32)
     )
     number, first = distinct(cells)
-    rest = table.sensitive, table.sensitive_counts
-    return bool(requirements.satisfied(group(number, len(first), table.sensitive_codes[rows], *rest)).all())
+    return bool(requirements.satisfied(table.grouped(number, len(first), rows)).all())
 
 
 def _loss(table: CodedTable, requirements: Requirements, release: Release) -> float:

@@ -26,7 +26,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.groups import group
 
 Range = tuple[int, int]
 SHARES = (0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875)
@@ -195,14 +194,7 @@ class _Labels:
         """Whether all classes satisfy the requirements, or those of some rows that are numbered otherwise."""
         places = self.rows if rows is None else self.rows[rows]
         groups = self.class_of if number is None else number
-        table = self.table
-        found = group(
-            groups,
-            self.classes if number is None else size,
-            table.sensitive_codes[places],
-            table.sensitive,
-            table.sensitive_counts,
-        )
+        found = self.table.grouped(groups, self.classes if number is None else size, places)
         return bool(self.requirements.satisfied(found).all())
 
     # --- splitting ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.models.base import STEP, SensitiveModel, evened, one_class
 from shoal.models.keys import Bounds, Key
-from shoal.wording import number
+from shoal.wording import counted, number
 
 if TYPE_CHECKING:
     from shoal.hierarchy import Hierarchy
@@ -92,8 +92,9 @@ class AlphaK(SensitiveModel):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """The whole table as one class, without the suppressible rows of frequent values, is the best release."""
-        if self.k > table.rows:
-            return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
+        if self.k > table.people:
+            whose = "" if table.person is None else f" of {counted(table.people, 'person', 'people')}"
+            return f"no release can satisfy {self.title}: the table has {table.rows:,} rows{whose}"
         counts = table.sensitive_counts[self.column]
         values = int((counts > 0).sum())
         if values < self.values_needed:
@@ -101,6 +102,8 @@ class AlphaK(SensitiveModel):
                 f"no release can satisfy {self.title}: it needs {self.values_needed:,} values, but "
                 f"`{self.column_name}` has {values:,}"
             )
+        if table.person is not None:
+            return None  # Suppressing some rows of a person may leave their other values, so evening proves nothing.
         protected = counts
         if self.values:
             names = _protected(table.sensitive[self.column].hierarchy, self.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -38,6 +38,8 @@ class Model(ABC):
     """The key in the registry."""
     summary: ClassVar[str]
     """One line: what it guarantees, as the release card says it."""
+    summary_of_people: ClassVar[str] = ""
+    """The same where some people have several rows; empty if the words are right then, too."""
     key: ClassVar[Key]
     """The key of `[privacy]` that asks for it."""
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -139,7 +141,14 @@ class GroupModel(Model):
     """A model that holds if every class by itself satisfies a rule. An empty group satisfies none."""
 
     monotone: ClassVar[bool]
-    """Merging two groups that satisfy the rule always gives a group that satisfies it."""
+    """Merging two groups that satisfy the rule always gives one that satisfies it, if no person has several rows."""
+    monotone_over_people: ClassVar[bool] = False
+    """The same if people have several rows. Not for rules about shares: somebody with rows in both groups counts once
+    in their union, so shares of a union do not lie between those of the groups."""
+
+    def merges(self, table: CodedTable) -> bool:
+        """Return whether merging satisfying groups of rows of this table always gives a satisfying group."""
+        return self.monotone and (table.person is None or self.monotone_over_people)
 
     @property
     def by_classes(self) -> GroupModel:
@@ -174,11 +183,16 @@ class GroupModel(Model):
         """Return an upper bound on the rows of each group that satisfying subsets can hold together, however the
         group is split. The tighter the bound, the earlier a search with suppression can prune.
         """
-        return np.where(self.hopeless(groups), 0, groups.size)
+        return np.where(self.hopeless(groups), 0, groups.rows)
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the worst published class."""
-        return self.judge(evidence.published, evidence.groups)
+        unknown = evidence.owners.unknown
+        if unknown:
+            return self.verdict(evidence.published, None, False, f"cannot be known: {unknown}")
+        found = self.judge(evidence.published, evidence.groups)
+        # How many people a class has does not follow from the published rows.
+        return found if evidence.owners.person is None else replace(found, public=False)
 
     def judge(self, published: Published, groups: Groups) -> Verdict:
         """Judge the worst of the published classes."""
@@ -192,7 +206,7 @@ class GroupModel(Model):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """Without suppression, the whole table as one class is the best release for a monotone rule."""
-        if suppressible > 0 or not self.monotone:
+        if suppressible > 0 or not self.merges(table):
             return None
         whole = one_class(table)
         if self.satisfied(whole)[0]:
@@ -227,7 +241,7 @@ class SensitiveModel(GroupModel):
         own, totals = self.histograms(groups), groups.totals[self.column]
         size = np.repeat(groups.size, np.diff(own.start))
         with np.errstate(divide="ignore"):
-            return np.asarray(own.count * totals.sum() / (size * totals[own.value]))
+            return np.asarray(own.count * groups.everybody(self.column) / (size * totals[own.value]))
 
     def combined(self, groups: Groups, combine: np.ufunc, each: FloatVector, empty: float) -> FloatVector:
         """Combine what each value of a group contributes: `np.maximum` or `np.add`; `empty` for empty groups."""
@@ -243,6 +257,10 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
     """Return the whole table as one group; with `counts`, what is left of it for one column."""
     from shoal.table.groups import Groups, Histograms
 
+    if table.person is not None:
+        if counts is not None:
+            raise ValueError("what is left of people with several rows does not follow from counts")
+        return table.grouped(np.zeros(table.rows, np.int32), 1)
     columns = list(table.sensitive_counts)
     if counts is not None:
         columns[column] = counts

@@ -72,11 +72,12 @@ class BetaLikeness(SensitiveModel):
         """The largest allowed shares of the values of a group must sum to 1."""
         totals = groups.totals[self.column]
         gains = np.minimum(self.beta, self._most(groups)) if self.enhanced else self.beta
-        shares = totals[self.histograms(groups).value] / max(int(totals.sum()), 1) * (1 + gains)
+        shares = totals[self.histograms(groups).value] / max(groups.everybody(self.column), 1) * (1 + gains)
         return np.asarray(self.combined(groups, np.add, shares, 0) < 1 - 1e-9)
 
     def _most(self, groups: Groups) -> FloatVector:
         """Return -ln p of each value of each group."""
         totals = groups.totals[self.column]
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.log(totals[self.histograms(groups).value] / max(int(totals.sum()), 1)))
+            shares = totals[self.histograms(groups).value] / max(groups.everybody(self.column), 1)
+            return np.asarray(-np.log(shares))

@@ -79,11 +79,12 @@ class DeltaDisclosure(SensitiveModel):
         of the rarest one must not be too large a share.
         """
         totals = groups.totals[self.column]
-        shares = totals[self.histograms(groups).value] / max(int(totals.sum()), 1)
+        shares = totals[self.histograms(groups).value] / max(groups.everybody(self.column), 1)
         few = self.combined(groups, np.add, shares, 0) * 2**self.delta < 1 - 1e-9
         if not self.strict:
             return np.asarray(few)
-        rarest = totals[totals > 0].min(initial=totals.sum()) / max(int(totals.sum()), 1)
+        everybody = groups.everybody(self.column)
+        rarest = totals[totals > 0].min(initial=everybody) / max(everybody, 1)
         small = groups.size * rarest * 2**self.delta < 1 - 1e-9
         return np.asarray(few | small | self._incomplete(groups))
 

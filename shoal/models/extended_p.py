@@ -36,6 +36,7 @@ class ExtendedPSensitive(SensitiveModel):
     usual: ClassVar[Any] = 2
     public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
+    monotone_over_people: ClassVar[bool] = True
 
     p: Annotated[int, Bounds(ge=2)]
     """Number of different strong values."""

@@ -53,11 +53,11 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     lost = np.zeros(blocks, np.int64)
     titles = []
     for model in requirements.group_models:
-        short = ~model.satisfied(groups) if model.monotone else np.zeros(blocks, np.bool_)
+        short = ~model.satisfied(groups) if model.merges(table) else np.zeros(blocks, np.bool_)
         hopeless = model.hopeless(groups)
         if short.any() or hopeless.any():
             titles.append(model.title)
-        lost = np.maximum(lost, np.where(hopeless, groups.size, short))
+        lost = np.maximum(lost, np.where(hopeless, groups.rows, short))
     needed = int(lost.sum())
     if needed <= suppressible:
         return []
@@ -82,8 +82,8 @@ def unserved(
     groups = table.blocks
     good = requirements.satisfied(groups)
     bad = np.flatnonzero(~good)
-    bad = bad[np.argsort(-groups.size[bad], kind="stable")]
-    return good, _named(table, groups, bad, private), int(groups.size[bad].sum())
+    bad = bad[np.argsort(-groups.rows[bad], kind="stable")]
+    return good, _named(table, groups, bad, private), int(groups.rows[bad].sum())
 
 
 def left_out(table: CodedTable, requirements: Requirements) -> str:
@@ -114,7 +114,7 @@ def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
 
 def all_in_one(table: CodedTable, requirements: Requirements, classes: int | None) -> list[str]:
     """Say that a requirement other than k left a single class where k alone would allow several."""
-    if classes != 1 or requirements.plain_k or table.rows < 2 * max(requirements.k, 2):
+    if classes != 1 or requirements.only_k or table.people < 2 * max(requirements.k, 2):
         return []
     asked = " and ".join(
         model.title for model in requirements.group_models if not isinstance(model, KAnonymity)
@@ -131,7 +131,7 @@ def refusal(table: CodedTable, requirements: Requirements) -> str:
     _, names, dropped = unserved(table, requirements)
     asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
     if not any(_parts(attribute) for attribute in table.attributes):
-        return f"even one class of all {_rows(table.rows)} does not satisfy {asked}"
+        return f"even one class of all {_rows(table.rows)}{_whose(table)} does not satisfy {asked}"
     return (
         f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not satisfy {asked} alone: "
         f"{_listed(names[:_BLOCKS_NAMED], len(names))}. Only {requirements.suppressible(table.rows):,} rows may be "
@@ -144,11 +144,15 @@ def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool 
     columns = [attribute.name for attribute in table.attributes if _parts(attribute)]
     if len(columns) > 1 and not private:
         together = " and ".join(columns)
-        return [f"a combination of {together} ({_rows(int(groups.size[block]))})" for block in blocks]
+        return [f"a combination of {together} ({_rows(int(groups.rows[block]))})" for block in blocks]
     first_row = np.unique(table.block_of, return_index=True)[1]
     return [
-        f"{_block_name(table, int(first_row[block]))} ({_rows(int(groups.size[block]))})" for block in blocks
+        f"{_block_name(table, int(first_row[block]))} ({_rows(int(groups.rows[block]))})" for block in blocks
     ]
+
+
+def _whose(table: CodedTable) -> str:
+    return "" if table.person is None else f" of {counted(table.people, 'person', 'people')}"
 
 
 def _rows(count: int) -> str:

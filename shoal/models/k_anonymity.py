@@ -11,6 +11,7 @@ from shoal.arrays import BoolVector, FloatVector
 from shoal.models.base import GroupModel
 from shoal.models.keys import Bounds, Key
 from shoal.models.threats import SINGLING_OUT, Threat
+from shoal.wording import counted
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
@@ -28,18 +29,23 @@ def smaller_k(k: int) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity(GroupModel):
-    """Every class has at least k rows. Monotone: a union is at least as large as each class."""
+    """Every class has at least k people. Monotone: a union is at least as large as each class."""
 
     name: ClassVar[str] = "k-anonymity"
     threat: ClassVar[Threat] = SINGLING_OUT
     summary: ClassVar[str] = (
         "an adversary who knows a person's quasi-identifiers cannot narrow them down to fewer than k rows"
     )
+    summary_of_people: ClassVar[str] = (
+        "an adversary who knows the quasi-identifiers of one row of a person cannot narrow it down to the rows of "
+        "fewer than k people"
+    )
     key: ClassVar[Key] = K
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-members"
     public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
+    monotone_over_people: ClassVar[bool] = True
 
     k: Annotated[int, Bounds(ge=2)]
     """Smallest allowed class."""
@@ -59,7 +65,7 @@ class KAnonymity(GroupModel):
         return groups.size.astype(np.float64)
 
     def satisfied(self, groups: Groups) -> BoolVector:
-        """Return which groups have k rows."""
+        """Return which groups have k people."""
         return np.asarray(groups.size >= self.k)
 
     def hopeless(self, groups: Groups) -> BoolVector:
@@ -70,12 +76,19 @@ class KAnonymity(GroupModel):
         """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
         from shoal.table.groups import Groups
 
+        if evidence.owners.person is not None or evidence.owners.unknown:
+            return super().verify(evidence)
         return self.judge(evidence.published, Groups(evidence.published.sizes, (), (), ()))
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
-        """No class can have more rows than the table."""
-        if self.k <= table.rows:
+        """No class can have more people than the table."""
+        if self.k <= table.people:
             return None
+        if table.person is not None:
+            return (
+                f"no release can be {self.k:,}-anonymous: the table has {counted(table.people, 'person', 'people')} in "
+                f"{counted(table.rows, 'row')}"
+            )
         if table.rows < 2:
             return (
                 f"no release can be {self.k:,}-anonymous: the table has a single row, which nothing can hide"

@@ -66,6 +66,8 @@ class Diversity(SensitiveModel):
                 f"no release can satisfy {self.title}: it needs {self.values_needed:,} values, but "
                 f"`{self.column_name}` has {values:,}"
             )
+        if table.person is not None:
+            return None  # Suppressing some rows of a person may leave their other values, so evening proves nothing.
         best = one_class(table, self.column, evened(counts, suppressible))
         if self.satisfied(best)[0]:
             return None
@@ -88,6 +90,7 @@ class DistinctDiversity(Diversity):
     )
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"distinct": {}}
     monotone: ClassVar[bool] = True
+    monotone_over_people: ClassVar[bool] = True
     kind: ClassVar[str] = "distinct"
 
     l: Annotated[int, Bounds(ge=2)]  # noqa: E741
@@ -171,7 +174,7 @@ class EntropyDiversity(Diversity):
         from shoal.kernels.diversity import group_entropies
 
         own = self.histograms(groups)
-        effective = np.exp(group_entropies(own.start, own.count, groups.size))
+        effective = np.exp(group_entropies(own.start, own.count, groups.mass(self.column)))
         effective[groups.size == 0] = 0.0
         return np.asarray(effective)
 
@@ -221,7 +224,7 @@ class RecursiveDiversity(Diversity):
 
         own = self.histograms(groups)
         largest, top = top_counts(own.start, own.count, self.l - 1)
-        rest = groups.size - top
+        rest = groups.mass(self.column) - top
         return np.where(rest > 0, largest / np.maximum(rest, 1), np.inf)
 
     def satisfied(self, groups: Groups) -> BoolVector:

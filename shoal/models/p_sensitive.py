@@ -32,6 +32,7 @@ class PSensitive(GroupModel):
     usual: ClassVar[Any] = 2
     public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
+    monotone_over_people: ClassVar[bool] = True
 
     column: int | None = None
     """Which of the sensitive columns, from 0; None for each of them."""

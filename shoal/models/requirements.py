@@ -10,6 +10,7 @@ import numpy as np
 from shoal.arrays import BoolVector
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import KAnonymity
+from shoal.table import CodedTable
 from shoal.table.groups import Groups
 
 
@@ -25,6 +26,8 @@ class Requirements:
     measure: str = "lm"
     uniform: bool = False
     """Each column shows one set of labels, none of which covers another."""
+    people: bool = False
+    """The policy says whose each row is, so guarantees count people, not rows."""
     of_columns: tuple[Model, ...] = ()
     """What single columns ask for, such as generalization limits. The hierarchies of the table keep methods within
     them."""
@@ -53,14 +56,19 @@ class Requirements:
         )
 
     @property
-    def plain_k(self) -> bool:
-        """Class size is the only requirement, so a method may use a faster way than `satisfied`."""
+    def only_k(self) -> bool:
+        """The number of people of a class is the only requirement."""
         return all(isinstance(rule, KAnonymity) for rule in (m.by_classes for m in self.models))
 
-    @property
-    def monotone(self) -> bool:
+    def plain_k(self, table: CodedTable) -> bool:
+        """Class size is the only requirement, so a method may use a faster way than `satisfied`. Not if some people
+        have several rows: the size of a class is then not its number of rows.
+        """
+        return self.only_k and table.person is None
+
+    def monotone(self, table: CodedTable) -> bool:
         """Merging satisfying groups always gives a satisfying group, so searches may prune."""
-        return all(model.monotone for model in self.group_models)
+        return all(model.merges(table) for model in self.group_models)
 
     def satisfied(self, groups: Groups) -> BoolVector:
         """Return which groups satisfy all group models."""

@@ -55,6 +55,8 @@ class Closeness(SensitiveModel):
         """Satisfying subsets have a satisfying union; bound the rows of such a union."""
         from shoal.kernels.closeness import level_keepable
 
+        if groups.shared is not None:
+            return super().keepable(groups)  # The union of satisfying sets of people may not satisfy it.
         own = self.histograms(groups)
         low = groups.attributes[self.column].hierarchy.low[:levels]
         found: LongVector = level_keepable(
@@ -68,7 +70,7 @@ class Closeness(SensitiveModel):
         own = self.histograms(groups)
         low = groups.attributes[self.column].hierarchy.low[:levels]
         found: FloatVector = level_distances(
-            own.start, own.value, own.count, groups.size, low, groups.totals[self.column]
+            own.start, own.value, own.count, groups.mass(self.column), low, groups.totals[self.column]
         )
         return found
 
@@ -111,7 +113,7 @@ class OrderedCloseness(Closeness):
 
         own = self.histograms(groups)
         found: FloatVector = ordered_distances(
-            own.start, own.value, own.count, groups.size, groups.totals[self.column]
+            own.start, own.value, own.count, groups.mass(self.column), groups.totals[self.column]
         )
         return found
 

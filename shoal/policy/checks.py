@@ -107,6 +107,8 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
     if draft.parts["population"] is not None:
         found += _check_population(draft.parts["population"], draft, base)
     privacy = draft.parts["privacy"]
+    if draft.names("person") and not draft.broken_columns:
+        found += _check_people(privacy if not found else None, draft)
     if privacy is not None:
         found += _check_privacy(privacy, draft)
         choice = draft.parts["method"] if privacy.adversary else None
@@ -116,6 +118,26 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         if draft.parts["utility"] is not None:
             found += steering_problems(draft.parts["method"], draft.parts["utility"].measure)
             found += _not_uniform(draft.parts["method"], draft.parts["utility"], privacy)
+    return found
+
+
+def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
+    """Return what is not defined where a column says whose each row is."""
+    whose = f"and {' and '.join(draft.names('person'))} says whose each row is"
+    found = []
+    for name, column in draft.columns.items():
+        if column.publish is not None and column.role == "identifier":
+            message = f"pseudonyms would tie rows together, {whose}: guarantees would not hold"
+            found.append(Problem(dotted("columns", name, "publish"), message, "leave it out"))
+    if draft.parts["population"] is not None:
+        hint = "leave out the population, or the role person"
+        found.append(Problem("population", f"counts its rows as people, {whose}", hint))
+    models = privacy.models(draft.names("sensitive")) if privacy is not None else ()
+    for model in models:
+        if model.by_classes is not model:
+            message = f"{model.name} is about rows, not about people, {whose}"
+            hint = "ask for k without a notion, relocation or presence"
+            found.append(Problem(f"privacy.{model.key.name}", message, hint))
     return found
 
 
@@ -163,7 +185,10 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
             f"labels of the hierarchy kind '{kind}' have no bounds",
             "leave it out, or use widths, cuts or dates",
         )
-    if column.publish is not None and role != "identifier":
+    if column.publish is not None and role == "person":
+        message = "would let readers follow the rows of a person, and nothing protects people then"
+        add("publish", message, "leave it out: nothing then ties the rows of a person together")
+    elif column.publish is not None and role != "identifier":
         add("publish", f"goes with identifiers, but the column is {role}", "only they become pseudonyms")
     if column.hierarchy is not None and role in ("plain", *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")

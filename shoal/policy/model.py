@@ -150,6 +150,7 @@ class Policy(BaseModel):
         quasi: Iterable[str] = (),
         sensitive: Iterable[str] = (),
         identifier: Iterable[str] = (),
+        person: Iterable[str] = (),
         plain: Iterable[str] = (),
         drop: Iterable[str] = (),
         hierarchies: Mapping[str, Any] | None = None,
@@ -180,6 +181,7 @@ class Policy(BaseModel):
             "quasi": quasi,
             "sensitive": sensitive,
             "identifier": identifier,
+            "person": person,
             "plain": plain,
             "drop": drop,
         }
@@ -294,7 +296,10 @@ class Policy(BaseModel):
 
     def read_options(self) -> ReadOptions:
         """Return how to read the table."""
-        return self.data.options({name: own for name, own in self.columns.items() if own.role not in REMOVED})
+        used = {
+            name: own for name, own in self.columns.items() if own.role not in REMOVED or own.role == "person"
+        }
+        return self.data.options(used)
 
     def source(self, given: Any = None) -> Any:
         """Return where the table is: what was given, else what `[data]` says. Tables and queries of `[data]` count for
@@ -397,6 +402,7 @@ class Policy(BaseModel):
             measure=self.utility.measure,
             suppress=self.utility.suppress,
             uniform=self.utility.levels is not None,
+            people=bool(self.names("person")),
             of_columns=self.column_models(),
         )
 

@@ -210,7 +210,8 @@ class Column(Part):
 
     role: Role
     """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: names people, removed.
-    `plain`: published as it is. `drop`: not published, although it names nobody."""
+    `person`: says whose a row is; removed, and guarantees count people. `plain`: published as it is. `drop`: not
+    published, although it names nobody."""
     hierarchy: HierarchySpec | None = None
     """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0

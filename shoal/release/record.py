@@ -23,6 +23,7 @@ PUBLISHED_AS = {
     "sensitive": "as it is",
     "plain": "as it is",
     "identifier": "removed",
+    "person": "removed; guarantees count people",
     "drop": "not published",
     PSEUDONYM: "as random pseudonyms",
 }

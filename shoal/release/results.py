@@ -45,6 +45,10 @@ class Audit:
     rows: int
     """Rows of the original if it is known, else of the release."""
     suppressed: int
+    people: int | None = None
+    """Whose rows these are: how many different people; None if every row is a person of its own, or nobody can know."""
+    people_suppressed: int = 0
+    """How many of them have no row in the release."""
     classes: int | None
     """Number of equivalence classes; None if columns were shuffled within buckets, since shuffled rows form none."""
     buckets: int | None = None
@@ -83,6 +87,11 @@ class Audit:
     def _head(self) -> str:
         count = counted(self.rows, "row")
         left = f", {self.suppressed:,} of them suppressed" if self.suppressed else ""
+        if self.people is not None:
+            count += f" of {counted(self.people, 'person', 'people')}"
+            left += (
+                f", {self.people_suppressed:,} people with all their rows" if self.people_suppressed else ""
+            )
         return f"{count}{left}, in {counted_parts(self.classes, self.buckets)}{self._by()}; {self._judged()}"
 
     def _by(self) -> str:
@@ -98,6 +107,11 @@ class Audit:
         return {
             "rows": self.rows,
             "suppressed": self.suppressed,
+            **(
+                {}
+                if self.people is None
+                else {"people": self.people, "people_suppressed": self.people_suppressed}
+            ),
             "classes": self.classes,
             **({} if self.buckets is None else {"buckets": self.buckets}),
             "holds": self.holds,

@@ -46,7 +46,7 @@ def face_of(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Face:
 
 def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
     before, after, gate = risks.before, risks.after, subject.gate
-    people = subject.table.rows
+    people = len(risks.sizes_before)
     highest = risk_before(before.prosecutor_max, gate, people, highest=True)
     if after is not None:
         limit = 1 / subject.requirements.k

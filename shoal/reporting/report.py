@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal import frames
-from shoal.errors import check_known
+from shoal.errors import DataError, check_known
 from shoal.pages.printing import pdf_of
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
@@ -21,7 +21,7 @@ from shoal.reporting.risks import Risks, risks_of
 from shoal.reporting.subject import Subject, read_subject
 from shoal.reporting.threats import threats
 from shoal.run import Progress, silent
-from shoal.wording import counted, counted_parts
+from shoal.wording import counted, counted_parts, either
 
 if TYPE_CHECKING:
     from shoal.comparing import Comparison
@@ -117,6 +117,11 @@ def report(
         public=public,
         progress=progress,
     )
+    if public and subject.table.person is not None:
+        raise DataError(
+            "the public edition hides what fewer than k rows show, but some people have several rows: "
+            + either(command="write the private one with --private", python='ask for edition="private"')
+        )
     progress("verify", 0.2)
     holds = all(verdict.holds for verdict, _ in subject.judged)
     attacks = try_all(subject, progress)
@@ -152,9 +157,7 @@ def report(
         sections=tuple(parts),
         risk_before=risks.before.prosecutor_max,
         risk_after=_largest(risks),
-        smallest=int(subject.published.sizes.min())
-        if subject.classes_tell and subject.published.rows
-        else None,
+        smallest=int(subject.sizes.min()) if subject.classes_tell and subject.published.rows else None,
     )
 
 
@@ -173,12 +176,16 @@ def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
 
 
 def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff) -> str:
+    known = subject.people
+    whose = (
+        f" of {counted(known['people'] - known['people_suppressed'], 'person', 'people')}" if known else ""
+    )
     parts_said = counted_parts(subject.published.classes, subject.published.buckets, explained=True)
     return page(
         face,
         parts,
         name=subject.name,
-        lead=f"{counted(subject.published.rows, 'row')} in {parts_said}.",
+        lead=f"{counted(subject.published.rows, 'row')}{whose} in {parts_said}.",
         public=subject.gate.public,
         k=subject.gate.k,
         sign_off=sign_off,

@@ -9,6 +9,7 @@ import numpy as np
 from shoal.arrays import FloatVector, LongVector
 from shoal.attacks.linkage import Linkage
 from shoal.brief import Brief
+from shoal.linking.evidence import Evidence
 from shoal.linking.risk import Risk, assess
 from shoal.release.published import Published
 from shoal.reporting.attacks import TriedAttack
@@ -31,7 +32,8 @@ class Risks(Brief):
     unique_before: int
     """People whose quasi-identifiers were unique."""
     sizes_before: LongVector
-    """Person -> people with the same quasi-identifiers."""
+    """Person -> people with the same quasi-identifiers. Who has several rows counts once for each class that shows one,
+    here and below."""
     sizes_after: LongVector
     """Published row -> rows with identical quasi-identifiers; if rows are generalized separately, person -> number of
     candidates that the strongest linkage adversary leaves. Empty if columns were shuffled against each other, or if no
@@ -41,16 +43,22 @@ class Risks(Brief):
 def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     """Assess the original as if it were published, and the release. O(rows)."""
     raw, published = as_it_is(subject.table), subject.published
-    own = raw.sizes[raw.class_of]
+    several = subject.table.person is not None
+    own, crowds = raw.sizes[raw.class_of], raw.sizes
+    if several:
+        crowds = Evidence(raw, subject.table, np.arange(raw.rows, dtype=np.int32), of_people=True).sizes
+        own = np.repeat(crowds, crowds)
     after = None
     if subject.classes_tell:
-        sizes = published.sizes[published.class_of]
+        sizes = (
+            published.sizes[published.class_of] if not several else np.repeat(subject.sizes, subject.sizes)
+        )
         after = subject.risk
     else:
         chances = _linked(tried) if published.rows_intact else np.zeros(0)
         sizes = np.round(1.0 / chances[chances > 0]).astype(np.int64)
-    before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw))
-    return Risks(before, after, int((raw.sizes == 1).sum()), own, sizes)
+    before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw), sizes=crowds)
+    return Risks(before, after, int((crowds == 1).sum()), own, sizes)
 
 
 def _linked(tried: list[TriedAttack]) -> FloatVector:

@@ -210,7 +210,7 @@ def risk(subject: Subject, risks: Risks) -> Section:
         ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
         ("marketer", "marketer", "share of rows found if all are tried"),
     )
-    people = subject.table.rows
+    people = len(risks.sizes_before)
     rows = [
         (
             title, meaning, risk_before(getattr(before, name), gate, people, highest=name.endswith("max")),
@@ -280,7 +280,7 @@ def private(subject: Subject, tried: list[TriedAttack]) -> Section:
         exposure = one.exposure
         if exposure is None or not exposure.most_exposed:
             continue
-        rows = [(f"{row:,}", f"{exposure.chances[row]:.2%}") for row in exposure.most_exposed]
+        rows = [(f"{row:,}", f"{chance:.2%}") for row, chance in exposure.exposed.items()]
         head = ("row of the original, from 0", "probability of being identified")
         title = f"Most exposed to attack {number_ + 1}: {one.title}"
         parts.append(Fold(title, (Table(title, head, rows, fit="keep"),)))

@@ -43,7 +43,10 @@ class Subject(Case):
     @cached_property
     def judged(self) -> tuple[tuple[Verdict, str], ...]:
         """Each verdict with what it means in plain words."""
-        meanings = [model.summary for model in self.requirements.judged]
+        several = self.table.person is not None
+        meanings = [
+            (several and model.summary_of_people) or model.summary for model in self.requirements.judged
+        ]
         meanings += [SUPPRESSION] * (len(self.verdicts) - len(meanings))
         meanings += [TRUTH] * len(self.truthful) + [IDENTIFIERS] * len(self.identifiers_removed)
         verdicts = (*self.verdicts, *self.truthful, *self.identifiers_removed)

@@ -80,13 +80,16 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
     gate, judged = subject.gate, _judged(subject, SINGLING_OUT)
     lines, doubt = _guaranteed(judged), ""
     if gate.tells_before:
-        share = gate.share(risks.unique_before, subject.table.rows)
+        share = gate.share(risks.unique_before, len(risks.sizes_before))
         lines.append(f"Unique in their quasi-identifiers before: {share} of people.")
     if risks.after is not None:
-        lines.append(f"Unique after: {risks.after.unique_after:.1%} of the published rows.")
-        sizes = subject.published.sizes
+        several = subject.table.person is not None
+        what = "people, counted in each class that shows them" if several else "published rows"
+        lines.append(f"Unique after: {risks.after.unique_after:.1%} of the {what}.")
+        sizes = subject.sizes
         if len(sizes):
-            lines.append(f"The smallest class of identical rows has {counted(int(sizes.min()), 'row')}.")
+            has = counted(int(sizes.min()), *(("person", "people") if several else ("row", "")))
+            lines.append(f"The smallest class of identical rows has {has}.")
         doubt = "some rows are unique" if risks.after.unique_after > 0 else ""
     elif len(risks.sizes_after):
         alone = int(np.sum(risks.sizes_after == 1))

@@ -34,7 +34,7 @@ class RoleFacts:
     title: str
     meaning: str
     key: str
-    """The key that gives it to a column; "" if another role has the same first letter."""
+    """The key that gives it to a column: the first letter of its name that no role before it has."""
 
 
 @cache
@@ -42,13 +42,15 @@ def roles() -> tuple[RoleFacts, ...]:
     """Return all roles of a policy, with what its documentation says about them."""
     meanings = dict(_NAMED.findall(Column.model_fields["role"].description or ""))
     names: tuple[str, ...] = get_args(Role)
-    letters = [name[0] for name in names]
+    keys: dict[str, str] = {}
+    for name in names:
+        keys[name] = next(letter for letter in name if letter not in keys.values())
     return tuple(
         RoleFacts(
             name,
             _TITLES.get(name, name.capitalize()),
             " ".join(meanings.get(name, "").split()),
-            name[0] if letters.count(name[0]) == 1 else "",
+            keys[name],
         )
         for name in names
     )

@@ -19,6 +19,7 @@ _ROLES = """\
 #   sensitive    nobody should learn it about a person; published, and protected by [privacy]
 #   plain        published as it is, so nobody else should know it
 #   drop         not published, although it names nobody
+#   person       says whose a row is, where people have several; removed, and guarantees count people
 # Hierarchies: "auto" builds a tree from the data. Your own tree is usually better: name a CSV file with lines
 # like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
 """

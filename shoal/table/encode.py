@@ -42,6 +42,7 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     shown = pl.DataFrame({name: table.column(name) for name in kept})
     dropped = tuple(name for name in table.columns if name not in columns)
+    owners = [name for name in table.columns if _role(by_name, name) == "person"]
     named = [name for name in columns if by_name[name].role in REMOVED]
     return CodedTable(
         attributes,
@@ -52,7 +53,32 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
         tuple(columns),
         dropped=dropped,
         named=pl.DataFrame({name: table.column(name) for name in named}),
+        person=_people(table, owners) if owners else None,
     )
+
+
+def _people(table: _Columns, names: Sequence[str]) -> IntVector | None:
+    """Number the people of a table, whom some columns name together, or return None if every row is a person of its
+    own. Raises DataError for rows of nobody.
+    """
+    from shoal.kernels.grouping import distinct
+
+    numbers = np.empty((table.rows, len(names)), np.int32, order="F")
+    lines = []
+    for index, name in enumerate(names):
+        values = table.column(name)
+        nobody = values.null_count()
+        if nobody:
+            lines.append(
+                f"column '{name}' says whose a row is, but it is empty in {nobody:,} of {table.rows:,} rows: fill them "
+                "in, or leave these rows out"
+            )
+        else:
+            numbers[:, index] = factorize(values)[0]
+    if lines:
+        raise DataError(_together(lines))
+    person, first = distinct(numbers)
+    return None if len(first) == table.rows else person
 
 
 class _InMemory:

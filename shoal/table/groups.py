@@ -1,4 +1,8 @@
-"""`Groups`: many groups of rows at once, as privacy models see them: sizes and sensitive histograms."""
+"""`Groups`: many groups of rows at once, as privacy models see them: sizes and sensitive histograms.
+
+Where a person may have several rows, sizes and histograms count people: a group's size is the number of different
+people who have a row in it, and a value's count is the number of those who show it in at least one of these rows.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +32,47 @@ class Histograms(Brief):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Shared(Brief):
+    """Rows of which some belong to the same person."""
+
+    rows: LongVector
+    """``[groups]`` rows in each."""
+    people: int
+    """How many people the whole table has."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Groups(Brief):
     """Candidate or published groups, any number of them; what a group model needs and nothing more."""
 
     size: LongVector
-    """``[groups]`` rows in each."""
+    """``[groups]`` people in each. A row is a person of its own, unless the table says whose it is."""
     sensitive: tuple[Histograms, ...]
     """One per sensitive column."""
     totals: tuple[LongVector, ...]
-    """Per sensitive column, how often each code occurs in the whole table."""
+    """Per sensitive column, how many people of the whole table have each code."""
     attributes: tuple[Attribute, ...]
     """The sensitive columns."""
+    shared: Shared | None = None
+    """What is different if some people have several rows; None: every row is a person of its own."""
+
+    @property
+    def rows(self) -> LongVector:
+        """``[groups]`` rows in each."""
+        return self.size if self.shared is None else self.shared.rows
+
+    def everybody(self, column: int) -> int:
+        """Return how many people the whole table has; `column` is a sensitive column."""
+        return int(self.totals[column].sum()) if self.shared is None else self.shared.people
+
+    def mass(self, column: int) -> LongVector:
+        """Return the sum of the counts of each group in a sensitive column. A person with two values counts twice."""
+        if self.shared is None:
+            return self.size
+        own = self.sensitive[column]
+        total = np.concatenate(([0], np.cumsum(own.count)))
+        found: LongVector = total[own.start[1:]] - total[own.start[:-1]]
+        return found
 
     def __len__(self) -> int:
         return len(self.size)
@@ -51,14 +85,22 @@ def group(
     attributes: tuple[Attribute, ...],
     totals: Sequence[LongVector],
     weights: LongVector | None = None,
+    person: IntVector | None = None,
+    people: int = 0,
 ) -> Groups:
     """Make `Groups` from a group number per row. Rows with number -1 are in no group. O(rows + groups).
+
+    `person`, if given, says whose each row is, and `people` how many people the whole table has: then people are
+    counted. That takes a sort, unless the numbers of people ascend within each group.
 
     `weights` (positive) counts rows that stand for several equal ones. A search that asks often does well to
     sort its rows by their sensitive code once: that saves each call a sort.
     """
     from shoal.kernels.grouping import group_sizes, histograms
 
+    if person is not None:
+        rows = group_sizes(group_of, groups, np.ones(len(group_of), np.int64) if weights is None else weights)
+        return _of_people(group_of, groups, sensitive_codes, attributes, totals, person, Shared(rows, people))
     if weights is None:
         weights = np.ones(len(group_of), np.int64)
     columns = tuple(
@@ -66,3 +108,29 @@ def group(
         for j in range(len(attributes))
     )
     return Groups(group_sizes(group_of, groups, weights), columns, tuple(totals), attributes)
+
+
+def _of_people(
+    group_of: IntVector,
+    groups: int,
+    sensitive_codes: IntMatrix,
+    attributes: tuple[Attribute, ...],
+    totals: Sequence[LongVector],
+    person: IntVector,
+    shared: Shared,
+) -> Groups:
+    from shoal.kernels.grouping import histograms
+    from shoal.kernels.people import count_people, once_per_person, rows_by_group
+
+    order, start, neighbours = rows_by_group(group_of, groups, person)
+    if not neighbours:
+        by_person = np.argsort(person, kind="stable")
+        order, start, _ = rows_by_group(group_of[by_person], groups, person[by_person])
+        order = by_person[order]
+    columns = []
+    for j, attribute in enumerate(attributes):
+        codes = np.ascontiguousarray(sensitive_codes[:, j])
+        rows, group_of_row = once_per_person(order, start, person, codes, attribute.hierarchy.size)
+        ones = np.ones(len(rows), np.int64)
+        columns.append(Histograms(*histograms(group_of_row, groups, codes[rows], ones)))
+    return Groups(count_people(order, start, person), tuple(columns), tuple(totals), attributes, shared)

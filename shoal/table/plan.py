@@ -7,9 +7,10 @@ from typing import Literal
 
 from shoal.hierarchy.kinds import Spec
 
-Role = Literal["quasi", "sensitive", "identifier", "plain", "drop"]
-REMOVED: tuple[Role, ...] = ("identifier", "drop")
-"""Roles of columns that are not published: those that name people, and those that nobody needs."""
+Role = Literal["quasi", "sensitive", "identifier", "plain", "drop", "person"]
+REMOVED: tuple[Role, ...] = ("identifier", "drop", "person")
+"""Roles of columns that are not published: those that name people or say whose rows are, and those that nobody
+needs."""
 
 
 def bound_names(name: str) -> tuple[str, str]:

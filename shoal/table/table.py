@@ -54,6 +54,8 @@ class CodedTable(Brief):
     """Names of the columns that are not published."""
     named: pl.DataFrame | None = None
     """The identifiers that are published as pseudonyms. They never leave the process, except in a key table."""
+    person: IntVector | None = None
+    """Row -> person, numbered 0, 1, .., if some person has several rows. None: every row is a person of its own."""
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -74,6 +76,11 @@ class CodedTable(Brief):
         return int(self.codes.shape[0])
 
     @cached_property
+    def people(self) -> int:
+        """Number of different people."""
+        return self.rows if self.person is None else int(self.person.max(initial=-1)) + 1
+
+    @cached_property
     def value_counts(self) -> tuple[LongVector, ...]:
         """How often each code occurs, per quasi-identifier."""
         return tuple(
@@ -88,6 +95,26 @@ class CodedTable(Brief):
             np.bincount(self.sensitive_codes[:, index], minlength=attribute.hierarchy.size)
             for index, attribute in enumerate(self.sensitive)
         )
+
+    @cached_property
+    def totals(self) -> tuple[LongVector, ...]:
+        """How many people have each code, per sensitive column."""
+        if self.person is None:
+            return self.sensitive_counts
+        found = []
+        for index, attribute in enumerate(self.sensitive):
+            size = attribute.hierarchy.size
+            pairs = np.unique(self.person.astype(np.int64) * size + self.sensitive_codes[:, index])
+            found.append(np.bincount(pairs % size, minlength=size))
+        return tuple(found)
+
+    def grouped(self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None) -> Groups:
+        """Return groups as privacy models see them, from a group number per row, or per one of some rows. Rows with
+        number -1 are in no group. O(rows + groups), or O(rows log rows) if people have to be sorted.
+        """
+        codes = self.sensitive_codes if rows is None else self.sensitive_codes[rows]
+        person = self.person if self.person is None or rows is None else self.person[rows]
+        return group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=self.people)
 
     @cached_property
     def block_of(self) -> IntVector:
@@ -107,5 +134,7 @@ class CodedTable(Brief):
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, as privacy models see them."""
-        count = int(self.block_of.max(initial=0)) + 1
-        return group(self.block_of, count, self.sensitive_codes, self.sensitive, self.sensitive_counts)
+        return self._grouped_blocks()
+
+    def _grouped_blocks(self) -> Groups:
+        return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)

@@ -11,7 +11,7 @@ from shoal.methods.blocks import satisfying
 from shoal.methods.clustering.clusters import Items
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
-from shoal.table.groups import Groups, group
+from shoal.table.groups import Groups
 
 PARTNERS = 8
 """How many neighbours a failing cluster tries before it joins the nearest one anyway."""
@@ -64,7 +64,7 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
     neighbours with which it satisfies all models, else the nearest. Every whole block satisfies them, so this ends.
     O(rounds x failing clusters x clusters x columns).
     """
-    if requirements.plain_k and requirements.k <= 1:
+    if requirements.only_k and requirements.k <= 1:
         return cluster_of
     from shoal.kernels.losses import box_losses
     from shoal.kernels.neighbours import nearest_clusters
@@ -98,7 +98,7 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
 
 
 def _groups(table: CodedTable, numbers: IntVector, count: int) -> Groups:
-    return group(numbers, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+    return table.grouped(numbers, count)
 
 
 def _unions_satisfied(
@@ -121,7 +121,7 @@ def _unions_satisfied(
         np.repeat(starts[pair] - (ends - lengths), lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
     ]
     groups = np.repeat(np.repeat(np.arange(len(pair_at)), 2), lengths).astype(np.int32)
-    unions = group(groups, len(pair_at), table.sensitive_codes[rows], table.sensitive, table.sensitive_counts)
+    unions = table.grouped(groups, len(pair_at), rows)
     good: BoolVector = np.zeros(near.shape, np.bool_)
     good[pair_at, choice] = requirements.satisfied(unions)
     return good

@@ -26,6 +26,7 @@ class Forest(Method):
     """
 
     name: ClassVar[str] = "forest"
+    counts_people: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (

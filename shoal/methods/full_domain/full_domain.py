@@ -21,6 +21,7 @@ class FullDomain(Method):
     """One level per column for the whole table, chosen so that no other choice loses less information."""
 
     name: ClassVar[str] = "full-domain"
+    counts_people: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     drops_classes: ClassVar[bool] = True

@@ -24,6 +24,7 @@ class Incognito(Method):
     """Finds all mappings that satisfy the requirements although no specialization of them does; releases the best."""
 
     name: ClassVar[str] = "incognito"
+    counts_people: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     drops_classes: ClassVar[bool] = True

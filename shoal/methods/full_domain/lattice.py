@@ -128,27 +128,36 @@ class RollUp(NamedTuple):
 class RollUps:
     """Packed rows of a table, rolled up to any mapping from the smallest cached specialization.
 
-    Sensitive columns, if they are needed, are additional columns with two levels: shown (0) and left out (1).
+    Sensitive columns, if they are needed, are additional columns with two levels: shown (0) and left out (1). So is the
+    owner of a row, if some people have several.
     """
 
     def __init__(self, table: CodedTable, sensitive: bool) -> None:
         self.quasi = len(table.attributes)
         self.secrets = len(table.sensitive) if sensitive else 0
+        secret = [table.sensitive_codes[:, j] for j in range(self.secrets)]
         hierarchies = [a.hierarchy for a in table.attributes]
         hierarchies += [a.hierarchy for a in table.sensitive[: self.secrets]]
-        self.fields, words = _fields([h.size for h in hierarchies], [len(h.levels) for h in hierarchies])
-        self.table: IntVector = np.concatenate([h.low.ravel() for h in hierarchies])
-        most = max(2, *(len(h.levels) for h in hierarchies))
-        self.single: NDArray[np.bool_] = np.ones((len(hierarchies), most), np.bool_)
+        sizes, heights = [h.size for h in hierarchies], [len(h.levels) for h in hierarchies]
+        named = [h.low.ravel() for h in hierarchies]
+        if sensitive and table.person is not None:
+            self.secrets += 1
+            secret.append(table.person)
+            sizes, heights = [*sizes, table.people], [*heights, 1]
+            named.append(np.arange(table.people, dtype=np.int32))
+        self.fields, words = _fields(sizes, heights)
+        self.table: IntVector = np.concatenate(named)
+        most = max(2, *heights)
+        self.single: NDArray[np.bool_] = np.ones((len(sizes), most), np.bool_)
         for j, hierarchy in enumerate(hierarchies[: self.quasi]):
             for level, nodes in enumerate(hierarchy.levels):
                 self.single[j, level] = len(nodes.starts) == 1
         keys: KeyMatrix = np.zeros((words, table.rows), np.uint64)
-        for j in range(len(hierarchies)):
-            codes = table.codes[:, j] if j < self.quasi else table.sensitive_codes[:, j - self.quasi]
+        for j in range(len(sizes)):
+            codes = table.codes[:, j] if j < self.quasi else secret[j - self.quasi]
             word, shift = int(self.fields[j, 0]), np.uint64(self.fields[j, 1])
             keys[word] |= codes.astype(np.uint64) << shift
-        bottom = np.zeros(len(hierarchies), np.int64)
+        bottom = np.zeros(len(sizes), np.int64)
         self._buffers(words, table.rows)
         every = RollUp(bottom, keys, np.ones(table.rows, np.int64))
         base, numbers = self._roll(every, bottom)
@@ -277,11 +286,16 @@ class Judge:
 
     def __init__(self, table: CodedTable, requirements: Requirements) -> None:
         self.attributes = table.sensitive
-        self.totals = table.sensitive_counts
+        self.totals = table.totals
         self.requirements = requirements
         self.most = requirements.suppressible(table.rows)
         self.rows = table.rows
-        self.others = tuple(m for m in requirements.group_models if not isinstance(m, KAnonymity))
+        self.people = table.people if table.person is not None else 0
+        """How many people there are, if some have several rows; else 0: every row is a person of its own."""
+        # Rows are counted in any case, which is enough for k if each is a person of its own.
+        self.others = tuple(
+            m for m in requirements.group_models if self.people or not isinstance(m, KAnonymity)
+        )
         self.rollups = RollUps(table, sensitive=bool(self.others))
         self.objective = objective(table, requirements)
         self.checked = 0
@@ -289,7 +303,9 @@ class Judge:
         """The fewest rows that any checked mapping has to suppress."""
         # Without suppression, if a group fails a monotone model, some subgroup of it fails at every level below.
         # Otherwise only groups for which no subgroup can be valid are certain to be suppressed below.
-        self.strict = self.most == 0 and requirements.monotone
+        self.strict = self.most == 0 and requirements.monotone(table)
+        self.loose = [m.title for m in self.others if not m.merges(table)]
+        """The models whose satisfying groups may not satisfy them together."""
 
     def groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
         """Return the valid ones of the numbered groups, as models see them."""
@@ -299,7 +315,17 @@ class Judge:
         codes = np.empty((len(numbers), len(self.attributes)), np.int32, order="F")
         for j in range(len(self.attributes)):
             codes[:, j] = self.rollups.codes(fine.keys, first + j)
-        return group(place[numbers], int(good.sum()), codes, self.attributes, self.totals, fine.weights)
+        person = self.rollups.codes(fine.keys, first + len(self.attributes)) if self.people else None
+        return group(
+            place[numbers],
+            int(good.sum()),
+            codes,
+            self.attributes,
+            self.totals,
+            fine.weights,
+            person,
+            self.people,
+        )
 
     def _drop(self, rolled: RollUp, lost: LongVector, gain: FloatVector) -> tuple[int, float]:
         from shoal.kernels.lattice import shortfall

@@ -10,7 +10,7 @@ from shoal.methods.full_domain.lattice import Judge
 def pruning(judge: Judge) -> dict[str, str]:
     """Return, for the facts of a release, what the search could prune by."""
     by = "groups that fail at every specialization"
-    loose = [m.title for m in judge.others if not m.monotone]
+    loose = judge.loose
     if loose:
         note = (
             f"{', '.join(loose)} not monotone: a mapping that fails says nothing about its specializations, so only "

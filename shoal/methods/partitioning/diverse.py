@@ -16,7 +16,6 @@ from shoal.models.l_diversity import Diversity, RecursiveDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
-from shoal.table.groups import group
 
 
 @dataclass(frozen=True)
@@ -145,12 +144,10 @@ def merged_until_satisfied(table: CodedTable, partition: Partition, requirements
     Every block as one group satisfies them (see `blocks_first`), so this ends.
     """
     starts = partition.starts
-    while not requirements.plain_k:
+    while not requirements.plain_k(table):
         count = len(starts) - 1
         group_of = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
-        groups = group(
-            group_of, count, table.sensitive_codes[partition.order], table.sensitive, table.sensitive_counts
-        )
+        groups = table.grouped(group_of, count, partition.order)
         failing = np.flatnonzero(~requirements.satisfied(groups))
         if not len(failing):
             return replace(partition, starts=starts)

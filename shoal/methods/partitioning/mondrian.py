@@ -19,7 +19,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.groups import group
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
@@ -44,6 +43,7 @@ class Mondrian(Method):
     """
 
     name: ClassVar[str] = "mondrian"
+    counts_people: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})
@@ -68,9 +68,10 @@ class Mondrian(Method):
         check_known("method.choose", self.choose, CHOICES)
 
     def kernels(self, requirements: Requirements) -> set[str]:
-        """Name the kernels that it will call: one for plain k, two for models."""
+        """Name the kernels that it will call: one for plain k, two for models and for people with several rows."""
         by_size, by_models = {"mondrian.cut_by_size"}, {"mondrian.propose_cuts", "mondrian.try_cuts"}
-        return super().kernels(requirements) - (by_models if requirements.plain_k else by_size)
+        unused: set[str] = by_models if requirements.only_k else by_size
+        return super().kernels(requirements) - (set() if requirements.people else unused)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left.
@@ -79,10 +80,13 @@ class Mondrian(Method):
         costs O(rows x columns) for every split that it tries.
         """
         ids, blocks = rows_by_block(table, satisfying(table, requirements))
+        if table.person is not None:
+            # Cuts keep the order of rows, so rows of a person stay neighbours, and people are counted without sorting.
+            ids = ids[np.lexsort((table.person[ids], table.block_of[ids]))]
         boxes = _Boxes(
             table, ids, blocks, losses_of(table, requirements.measure), max(requirements.k, 1), self
         )
-        if requirements.plain_k and boxes.cells <= MOST_CELLS:
+        if requirements.plain_k(table) and boxes.cells <= MOST_CELLS:
             region_of, low, high = boxes.cut_by_size(run)
         else:
             region_of, low, high = boxes.cut_by_models(requirements, run)
@@ -114,7 +118,7 @@ class _Boxes:
         self.words = np.zeros((2 * len(ids), -(-(len(sizes) * kind.itemsize + 4) // 8)), np.uint64)
         self.codes: NDArray[Any] = self.words.view(kind)
         self.ids = self.words.view(np.uint32)
-        in_order = len(ids) == table.rows and len(blocks) == 2
+        in_order = len(ids) == table.rows and len(blocks) == 2 and table.person is None
         for j in range(len(sizes)):
             self.codes[: len(ids), j] = table.codes[:, j] if in_order else table.codes[ids, j]
         self.ids[: len(ids), -1] = ids
@@ -184,13 +188,7 @@ class _Boxes:
                     column[waiting, choice], first[waiting, choice], last[waiting, choice],
                     self.losses, *self.rules[:2],
                 )  # fmt: skip
-                groups = group(
-                    sides,
-                    2 * len(waiting),
-                    table.sensitive_codes[rows],
-                    table.sensitive,
-                    table.sensitive_counts,
-                )
+                groups = table.grouped(sides, 2 * len(waiting), rows)
                 good = requirements.satisfied(groups).reshape(-1, 2).all(axis=1)
                 born += [(begins[good], middles[good]), (middles[good], ends[good])]
                 waiting, begins, ends = waiting[~good], begins[~good], ends[~good]

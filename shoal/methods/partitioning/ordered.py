@@ -45,7 +45,8 @@ class AlongAnOrder(Method):
         """
         run.progress("partition", 0.0)
         spread, k = spread_asked(requirements), requirements.k
-        if spread is None:
+        if spread is None or table.person is not None:
+            # Values are spread over rows, which may belong to the same people.
             return homogeneous(table, self._merged(table, requirements), self.show)
         whole = blocks_first(table, self._order(table), k, requirements)
         good = even(table, whole, spread)
@@ -81,6 +82,7 @@ class Hilbert(AlongAnOrder):
     """The best groups of k to 2k-1 neighbours on a Hilbert curve (Ghinita et al. 2007)."""
 
     name: ClassVar[str] = "hilbert"
+    counts_people: ClassVar[bool] = True
     summary: ClassVar[str] = "groups neighbours on a space-filling curve with least loss; small classes, fast"
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
@@ -100,6 +102,7 @@ class Lexicographic(AlongAnOrder):
     """The groups that `ring` starts from, each generalized as a whole (Wong, Mamoulis, Cheung 2010)."""
 
     name: ClassVar[str] = "lexicographic"
+    counts_people: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups rows with equal sorted values, columns with few values first; very fast, shows value sets"
     )

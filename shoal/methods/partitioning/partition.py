@@ -69,13 +69,13 @@ def blocks_first(table: CodedTable, order: IntVector, least: int, requirements: 
     from shoal.kernels.ring import sort_by
 
     good = of_size(table, least, requirements)
-    if not requirements.plain_k:
+    if not requirements.plain_k(table):
         good &= satisfying(table, requirements)
     if len(good) > 1:
         order = sort_by(table.block_of, len(good), order)
     if not good.all():
         order = order[good[table.block_of[order]]]
-    blocks = _ends(table.blocks.size[good])
+    blocks = _ends(table.blocks.rows[good])
     return Partition(order, blocks, blocks, table.rows - len(order))
 
 

@@ -30,7 +30,6 @@ from shoal.release import Release
 from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.groups import group
 from shoal.wording import role_of, setting
 
 OWN = "values"
@@ -137,7 +136,7 @@ class Anatomy(Permuting):
         self, table: CodedTable, requirements: Requirements, bucket_of: IntVector, buckets: int
     ) -> None:
         """Fail at once if different values in one column do not satisfy all requirements."""
-        groups = group(bucket_of, buckets, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+        groups = table.grouped(bucket_of, buckets)
         for model in requirements.group_models:
             # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
             if not isinstance(model, KAnonymity) and not model.satisfied(groups).all():

@@ -19,7 +19,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
-from shoal.table.groups import group
 from shoal.table.population import counted_together
 
 
@@ -134,9 +133,7 @@ class _Cutting:
             if self.rows[part].any():
                 box_of[part] = used
                 used += 1
-        groups = group(
-            box_of[self._tuple_of_row], used, table.sensitive_codes, table.sensitive, table.sensitive_counts
-        )
+        groups = table.grouped(box_of[self._tuple_of_row], used)
         return bool(self.requirements.satisfied(groups).all())
 
     @cached_property

@@ -19,7 +19,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.groups import group
 from shoal.table.population import counted_together
 
 
@@ -64,7 +63,7 @@ class _Search:
         self.losses = [self._column_losses(j) for j in range(len(table.attributes))]
         self.steps = [np.maximum(np.diff(losses), 1e-12) for losses in self.losses]
         self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
-        self.prune = requirements.monotone
+        self.prune = requirements.monotone(table)
         self.known: dict[int, bool] = {}
         sizes = [attribute.hierarchy.size for attribute in table.attributes]
         # If there are too many combinations for one integer, classes are numbered instead.
@@ -159,7 +158,7 @@ class _Search:
     def _others_hold(self, levels: LongVector) -> bool:
         table = self.table
         class_of, first = self._own_classes(levels)
-        groups = group(class_of, len(first), table.sensitive_codes, table.sensitive, table.sensitive_counts)
+        groups = table.grouped(class_of, len(first))
         return bool(self.requirements.satisfied(groups).all())
 
     def _release(self, levels: LongVector) -> Release:

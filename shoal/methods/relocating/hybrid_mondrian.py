@@ -58,7 +58,7 @@ class HybridMondrian(Relocating):
         base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
         allowance = self.allowance(table, requirements)
         # A box that is split gets new groups, which are only certain to satisfy plain k.
-        k = rules.k if rules.plain_k else 0
+        k = rules.k if rules.plain_k(table) else 0
         return relocate_within(table, base, allowance, rules.measure, run, k)
 
 

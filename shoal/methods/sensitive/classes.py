@@ -17,7 +17,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release, closures
 from shoal.run import Run
 from shoal.table import CodedTable
-from shoal.table.groups import group
 
 PATIENCE = 20_000_000
 """Points visited between two checks of progress and interrupts; some tenths of a second."""
@@ -192,7 +191,7 @@ class _Problem:
                 labels.share,
                 self.losses,
             )
-        if not self.demands.complete or (labels.share <= 1).any():
+        if not self.demands.complete or (labels.share <= 1).any() or self.table.person is not None:
             class_of = self._mended(rows, codes, class_of, classes)
         return class_of
 
@@ -230,14 +229,12 @@ class _Problem:
         """
         table = self.table
         while True:
-            groups = group(
-                class_of, classes, table.sensitive_codes[rows], table.sensitive, table.sensitive_counts
-            )
+            groups = table.grouped(class_of, classes, rows)
             bad = np.flatnonzero(~self.requirements.satisfied(groups))
             if not len(bad) or classes == 1:
                 return class_of
             low, high = self._ends(codes, class_of, classes)
-            size, loss = groups.size.copy(), self.loss(low, high)
+            size, loss = groups.rows.copy(), self.loss(low, high)
             target = np.arange(classes, dtype=np.int32)
             alive = np.ones(classes, np.bool_)
             for one in bad:

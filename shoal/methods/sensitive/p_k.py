@@ -25,6 +25,7 @@ class GreedyPK(Method):
     """
 
     name: ClassVar[str] = "greedy-p-k"
+    counts_people: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "grows classes one by one, by missing sensitive values, then by loss; for small p"
@@ -58,6 +59,7 @@ class EnhancedPK(Method):
     """
 
     name: ClassVar[str] = "enhanced-p-k"
+    counts_people: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "makes as many p-sensitive classes as sensitive values allow; for large p"
     paper: ClassVar[str] = "Truta, Campan and Meyer 2007 (EnhancedPKClustering)"
@@ -81,6 +83,7 @@ class PK(Method):
     """
 
     name: ClassVar[str] = "p-k"
+    counts_people: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "the better of greedy-p-k and enhanced-p-k, chosen by what limits the number of classes"

@@ -1,0 +1,68 @@
+"""Whose the rows of a release are: what matching them with the original shows for certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
+from shoal.errors import DataError
+from shoal.linking.consistency import consistency
+from shoal.release.published import Published
+from shoal.table import CodedTable
+
+_UNSURE = "rows of the release may belong to different people, and a file does not say to whom"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Owners(Brief):
+    """Whose each published row is."""
+
+    person: IntVector | None = None
+    """Published row -> person. None: every row is a person of its own, or `unknown` says why nobody can tell."""
+    unknown: str = ""
+    """Why people cannot be counted; empty if they can."""
+
+
+def matched(published: Published, table: CodedTable) -> Owners:
+    """Find whose each row is, if only one answer is possible, up to rows that are alike in what is published.
+
+    It is if every row of the original fits one class at most, every class has as many rows as fit it, and their
+    sensitive values are those of the original. Classes that overlap do not show whose their rows are: then the answer
+    is that nobody can know. O(rows x columns), plus the search for fitting classes.
+    """
+    if published.bucket_of is not None:
+        return Owners(unknown="values were shuffled within buckets")
+    try:
+        graph = consistency(published, table)
+    except DataError as error:
+        return Owners(unknown=str(error))
+    classes = published.classes
+    # A last class, if there is one, stands for rows that are not published.
+    links = graph.links[: graph.start[classes]]
+    if np.bincount(links, minlength=1).max(initial=0) > 1:
+        return Owners(unknown=_UNSURE)
+    class_of_tuple = np.full(len(graph.people.weight), -1, np.int32)
+    class_of_tuple[links] = np.repeat(np.arange(classes, dtype=np.int32), np.diff(graph.start[: classes + 1]))
+    class_of = class_of_tuple[graph.people.row_of]
+    fitting = np.flatnonzero(class_of >= 0)
+    if not np.array_equal(np.bincount(class_of[fitting], minlength=classes), published.sizes):
+        return Owners(unknown=_UNSURE)
+    ours = _alike(class_of[fitting], table.sensitive_codes[fitting])
+    theirs = _alike(published.class_of, published.sensitive_codes)
+    same = published.class_of[theirs] == class_of[fitting][ours]
+    same &= (published.sensitive_codes[theirs] == table.sensitive_codes[fitting][ours]).all(axis=1)
+    if not same.all():
+        return Owners(unknown="sensitive values of the release are not those of the original")
+    assert table.person is not None
+    person = np.empty(published.rows, np.int32)
+    person[theirs] = table.person[fitting[ours]]
+    return Owners(person)
+
+
+def _alike(class_of: IntVector, codes: IntMatrix) -> LongVector:
+    """Sort rows by class and sensitive values."""
+    order: LongVector = np.lexsort((*codes.T, class_of))
+    return order

@@ -1,0 +1,114 @@
+"""People behind the rows of a release, counted by definition and in no hurry. Nothing here imports the package."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A published row with its owner: what it shows in its quasi-identifiers, and its sensitive value."""
+
+    cells: tuple[str, ...]
+    owner: str
+    value: str
+
+
+def classes(rows: Sequence[Seen]) -> list[list[Seen]]:
+    """Rows that show the same."""
+    found: dict[tuple[str, ...], list[Seen]] = defaultdict(list)
+    for row in rows:
+        found[row.cells].append(row)
+    return list(found.values())
+
+
+def people(rows: Sequence[Seen]) -> set[str]:
+    return {row.owner for row in rows}
+
+
+def showing(rows: Sequence[Seen]) -> dict[str, int]:
+    """Value -> how many people show it in at least one row."""
+    return {
+        value: len(people([row for row in rows if row.value == value])) for value in {r.value for r in rows}
+    }
+
+
+def beliefs(rows: Sequence[Seen]) -> dict[str, Fraction]:
+    return {value: Fraction(count, len(people(rows))) for value, count in showing(rows).items()}
+
+
+def shares(rows: Sequence[Seen]) -> dict[str, Fraction]:
+    """The distribution over people and their values: a person with two values counts once for each."""
+    counts = showing(rows)
+    return {value: Fraction(count, sum(counts.values())) for value, count in counts.items()}
+
+
+def k(rows: Sequence[Seen]) -> int:
+    return min(len(people(own)) for own in classes(rows))
+
+
+def distinct_l(rows: Sequence[Seen]) -> int:
+    return min(len(showing(own)) for own in classes(rows))
+
+
+def probabilistic_l(rows: Sequence[Seen]) -> Fraction:
+    return min(1 / max(beliefs(own).values()) for own in classes(rows))
+
+
+def entropy_l(rows: Sequence[Seen]) -> float:
+    return min(math.exp(-sum(float(p) * math.log(p) for p in shares(own).values())) for own in classes(rows))
+
+
+def recursive_c(rows: Sequence[Seen], l: int) -> float:  # noqa: E741
+    """The c that all classes stay below."""
+    worst = 0.0
+    for own in classes(rows):
+        counts = sorted(showing(own).values(), reverse=True)
+        rest = sum(counts[l - 1 :])
+        worst = max(worst, counts[0] / rest if rest else math.inf)
+    return worst
+
+
+def t_equal(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:
+    table = shares(whole)
+    return max(
+        float(sum(abs(shares(own).get(v, Fraction(0)) - table[v]) for v in table) / 2)
+        for own in classes(rows)
+    )
+
+
+def beta(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:
+    """The largest relative gain of a belief, never below 0."""
+    before = beliefs(whole)
+    gains = (b / before[v] - 1 for own in classes(rows) for v, b in beliefs(own).items())
+    return float(max(0, *gains))
+
+
+def delta(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:
+    """The largest change of a belief, as a power of two; infinite if a class lacks a value."""
+    before, worst = beliefs(whole), 0.0
+    for own in classes(rows):
+        after = beliefs(own)
+        for value, prior in before.items():
+            worst = max(worst, abs(math.log2(after[value] / prior)) if value in after else math.inf)
+    return worst
+
+
+def candidates(
+    fits: Mapping[int, set[int]], owners: Sequence[str], known: Mapping[int, str]
+) -> dict[str, int]:
+    """Person -> to how many people the rows belong that may be one of theirs, by the row that tells most.
+
+    ``fits[original row]`` are the published rows that cover it, `owners` whose these are, `known` whose the original
+    row is.
+    """
+    found: dict[str, int] = {}
+    for row, rows in fits.items():
+        count = len({owners[one] for one in rows})
+        if count:
+            found[known[row]] = min(count, found.get(known[row], count))
+    return found

@@ -1,0 +1,499 @@
+"""Tables with several rows of one person: guarantees, risks and attacks count people, not rows."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.cli import main
+from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
+from shoal.kernels import people as kernels
+from shoal.methods import METHODS
+from shoal.models.l_diversity import ProbabilisticDiversity
+from shoal.policy import Policy
+from tests import crowd, naive
+
+COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
+EXAMPLE = pl.DataFrame(
+    {
+        "person": list("AAABC"),
+        "zip": ["02139", "02139", "02138", "02138", "02141"],
+        "age": [31, 32, 33, 34, 35],
+        "diagnosis": ["flu"] * 4 + ["asthma"],
+    }
+)
+ROLES = {"quasi": ["zip", "age"], "sensitive": ["diagnosis"], "person": ["person"]}
+NUMBERED = {**ROLES, "plain": ["row"]}
+
+
+def reached(found) -> dict[str, object]:
+    return {verdict.model.split(" of ")[0]: verdict.reached for verdict in found.verdicts}
+
+
+# --- the example of the definition ----------------------------------------------------------------------------
+
+
+def test_five_rows_of_three_people_are_three_anonymous():
+    asked = {"k": 3, "l": {"distinct": 2, "probabilistic": 1.5}}
+    made = shoal.anonymize(EXAMPLE, seed=1, **ROLES, **asked)
+    assert made.people == 3
+    assert made.rows == 5
+    assert reached(made) == {"3-anonymity": 3, "distinct 2-diversity": 2, "probabilistic 1.5-diversity": 1.5}
+    assert made.measures["risk-prosecutor-max"] == pytest.approx(1 / 3)
+    assert "5 rows of 3 people" in repr(made)
+    assert made.record["people"] == 3
+    with pytest.raises(InfeasibleError, match="3 people in 5 rows"):
+        shoal.anonymize(EXAMPLE, seed=1, **ROLES, k=4)
+    # Whoever counts rows calls it 5-anonymous, and believes in flu with 4/5 instead of 2/3.
+    rows = shoal.anonymize(EXAMPLE, seed=1, **{**ROLES, "person": [], "identifier": ["person"]}, k=5)
+    assert reached(rows) == {"5-anonymity": 5}
+    assert "people" not in rows.record
+    rule = {"probabilistic": 1.5}
+    with pytest.raises((InfeasibleError, LimitError)):
+        shoal.anonymize(EXAMPLE, seed=1, **{**ROLES, "person": [], "identifier": ["person"]}, k=3, l=rule)
+
+
+def test_several_columns_name_a_person_together():
+    table = EXAMPLE.with_columns(clinic=pl.Series(["x", "y", "x", "x", "x"]))
+    made = shoal.anonymize(table, seed=1, **{**ROLES, "person": ["clinic", "person"]}, k=4)
+    assert made.people == 4
+    assert not {"clinic", "person"} & set(made.table.columns)
+
+
+# --- what counts ----------------------------------------------------------------------------------------------
+
+
+@st.composite
+def visits(draw):
+    """Up to eight people with up to four rows each, in any order."""
+    rows = []
+    for person in range(draw(st.integers(2, 8))):
+        home = draw(st.integers(0, 3))
+        for _ in range(draw(st.integers(1, 4))):
+            zip_code = home if draw(st.integers(0, 3)) else draw(st.integers(0, 3))
+            rows.append(
+                (f"p{person}", f"0213{zip_code}", draw(st.integers(20, 26)), draw(st.sampled_from("abc")))
+            )
+    rows = draw(st.permutations(rows))
+    table = pl.DataFrame(rows, schema=["person", "zip", "age", "diagnosis"], orient="row")
+    return table.with_columns(row=pl.int_range(len(rows)))
+
+
+def owned(table: pl.DataFrame, release: pl.DataFrame) -> list[crowd.Seen]:
+    """The rows of a release with the owners that only the original knows, joined by the number of the row."""
+    owner = dict(table.select("row", "person").iter_rows())
+    return [
+        crowd.Seen((str(row["zip"]), str(row["age"])), owner[int(row["row"])], row["diagnosis"])
+        for row in release.iter_rows(named=True)
+    ]
+
+
+def raw(table: pl.DataFrame) -> list[crowd.Seen]:
+    return owned(table, table)
+
+
+@pytest.mark.parametrize("method", COUNTING)
+@settings(max_examples=25, deadline=None)
+@given(table=visits(), k=st.integers(2, 4), data=st.data())
+def test_releases_keep_what_an_outsider_counts(method, table, k, data):
+    rule = data.draw(
+        st.sampled_from(
+            [
+                {},
+                {"l": {"distinct": 2}},
+                {"l": {"probabilistic": 1.5}},
+                {"l": {"entropy": 1.5}},
+                {"l": {"recursive": (2.0, 2)}},
+                {"t": {"equal": 0.4}},
+                {"alpha": 0.7},
+                {"p": 2},
+            ]
+        )
+    )
+    share = data.draw(st.sampled_from([0.0, 0.3]))
+    try:
+        made = shoal.anonymize(table, seed=3, method=method, suppression=share, k=k, **rule, **NUMBERED)
+    except (InfeasibleError, LimitError):
+        if len(crowd.people(raw(table))) >= k:
+            # No rule about k alone keeps all rows from being one class.
+            assert rule
+        return
+    seen = owned(table, made.table)
+    if not seen:
+        return
+    assert crowd.k(seen) >= k
+    kinds = {
+        "distinct": lambda need: crowd.distinct_l(seen) >= need,
+        "probabilistic": lambda need: crowd.probabilistic_l(seen) >= Fraction(need),
+        "entropy": lambda need: crowd.entropy_l(seen) >= need - 1e-9,
+        "recursive": lambda need: crowd.recursive_c(seen, need[1]) < need[0],
+        "equal": lambda need: crowd.t_equal(seen, raw(table)) <= need + 1e-9,
+        "alpha": lambda need: 1 / crowd.probabilistic_l(seen) <= Fraction(need) + Fraction(1, 10**9),
+        "p": lambda need: crowd.distinct_l(seen) >= need,
+    }
+    for key, value in rule.items():
+        for kind, need in value.items() if isinstance(value, dict) else [(key, value)]:
+            assert kinds[kind](need), (kind, need)
+    gone = crowd.people(raw(table)) - crowd.people(seen)
+    assert (made.people_suppressed if made.people is not None else made.suppressed) == len(gone)
+    assert made.suppressed == table.height - len(seen)
+
+
+@settings(max_examples=150, deadline=None)
+@given(table=visits(), k=st.integers(2, 3))
+def test_figures_are_those_of_an_outsider(table, k):
+    """Of any release: here of Mondrian's, judged by weak requirements, and audited by its rows and the original."""
+    assume(len(crowd.people(raw(table))) >= k)
+    made = shoal.anonymize(table, seed=3, k=k, **NUMBERED)
+    seen, whole = owned(table, made.table), raw(table)
+    weak = {
+        "k": 2,
+        "l": {"distinct": 2, "probabilistic": 1.1, "entropy": 1.1, "recursive": (9.0, 2)},
+        "t": {"equal": 0.9},
+        "alpha": 0.9,
+        "p": 2,
+        "beta": {"basic": 5.0},
+        "delta": 5.0,
+    }
+    found = reached(shoal.audit(made, original=table, **weak, **NUMBERED))
+    assert found["2-anonymity"] == crowd.k(seen)
+    assert found["distinct 2-diversity"] == crowd.distinct_l(seen)
+    assert found["probabilistic 1.1-diversity"] == pytest.approx(float(crowd.probabilistic_l(seen)))
+    assert found["entropy 1.1-diversity"] == pytest.approx(crowd.entropy_l(seen))
+    assert _number(found["recursive (9, 2)-diversity"]) == pytest.approx(crowd.recursive_c(seen, 2))
+    assert found["0.9-closeness (equal)"] == pytest.approx(crowd.t_equal(seen, whole), abs=1e-12)
+    assert found["(0.9, k)-anonymity"] == pytest.approx(float(1 / crowd.probabilistic_l(seen)))
+    assert found["2-sensitivity"] == crowd.distinct_l(seen)
+    assert found["basic 5-likeness"] == pytest.approx(crowd.beta(seen, whole), abs=1e-9)
+    assert _number(found["5-disclosure"]) == pytest.approx(crowd.delta(seen, whole), abs=1e-9)
+    assert made.measures["risk-prosecutor-max"] == pytest.approx(1 / crowd.k(seen))
+    parts = [len(crowd.people(own)) for own in crowd.classes(seen)]
+    assert made.measures["risk-prosecutor-mean"] == pytest.approx(len(parts) / sum(parts))
+    assert made.measures["unique-after"] == pytest.approx(parts.count(1) / sum(parts))
+    before = [len(crowd.people(own)) for own in crowd.classes(whole)]
+    assert made.measures["unique-before"] == pytest.approx(before.count(1) / sum(before))
+
+
+def _number(value):
+    """Infinity is null in summaries."""
+    return math.inf if value is None else value
+
+
+# --- searches --------------------------------------------------------------------------------------------------
+
+
+def test_rules_about_shares_are_not_kept_by_merging_if_people_have_several_rows():
+    """Half of each class has flu. In both together, three people have asthma, and six of nine have flu."""
+    rows = [(f"a{i}", "1", "flu") for i in range(3)] + [(f"s{i}", "1", "asthma") for i in range(3)]
+    rows += [(f"b{i}", "2", "flu") for i in range(3)] + [(f"s{i}", "2", "asthma") for i in range(3)]
+    table = pl.DataFrame(rows, schema=["person", "zip", "diagnosis"], orient="row")
+    roles = {"quasi": ["zip"], "sensitive": ["diagnosis"], "person": ["person"]}
+    seen = [crowd.Seen((zip_code,), person, value) for person, zip_code, value in rows]
+    assert crowd.probabilistic_l(seen) == 2
+    assert crowd.probabilistic_l([crowd.Seen((), one.owner, one.value) for one in seen]) == Fraction(3, 2)
+    coded = shoal.Policy.from_keywords(k=2, **roles)
+    assert coded.requirements().people
+    made = shoal.anonymize(table, seed=1, method="full-domain", k=6, l={"probabilistic": 2}, **roles)
+    assert reached(made)["probabilistic 2-diversity"] == 2
+    assert made.classes == 2
+    model = ProbabilisticDiversity(l=2.0, column=0, column_name="diagnosis")
+    assert model.monotone
+    assert not model.merges(_coded(table, coded))
+
+
+def _coded(table, policy):
+    from shoal import frames
+    from shoal.policy.encoding import encode_with_population
+
+    return encode_with_population(frames.read(table, policy.read_options()), policy)
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=visits(), data=st.data())
+def test_merging_keeps_every_rule_that_says_so(table, data):
+    """Models that count people or values; a search prunes by this."""
+    coded = _coded(table, Policy.from_keywords(k=2, **NUMBERED))
+    assume(coded.person is not None)
+    group_of = np.array(
+        data.draw(st.lists(st.integers(0, 1), min_size=coded.rows, max_size=coded.rows)), np.int32
+    )
+    apart, whole = coded.grouped(group_of, 2), coded.grouped(np.zeros(coded.rows, np.int32), 1)
+    for policy in ({"k": 3}, {"l": {"distinct": 2}}, {"p": 2}):
+        (model,) = Policy.from_keywords(**policy, **NUMBERED).requirements(coded.sensitive).models
+        assert model.merges(coded)
+        if model.satisfied(apart).any():
+            assert model.satisfied(whole).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=visits(), k=st.integers(2, 4), share=st.sampled_from([0.0, 0.2]))
+def test_full_domain_finds_the_best_mapping_for_people(table, k, share):
+    """Against all mappings, with people counted by hand. A column without a hierarchy shows a value or nothing."""
+    roles = {**NUMBERED, "hierarchies": {"zip": "none", "age": "none"}}
+    people = [row["person"] for row in table.iter_rows(named=True)]
+    best = math.inf
+    for shown in range(4):
+        cells = [
+            (row["zip"] if shown & 1 else "*", row["age"] if shown & 2 else "*")
+            for row in table.iter_rows(named=True)
+        ]
+        crowds = {cell: {p for p, own in zip(people, cells, strict=True) if own == cell} for cell in cells}
+        lost = sum(len(crowds[cell]) < k for cell in cells)
+        if lost <= share * len(cells) + 1e-9 and lost < len(cells):
+            kept = len(cells) - lost
+            wide = (0 if shown & 1 else _wide(table, "zip")) + (0 if shown & 2 else _wide(table, "age"))
+            top = _wide(table, "zip") + _wide(table, "age")
+            best = min(best, (kept * wide + lost * top) / 2 / len(cells))
+    try:
+        made = shoal.anonymize(table, seed=1, method="full-domain", suppression=share, k=k, **roles)
+    except (InfeasibleError, LimitError):
+        assert best == math.inf
+        return
+    assert made.measures["lm"] == pytest.approx(best)
+
+
+def _wide(table, column):
+    return 1 if table[column].n_unique() > 1 else 0
+
+
+# --- one row per person ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", COUNTING)
+@pytest.mark.parametrize("rule", [{}, {"l": {"probabilistic": 2}}])
+def test_one_row_per_person_gives_what_rows_give(method, rule):
+    random = np.random.default_rng(5)
+    table = pl.DataFrame(
+        {
+            "person": random.permutation(300),
+            "zip": random.integers(0, 40, 300).astype(str),
+            "age": random.integers(18, 90, 300),
+            "diagnosis": random.choice(list("abcde"), 300),
+        }
+    )
+    people = shoal.anonymize(table, seed=7, method=method, k=4, suppression=0.05, **rule, **ROLES)
+    rows = {**ROLES, "person": [], "identifier": ["person"]}
+    alike = shoal.anonymize(table, seed=7, method=method, k=4, suppression=0.05, **rule, **rows)
+    assert people.table.equals(alike.table)
+    assert people.people is None
+    assert people.measures == alike.measures
+
+
+# --- files and attacks -------------------------------------------------------------------------------------------
+
+
+def crowded(people=60, seed=2):
+    random = np.random.default_rng(seed)
+    count = np.minimum(1 + random.geometric(0.4, people), 9)
+    owner = random.permutation(np.repeat(np.arange(people), count))
+    return pl.DataFrame(
+        {
+            "person": [f"p{one}" for one in owner],
+            "zip": (owner % 7).astype(str),
+            "age": 20 + owner % 31 + random.integers(0, 2, len(owner)),
+            "diagnosis": random.choice(list("abcd"), len(owner)),
+        }
+    )
+
+
+def test_an_audit_of_the_file_counts_people_where_the_original_shows_whose_rows_they_are(tmp_path):
+    table, asked = crowded(), {"k": 4, "l": {"probabilistic": 1.5}}
+    table.write_csv(tmp_path / "in.csv")
+    made = shoal.anonymize(
+        tmp_path / "in.csv", seed=1, method="full-domain", suppression=0.3, **asked, **ROLES
+    )
+    made.table.write_csv(tmp_path / "out.csv")
+    audit = shoal.audit(tmp_path / "out.csv", original=tmp_path / "in.csv", suppression=0.3, **asked, **ROLES)
+    assert audit.holds
+    assert [v.reached for v in audit.verdicts[:2]] == [v.reached for v in made.verdicts[:2]]
+    assert (audit.people, audit.people_suppressed) == (made.people, made.people_suppressed)
+
+
+def test_a_release_that_counts_rows_fails_the_audit_that_counts_people(tmp_path):
+    table = crowded()
+    rows = {**ROLES, "person": [], "identifier": ["person"]}
+    made = shoal.anonymize(table, seed=1, k=4, **rows)
+    audit = shoal.audit(made.table, original=table, k=4, **ROLES)
+    k = audit.verdicts[0]
+    assert not k.holds
+    assert k.reached is not None
+    assert k.reached < 4
+
+
+def test_nobody_can_count_people_without_the_original_or_in_classes_that_overlap():
+    table = crowded(400)
+    made = shoal.anonymize(table, seed=1, k=4, method={"name": "hilbert", "show": "ranges"}, **ROLES)
+    assert made.classes > 1
+    without = shoal.audit(made.table, k=4, **ROLES)
+    assert not without.holds
+    assert "original" in without.verdicts[0].detail
+    assert "risk-prosecutor-max" not in without.measures
+    with_it = shoal.audit(made.table, original=table, k=4, **ROLES)
+    assert not with_it.holds
+    assert "cannot be known" in with_it.verdicts[0].detail
+    assert "risk-prosecutor-max" not in with_it.measures
+    with pytest.raises(DataError, match="people cannot be counted"):
+        shoal.attack(made.table, original=table, k=4, **ROLES)
+    assert shoal.audit(made, original=table, k=4, **ROLES).holds
+
+
+def test_an_audit_finds_a_person_column_that_was_published():
+    table = crowded()
+    audit = shoal.audit(table, original=table, k=2, **ROLES)
+    assert [v.holds for v in audit.verdicts if v.model == "identifiers removed"] == [False]
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=visits(), k=st.integers(2, 3), strict=st.booleans())
+def test_linkage_counts_the_people_that_enumeration_finds(table, k, strict):
+    assume(len(crowd.people(raw(table))) >= k)
+    roles = {**NUMBERED, "hierarchies": {"zip": "none"}}
+    made = shoal.anonymize(table, seed=3, k=k, method={"name": "mondrian", "strict": strict}, **roles)
+    found = shoal.attack(made, original=table, k=k, adversary="some", **roles)
+    shown = list(made.table.iter_rows(named=True))
+    owners = [one.owner for one in owned(table, made.table)]
+    fits = {
+        row["row"]: {at for at, cells in enumerate(shown) if _covers(cells, row)}
+        for row in table.iter_rows(named=True)
+    }
+    known = dict(table.select("row", "person").iter_rows())
+    counts = crowd.candidates(fits, owners, known)
+    if len(known) == len(set(known.values())):
+        return
+    assert found.figures["candidates"]["least"] == min(counts.values())
+    assert found.figures["candidates"]["mean"] == pytest.approx(sum(counts.values()) / len(counts))
+    assert len(found.chances) == len(set(known.values()))
+    assert found.success == pytest.approx(sum(1 / count for count in counts.values()) / len(counts))
+    assert found.at_risk == 0
+
+
+def _covers(cells, row):
+    ages = [int(number) for number in re.findall(r"\d+", str(cells["age"]))]
+    return cells["zip"] in ("*", row["zip"]) and (not ages or ages[0] <= row["age"] <= ages[-1])
+
+
+def test_attacks_that_count_rows_refuse():
+    table = crowded()
+    made = shoal.anonymize(table, seed=1, k=4, **ROLES)
+    for name in ("attribute-disclosure", "membership"):
+        with pytest.raises(DataError, match="says whose each row is"):
+            shoal.attack(made, original=table, k=4, name=name, **ROLES)
+
+
+def test_the_private_report_counts_people_and_the_public_one_is_refused():
+    table = crowded()
+    made = shoal.anonymize(table, seed=1, k=4, **ROLES)
+    found = shoal.report(made, original=table, edition="private", k=4, **ROLES)
+    assert found.smallest == made.verdicts[0].reached
+    assert found.risk_after == pytest.approx(1 / found.smallest)
+    assert f"{table.height} rows of 60 people" in found.html
+    with pytest.raises(DataError, match="some people have several rows"):
+        shoal.report(made, original=table, k=4, **ROLES)
+
+
+def test_the_command_line_counts_people(tmp_path):
+    EXAMPLE.write_csv(tmp_path / "in.csv")
+    out = tmp_path / "out.csv"
+    roles = ["--quasi", "zip,age", "--sensitive", "diagnosis", "--person", "person", "--k", "3"]
+    made = CliRunner().invoke(main, ["anonymize", str(tmp_path / "in.csv"), "-o", str(out), *roles])
+    assert made.exit_code == 0, made.output
+    whole = ["--original", str(tmp_path / "in.csv")]
+    audited = CliRunner().invoke(main, ["audit", str(out), *whole, *roles, "--json"])
+    assert audited.exit_code == 0, audited.output
+    assert json.loads(audited.output)["people"] == 3
+    assert CliRunner().invoke(main, ["audit", str(out), *roles]).exit_code == 5
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_nobody_are_refused_with_their_number():
+    table = EXAMPLE.with_columns(person=pl.Series(["A", None, "A", None, "C"]))
+    with pytest.raises(DataError, match=r"'person'.*2 of 5 rows"):
+        shoal.anonymize(table, k=2, **ROLES)
+
+
+def test_one_person_with_most_rows_does_not_pass_for_a_crowd():
+    table = pl.DataFrame(
+        {
+            "person": ["A"] * 90 + [f"p{i}" for i in range(10)],
+            "zip": [str(i % 9) for i in range(100)],
+            "age": [20 + i % 50 for i in range(100)],
+            "diagnosis": ["flu", "asthma"] * 50,
+        }
+    )
+    made = shoal.anonymize(table, seed=1, k=5, **ROLES)
+    assert reached(made)["5-anonymity"] >= 5
+    with pytest.raises(InfeasibleError, match="11 people in 100 rows"):
+        shoal.anonymize(table, seed=1, k=12, **ROLES)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in COUNTING])
+def test_methods_that_count_rows_refuse(method):
+    with pytest.raises(PolicyError):
+        shoal.anonymize(EXAMPLE, k=2, method=method, l={"distinct": 2}, **ROLES)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"notion": "k-k"}, "k-k is about rows"),
+        ({"notion": "probabilistic-k"}, "about rows"),
+        ({"publish": {"person": "pseudonym"}}, "follow the rows of a person"),
+        ({"population": {"column": "member"}}, "counts its rows as people"),
+    ],
+)
+def test_what_is_not_defined_for_people_is_refused(more, told):
+    with pytest.raises(PolicyError, match=told):
+        Policy.from_keywords(k=2, **{**ROLES, **more})
+
+
+def test_pseudonyms_of_an_identifier_would_tie_rows_together():
+    with pytest.raises(PolicyError, match="tie rows together"):
+        Policy.from_keywords(k=2, identifier=["ward"], publish={"ward": "pseudonym"}, **ROLES)
+
+
+def test_the_public_card_does_not_tell_how_many_people_classes_have():
+    made = shoal.anonymize(crowded(), seed=1, k=4, **ROLES)
+    assert [entry["reached"] for entry in made.card["guarantees"]] == ["at least 4"]
+    assert "people" in made.card["guarantees"][0]["meaning"]
+    assert not {"people", "risk-prosecutor-max"} & {*made.card, *made.card["measures"]}
+
+
+# --- kernels ------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def owned_rows(draw):
+    rows = draw(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 4), st.integers(0, 3)), max_size=25))
+    if draw(st.booleans()):
+        rows.sort(key=lambda row: row[1])
+    return (np.array([row[i] for row in rows], np.int32) for i in range(3))
+
+
+@given(owned_rows())
+def test_kernels_count_people_as_their_twins_do(rows):
+    group_of, person, codes = rows
+    ours, plain = kernels.rows_by_group(group_of, 4, person), naive.rows_by_group(group_of, 4, person)
+    assert [np.asarray(one).tolist() for one in ours] == [np.asarray(one).tolist() for one in plain]
+    by_person = np.argsort(person, kind="stable")
+    order, start, ascending = kernels.rows_by_group(group_of[by_person], 4, person[by_person])
+    assert ascending
+    order = by_person[order]
+    assert (
+        kernels.count_people(order, start, person).tolist()
+        == naive.count_people(order, start, person).tolist()
+    )
+    found = kernels.once_per_person(order, start, person, codes, 4)
+    wanted = naive.once_per_person(order, start, person, codes, 4)
+    assert [one.tolist() for one in found] == [one.tolist() for one in wanted]
