@@ -295,6 +295,20 @@ def test_grants_of_a_replaced_table_are_told(server, places):
     server.run("DROP VIEW of_r")
 
 
+def test_rows_of_a_replaced_table_are_gone_from_a_file_or_it_is_told(places, tmp_path):
+    before = pl.DataFrame({"a": [f"before{number}" for number in range(5000)]})
+    for name in ("sqlite", "duckdb"):
+        out = DatabaseTable(places[name], "r")
+        published(before, out)
+        notes = anonymize_file(DatabaseTable(places["postgresql"], "people"), POLICY, out, force=True).notes
+        told = any("may still contain rows of the table that was replaced" in note for note in notes)
+        gone = b"before" not in (tmp_path / f"out.{name}").read_bytes()
+        assert (told, gone or told) == (name == "duckdb", True)
+        with out.database.opened(out, writing=True) as session:
+            if name == "sqlite":  # not every copy of SQLite does so by itself
+                assert session.rows("PRAGMA secure_delete") == [(1,)]
+
+
 def test_a_table_that_others_use_is_waited_for_only_for_seconds(server, places, monkeypatch):
     out = DatabaseTable(server.url, "r")
     published(pl.DataFrame({"old": [1]}), out)

@@ -166,6 +166,13 @@ class DuckDb(Database):
         there = (target.schema, target.table) in found
         return "there is a view of this name; choose another name" if there else ""
 
+    def lost_with(self, session: Session, target: TableName) -> list[str]:
+        """Return that too little is lost: DuckDB does not overwrite the parts of a file that it no longer uses."""
+        return [
+            "the file of DuckDB may still contain rows of the table that was replaced, in parts that it no longer "
+            "uses; before you hand the file over, write the release to a new file"
+        ]
+
     def identity(self, session: Session) -> str:
         """Return the path of the file."""
         found = session.rows("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")

@@ -215,6 +215,9 @@ def _by_adbc(address: Address) -> Session | None:
 def _by_standard_library(address: Address, *, writing: bool) -> Session:
     place = _place(address, writing=writing)
     session = RowSession(sqlite3.connect(place, uri=True, timeout=_SECONDS, isolation_level=None), own=True)
+    if writing:
+        # Otherwise a file that is handed over still has the rows of a table that was replaced, in unused pages.
+        session.execute("PRAGMA secure_delete = ON")
     session.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
     return session
 
