@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import shlex
+import threading
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -439,3 +440,30 @@ def test_a_policy_with_problems_is_called_by_its_own_name(project: Project, tmp_
         Data.take_file(project, path, "visits.toml", QueryParams())
     assert "visits.toml" in str(caught.value)
     assert "0123456789" not in str(caught.value)
+
+
+def test_the_table_that_was_opened_last_counts(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A slow one that was opened before would take its place, and its work, seconds later."""
+    for name in ("slow", "quick"):
+        pl.DataFrame({name: [30, 40] * 50}).write_csv(tmp_path / f"{name}.csv")
+    go, real = threading.Event(), frames.read
+
+    def read(place: Path, *args: object) -> object:
+        if place.stem == "slow":
+            go.wait(30)
+        return real(place, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(frames, "read", read)
+    project.open(Source(tmp_path / "slow.csv", "slow.csv"))
+    project.open(Source(tmp_path / "quick.csv", "quick.csv"))
+    settled(project)
+    readers = [one for one in threading.enumerate() if one._target == project._read]  # type: ignore[attr-defined]
+    assert readers
+    go.set()
+    for thread in readers:
+        thread.join(30)
+    assert project.frame is not None
+    assert project.frame.columns == ["quick"]
+    assert not project.notices

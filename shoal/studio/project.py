@@ -93,30 +93,40 @@ class Project:
         self._problems: tuple[Problem, ...] = ()
         self._stamp: tuple[int, ...] = ()
         """That of the source when it was read."""
+        self._turn = 0
+        """Counts what was begun to be read: only the newest counts, however long the others take."""
 
     # --- the table --------------------------------------------------------------------------------------
 
     def open(self, source: Source, policy: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
         """Begin to read a table, in a thread; `policy` is the file of a policy for it, otherwise one is suggested."""
         self.failed, self.tried = (source, policy), data or {}
-        self._begin(source.name, lambda: self.read(source, policy, data), "the table was not opened")
+        self._begin(
+            source.name, lambda turn: self.read(source, policy, data, turn), "the table was not opened"
+        )
 
-    def _begin(self, name: str, read: Callable[[], None], else_: str) -> None:
+    def _begin(self, name: str, read: Callable[[int], None], else_: str) -> None:
         """Read in a thread; pages say so meanwhile, and tell what went wrong."""
-        self.opening = name
-        self.changed()
-        threading.Thread(target=self._read, args=(read, else_), daemon=True).start()
+        with self.lock:
+            self._turn += 1
+            self.opening = name
+            self.changed()
+            threading.Thread(target=self._read, args=(read, else_, self._turn), daemon=True).start()
 
-    def _read(self, read: Callable[[], None], else_: str) -> None:
+    def _read(self, read: Callable[[int], None], else_: str, turn: int) -> None:
+        words = ""
         try:
-            read()
+            read(turn)
         except ShoalError as error:
-            self.tell("problem", self._by_name(str(error)), "data")
+            words = self._by_name(str(error))
         except Exception as error:
-            kind = type(error).__name__
-            self.tell("problem", f"Shoal made a mistake of its own ({kind}); {else_}.", "data")
-        finally:
+            words = f"Shoal made a mistake of its own ({type(error).__name__}); {else_}."
+        with self.lock:
+            if turn != self._turn:
+                return  # something else was opened meanwhile
             self.opening = ""
+            if words:
+                self.tell("problem", words, "data")
             self.changed()
 
     def _by_name(self, words: str) -> str:
@@ -124,7 +134,13 @@ class Project:
         source = self.source if self.failed is None else self.failed[0]
         return words.replace(str(source.place), source.name) if source is not None and source.kept else words
 
-    def read(self, source: Source, path: Path | None = None, data: Mapping[str, Any] | None = None) -> None:
+    def read(
+        self,
+        source: Source,
+        path: Path | None = None,
+        data: Mapping[str, Any] | None = None,
+        turn: int | None = None,
+    ) -> None:
         """Read a table, and take its policy or suggest one. Seconds for a million rows."""
         from shoal import frames
         from shoal.policy import Policy
@@ -142,6 +158,8 @@ class Project:
         if not was_read_so(frame, policy.to_dict()):  # the guesses say how to read some columns
             frame = frames.read(source.place, policy.read_options())
             _ = frame.data
+        if turn not in (None, self._turn):
+            return
         self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
             self.failed = None
@@ -170,7 +188,7 @@ class Project:
             self._before = (self._tables, self._past, self._future)
             self._begin(self.source.name, self._read_again, "the table is read as before")
 
-    def _read_again(self) -> None:
+    def _read_again(self, turn: int) -> None:
         """Read the table as the policy says now. Columns that it did not have before get roles by guess."""
         from shoal import frames
         from shoal.policy import Policy
@@ -184,10 +202,13 @@ class Project:
             suggestion = look_at(frame)
         except ShoalError:
             with self.lock:
-                tables, self._past, self._future = self._before
-                self._set(tables)
+                if turn == self._turn:
+                    tables, self._past, self._future = self._before
+                    self._set(tables)
             raise
         guessed = Policy.from_toml(suggestion.to_toml()).to_dict()
+        if turn != self._turn:
+            return
         self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
             self.frame, self.suggestion, self._stamp = frame, suggestion, stamp
