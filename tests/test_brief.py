@@ -180,5 +180,6 @@ def test_suggest_reads_files_as_told_and_says_what_is_wrong(tmp_path):
     assert shoal.suggest(tmp_path / "people.tsv").data.delimiter is None
     with pytest.raises(shoal.PolicyError, match=r"data\.encodin"):
         shoal.suggest(path, data={"encodin": "latin-1"})
+    # Days and months that cannot be told apart.
     with pytest.warns(UserWarning, match="born"):
-        shoal.suggest(pd.DataFrame({"born": ["1.2.1990", "13.4.1991", "24.12.2000"] * 10}))
+        shoal.suggest(pd.DataFrame({"born": ["1/2/1990", "3/4/1991", "5/6/2000"] * 10}))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import LimitError, PolicyError, Problem
 from shoal.measures.base import CellMeasure, ClassMeasure
 from shoal.methods.base import Method
@@ -78,8 +79,8 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
     return min(found, key=lambda pair: pair[0])[1]
 
 
-@dataclass(eq=False)
-class _Class:
+@dataclass(eq=False, repr=False)
+class _Class(Brief):
     """Rows that show the same, and the columns in which they show the top."""
 
     rows: LongVector
