@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import HierarchyError, ShoalError
 from shoal.frames import Frame, factorize
 from shoal.hierarchy import Hierarchy
@@ -40,8 +41,8 @@ EXAMPLES = 7
 NO_VALUE = "(no value)"
 
 
-@dataclass(frozen=True, eq=False)
-class Counted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Counted(Brief):
     """The distinct values of a column, and how many rows have each."""
 
     name: str
@@ -106,8 +107,8 @@ class LevelFacts:
     """What the column loses if all of it is published at this level, 0 to 1."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tried:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tried(Brief):
     """What a hierarchy does to a column."""
 
     kind: Kind | None
