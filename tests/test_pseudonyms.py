@@ -220,6 +220,8 @@ def verdict(rows, **more):
 HASHES = {
     "names": lambda text: text,
     "names in capitals": str.upper,
+    "names with other signs before and after": lambda text: f"P-{text}/24",
+    "numbers of names": lambda text: f"no. {text.removeprefix('Patient')}",
     "md5": lambda text: hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
     "sha256": lambda text: hashlib.sha256(text.encode()).hexdigest(),
     "sha256, shortened": lambda text: hashlib.sha256(text.encode()).hexdigest()[:10].upper(),

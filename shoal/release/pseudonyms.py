@@ -25,6 +25,8 @@ FORM = r"^p[0-9a-f]{16}$"
 _BYTES = 8
 _TRIED = 10_000
 """So many identifiers are tried for hashes: if a column holds hashes, nearly all of them are there."""
+_COMPARED = 1_000
+"""So many cells are compared with identifiers that other signs surround."""
 _SHORTEST = 6
 """A token must have so many characters to be taken for the beginning of a hash."""
 
@@ -120,6 +122,8 @@ def betrayed(shown: pl.Series, original: pl.Series) -> str:
     same = len(cells & own)
     if same:
         return f"{counted(same, 'cell')} {'is an identifier' if same == 1 else 'are identifiers'} of the original"
+    if _with_other_ends(cells, own):
+        return "most cells are identifiers of the original with other signs before or after them"
     lengths = {len(cell) for cell in cells if len(cell) >= _SHORTEST}
     for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512"):
         for text in _exact_texts(original, _TRIED):
@@ -127,6 +131,32 @@ def betrayed(shown: pl.Series, original: pl.Series) -> str:
             if any(digest[:length] in cells for length in lengths if length <= len(digest)):
                 return f"some cells are {name} hashes of identifiers of the original"
     return ""
+
+
+def _with_other_ends(cells: set[str], own: set[str]) -> bool:
+    """Return whether most cells are identifiers with other signs around them: P-1017 instead of 1017 or id1017."""
+    some = sorted(cells)[:_COMPARED]
+    between = slice(*_ends(own))
+    known = (own | {text[between] for text in own}) - {""}
+    first, last = _ends(set(some))
+    return len(some) > 1 and any(
+        2 * sum(cell[start : len(cell) - end] in known for cell in some) > len(some)
+        for start in range(first + 1)
+        for end in range(-(last or 0) + 1)
+    )
+
+
+def _ends(texts: set[str]) -> tuple[int, int | None]:
+    """Return where texts begin and end to differ, as the ends of a slice."""
+    first = _alike(texts)
+    return first, -_alike({text[first:][::-1] for text in texts}) or None
+
+
+def _alike(texts: set[str]) -> int:
+    """Return how many characters all texts begin with: as many as the first and the last in order have in common."""
+    low, high = min(texts, default=""), max(texts, default="")
+    pairs = enumerate(zip(low, high, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), len(low))
 
 
 def of_our_form(shown: pl.Series) -> bool:
