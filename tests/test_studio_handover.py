@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
+
+from starlette.datastructures import QueryParams
 
 from shoal.errors import ShoalError
 from shoal.release.record import card_markdown
@@ -16,8 +20,10 @@ from shoal.reporting.report import EDITIONS
 from shoal.studio.folder import Folder
 from shoal.studio.giving import PAPERS, Item, items, written
 from shoal.studio.jobs import Job
+from shoal.studio.page import page
 from shoal.studio.project import Project, Source
-from shoal.studio.releasing import Made
+from shoal.studio.releasing import CARDS, CODEBOOKS, KIND, RECORD, Made
+from shoal.studio.screens.handover import HandOver
 
 POLICY = '[columns.age]\nrole = "quasi"\n\n[privacy]\nk = 5\n'
 
@@ -32,7 +38,9 @@ def project() -> Iterator[Project]:
 def made(folder: Path, output: str = "release.csv") -> Made:
     folder.mkdir(exist_ok=True)
     (folder / output).write_text("age\n20-30\n")
-    return Made(folder, output, POLICY, {}, {}, ["age"], [], True, 1.0)
+    for name in (RECORD, *CARDS, *CODEBOOKS):
+        (folder / name).write_text("")
+    return Made(folder, output, POLICY, {"holds": True, "method": "mondrian"}, {}, ["age"], [], True, 1.0)
 
 
 def keys(project: Project, release: Made) -> set[str]:
@@ -79,3 +87,25 @@ def test_names_in_a_card_cannot_act_where_it_is_rendered():
     text = card_markdown(card)
     assert "<" not in text
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;\\|x") == 2
+
+
+@pytest.mark.parametrize(
+    "change", [{"withstands": False}, {"summary": {"holds": False, "method": "mondrian"}}]
+)
+def test_nothing_of_a_release_that_must_not_be_published_is_public(
+    project: Project, tmp_path: Path, change: dict[str, Any]
+):
+    """Look says not to publish it; Hand over put it into the folder for what may leave."""
+    original = tmp_path / "t.csv"
+    pl.DataFrame({"age": [30, 40] * 50}).write_csv(original)
+    project.read(Source(original, "t.csv"))
+    good = made(tmp_path / "job-1")
+    project.store[KIND] = good
+    assert "Public: may leave" in page(project, "handover", QueryParams()).body.decode()
+    project.store[KIND] = bad = replace(good, **change)
+    project.store["handed"] = "downloaded"
+    assert not [item.name for item in items(project, bad) if item.public]
+    shown = page(project, "handover", QueryParams()).body.decode()
+    assert "Do not publish this release" in shown
+    assert "Public: may leave" not in shown
+    assert HandOver.state(project).mark == "problem"

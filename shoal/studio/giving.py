@@ -64,28 +64,32 @@ ABOUT = {
 
 
 def items(project: Project, made: Made) -> list[Item]:
-    """Return what can be handed over now, the release first."""
+    """Return what can be handed over now, the release first.
+
+    Nothing of a release that must not be published is public.
+    """
     from shoal.reporting.report import EDITIONS
 
     policy, files = movable(made.policy, project)
-    found = [Item("release", made.output, "Release", ABOUT["release"], True, made.path)]
+    may = made.publishable
+    found = [Item("release", made.output, "Release", ABOUT["release"], may, made.path)]
     second = next(
         (path for path in made.folder.iterdir() if path.stem == f"{made.path.stem}-sensitive"), None
     )
     if second is not None:
-        found.append(Item("second", second.name, "Release, second table", ABOUT["second"], True, second))
+        found.append(Item("second", second.name, "Release, second table", ABOUT["second"], may, second))
     for at, name in enumerate(CARDS):
         kind = name.rpartition(".")[2]
-        found.append(Item(f"card-{at}", name, f"Card ({kind})", ABOUT["card"], True, made.folder / name))
+        found.append(Item(f"card-{at}", name, f"Card ({kind})", ABOUT["card"], may, made.folder / name))
     for at, name in enumerate(CODEBOOKS):
         path = made.folder / name
-        found.append(Item(f"codebook-{at}", name, f"Codebook ({name})", ABOUT["codebook"], True, path))
+        found.append(Item(f"codebook-{at}", name, f"Codebook ({name})", ABOUT["codebook"], may, path))
     job = project.jobs.latest(PAPERS)
     # Of this very release: one of the same policy in another format, or of a file that has changed, is another one.
     if job is not None and job.state == "done" and job.arguments["release"] == made.path:
         for edition in EDITIONS:
             path, title = job.folder / job.result[edition], f"Report, {edition} edition"
-            public = edition == "public"
+            public = may and edition == "public"
             found.append(Item(f"report-{edition}", path.name, title, ABOUT[edition], public, path))
     found += [
         Item("record", RECORD, "Record", ABOUT["record"], False, made.folder / RECORD),

@@ -43,6 +43,11 @@ class Made:
     seconds: float
 
     @property
+    def publishable(self) -> bool:
+        """Whether it satisfies its policy, and no adversary of the policy gets further than it allows."""
+        return bool(self.summary["holds"]) and self.withstands
+
+    @property
     def path(self) -> Path:
         """The release itself."""
         return self.folder / self.output
@@ -112,7 +117,7 @@ def _standing(made: Made, result: Mapping[str, Any]) -> Standing:
     return Standing(
         label=str(summary["method"]),
         policy=made.policy,
-        holds=bool(summary["holds"]) and made.withstands,
+        holds=made.publishable,
         rows=int(summary["rows"]),
         suppressed=int(summary["suppressed"]),
         smallest=result["smallest"],

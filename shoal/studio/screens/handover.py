@@ -47,9 +47,11 @@ class HandOver(Screen):
     @classmethod
     def state(cls, project: Project) -> State:
         """Return whether something was handed over."""
+        made = made_release(project)
+        if made is not None and not made.publishable:
+            return State("problem", "must not be published")
         if project.store.get("handed") and not project.stale:
             return State("done", str(project.store["handed"]))
-        made = made_release(project)
         return State("attention", "ready") if made is not None and not project.stale else State("open", "")
 
     @classmethod

@@ -41,8 +41,8 @@ class Look(Screen):
             return State("open", "")
         if project.stale:
             return State("attention", "of an earlier policy")
-        if not made.withstands:
-            return State("problem", "does not withstand the attacks")
+        if not made.publishable:
+            return State("problem", "must not be published")
         return State("done", f"{made.summary['method']}, verified")
 
     @classmethod
