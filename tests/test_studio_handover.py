@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -109,3 +110,11 @@ def test_nothing_of_a_release_that_must_not_be_published_is_public(
     assert "Do not publish this release" in shown
     assert "Public: may leave" not in shown
     assert HandOver.state(project).mark == "problem"
+
+
+def test_the_commands_name_files_where_they_are_handed_over(project: Project, tmp_path: Path):
+    project.source = Source(tmp_path / "0123.csv", "my people.csv", kept=True)
+    found = {item.key: item for item in items(project, made(tmp_path / "job-1"))}
+    named = {word for word in shlex.split(found["command"].text, comments=True) if "/" in word}
+    assert named == {found[key].place for key in ("release", "policy", "record")}
+    assert "'my people.csv'" in found["command"].text

@@ -108,9 +108,11 @@ def _commands(project: Project, made: Made) -> str:
     told, original = ("data.csv", "--original data.csv")
     if source is not None:
         told, original = source.words(), source.words("--original")
+    release = f"{'public' if made.publishable else 'private'}/{made.output}"
     return (
-        f"shoal anonymize {told} -p policy.toml -o {made.output}\n"
-        f"shoal audit {made.output} -p policy.toml {original} --record {RECORD}\n"
+        "# In the folder that has these folders in it\n"
+        f"shoal anonymize {told} -p private/policy.toml -o again{made.output.removeprefix('release')}\n"
+        f"shoal audit {release} -p private/policy.toml {original} --record private/{RECORD}\n"
     )
 
 
