@@ -179,7 +179,7 @@ def test_init_writes_a_policy_that_works_unedited(folder):
     assert "columns" in json.loads(run("init", folder / "data.csv", "-o", folder / "b.toml", "--json").output)
 
 
-@pytest.mark.parametrize("name", ["census", "patients"])
+@pytest.mark.parametrize("name", ["census", "patients", "visits"])
 def test_samples_come_with_a_policy_that_works(folder, name):
     run("sample", name, "--rows", "300", "-o", folder / f"{name}.csv")
     run("anonymize", folder / f"{name}.csv", "-p", folder / f"{name}.toml", "-o", folder / "out.csv")

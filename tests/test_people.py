@@ -21,6 +21,8 @@ from shoal.kernels import people as kernels
 from shoal.methods import METHODS
 from shoal.models.l_diversity import ProbabilisticDiversity
 from shoal.policy import Policy
+from shoal.samples import sample
+from shoal.suggesting import look_at
 from tests import crowd, naive
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
@@ -497,3 +499,53 @@ def test_kernels_count_people_as_their_twins_do(rows):
     found = kernels.once_per_person(order, start, person, codes, 4)
     wanted = naive.once_per_person(order, start, person, codes, 4)
     assert [one.tolist() for one in found] == [one.tolist() for one in wanted]
+
+
+# --- the sample, and the advice of init -----------------------------------------------------------------------------
+
+
+def test_most_visitors_come_once_and_few_dozens_of_times():
+    table = sample("visits", 30_000)
+    often = table.group_by("patient_id").len()["len"]
+    assert 0.45 < (often == 1).mean() < 0.65
+    assert 0.001 < (often >= 24).mean() < 0.05
+    assert 2.5 < often.mean() < 4
+    for name in ("birth_date", "sex", "zip"):
+        assert table.group_by("patient_id").agg(pl.col(name).n_unique())[name].max() == 1
+    assert (table["birth_date"] <= table["visited"]).all()
+    ordered = table.with_columns(before=pl.col("visited").shift().over("patient_id"))
+    assert ordered.filter(pl.col("before") > pl.col("visited")).is_empty()
+    assert set(table["visited"].dt.strftime("%Y-%m")) == {"2024-01"}
+
+
+def test_the_same_people_come_again_next_month():
+    first, second = sample("visits", 5000), sample("visits", 5000, month=2)
+    assert set(second["visited"].dt.strftime("%Y-%m")) == {"2024-02"}
+    people = ["patient_id", "birth_date", "sex", "zip"]
+    both = first.select(people).unique().join(second.select(people).unique(), on="patient_id")
+    assert 0.4 < both.height / first["patient_id"].n_unique() < 0.8
+    for name in people[1:]:
+        assert (both[name] == both[f"{name}_right"]).all()
+    with pytest.raises(DataError, match="has no months"):
+        sample("census", 10, month=2)
+    with pytest.raises(DataError, match="1 to 12"):
+        sample("visits", 10, month=13)
+
+
+def test_a_release_of_visits_that_counts_rows_exposes_people():
+    table = sample("visits", 3000)
+    roles = {"quasi": ["birth_date", "sex", "zip"], "plain": ["visited", "minutes", "diagnosis"]}
+    rows = shoal.anonymize(table, seed=1, k=5, identifier=["patient_id"], **roles)
+    people = {**roles, "person": ["patient_id"]}
+    assert shoal.audit(rows, original=table, k=5, **people).verdicts[0].reached < 5
+    assert shoal.anonymize(table, seed=1, k=5, **people).verdicts[0].reached >= 5
+
+
+def test_init_says_where_a_key_of_people_repeats():
+    told = {guess.name: guess.warning for guess in look_at(sample("visits", 500)).columns}
+    assert "role person" in told["patient_id"]
+    once = {guess.name: guess.warning for guess in look_at(sample("patients", 500)).columns}
+    assert not once["patient_id"]
+    assert not once["name"]
+    with pytest.warns(UserWarning, match="role person"):
+        shoal.suggest(sample("visits", 500))

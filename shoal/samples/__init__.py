@@ -26,15 +26,18 @@ class Sample:
     """The policy file in samples/data; it names its hierarchies relative to itself."""
     hierarchies: tuple[str, ...]
     """The hierarchy files in samples/data."""
+    by_month: bool = False
+    """The same people come again in other months, each of which is a table."""
 
-    def table(self, rows: int, seed: int | None = None) -> pl.DataFrame:
-        """Draw the table."""
+    def table(self, rows: int, seed: int | None = None, month: int | None = None) -> pl.DataFrame:
+        """Draw the table, that of a month if there are several."""
+        if month is not None and not self.by_month:
+            several = " and ".join(name for name, one in SAMPLES.items() if one.by_month)
+            raise DataError(f"the sample {self.name} has no months; {several} has")
         if rows < 1:
             raise DataError(f"a sample needs at least 1 row, not {rows:,}")
-        make: Callable[[int, int | None], pl.DataFrame] = getattr(
-            import_module(f"shoal.samples.{self.name}"), self.name
-        )
-        return make(rows, seed)
+        make: Callable[..., pl.DataFrame] = getattr(import_module(f"shoal.samples.{self.name}"), self.name)
+        return make(rows, seed) if month is None else make(rows, seed, month)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -60,17 +63,32 @@ SAMPLES: dict[str, Sample] = {
             policy="patients.toml",
             hierarchies=("patients_zip.csv", "patients_diagnosis.csv"),
         ),
+        Sample(
+            name="visits",
+            summary="visits to a hospital, month by month: several rows of one person",
+            policy="visits.toml",
+            hierarchies=(),
+            by_month=True,
+        ),
     )
 }
 
 
-def sample(name: str, rows: int, seed: int | None = None) -> pl.DataFrame:
-    """Return a synthetic table: ``census`` or ``patients``. Without a seed it is always the same table."""
-    return _find(name).table(rows, seed)
+def sample(name: str, rows: int, seed: int | None = None, month: int | None = None) -> pl.DataFrame:
+    """Return a synthetic table: ``census``, ``patients`` or ``visits``. Without a seed it is always the same table.
+    `month` is which month of ``visits``, 1 to 12.
+    """
+    return _find(name).table(rows, seed, month)
 
 
 def write_sample(
-    name: str, rows: int, out: str | Path, *, seed: int | None = None, force: bool = False
+    name: str,
+    rows: int,
+    out: str | Path,
+    *,
+    seed: int | None = None,
+    month: int | None = None,
+    force: bool = False,
 ) -> list[Path]:
     """Write a sample to the file `out`, with its policy and hierarchies next to it; return the paths, table first.
 
@@ -93,7 +111,7 @@ def write_sample(
     for file in changed:
         frames.check_writable(file, force=force, table=False)
     with frames.Outbox(force=force) as box:
-        box.write(found.table(rows, seed), path)
+        box.write(found.table(rows, seed, month), path)
         for file, text in changed.items():
             box.write_text(file, text)
     return [path, *companions]

@@ -67,6 +67,9 @@ _DIAGNOSES: dict[str, tuple[float, float, float, float, float]] = {
 }
 
 
+DIAGNOSES = list(_DIAGNOSES)
+
+
 class Tables(NamedTuple):
     """One table of slots per drawn column; see `slots`."""
 
@@ -83,7 +86,7 @@ def patients(rows: int, seed: int | None = None) -> pl.DataFrame:
     however many are asked for. None stands for a fixed seed: this is not personal data. O(rows).
     """
     random = np.random.Generator(np.random.PCG64DXSM(1 if seed is None else seed))
-    batches = [_batch(_tables(), random, start) for start in range(0, max(rows, 1), BATCH)]
+    batches = [_batch(tables(), random, start) for start in range(0, max(rows, 1), BATCH)]
     return pl.concat(batches).head(rows)
 
 
@@ -130,7 +133,7 @@ def _batch(tables: Tables, random: np.random.Generator, start: int) -> pl.DataFr
 
 
 @cache
-def _tables() -> Tables:
+def tables() -> Tables:
     """Prepare to draw the age first, as the diagnoses imply it, then the sex, then the diagnosis."""
     years = np.arange(OLDEST + 1, dtype=np.float64)
     joint = _joint(years)

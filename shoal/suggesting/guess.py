@@ -20,6 +20,7 @@ from shoal.suggesting.reading import AS_IT_IS, Told, told
 from shoal.suggesting.vocabulary import is_code, is_numbering, role_by_name
 from shoal.table.plan import REMOVED
 
+REPEATED = "values of this key repeat: if it says whose a row is, give it the role person, so that guarantees count people"
 FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
 FREE_TEXT = 40
@@ -135,7 +136,8 @@ def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     distinct = 0 if facts.filled == 0 else facts.distinct
     guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
     if role in REMOVED:
-        return replace(guess, warning="")
+        repeated = role == "identifier" and 1 < facts.distinct < facts.filled and is_numbering(facts.name)
+        return replace(guess, warning=REPEATED if repeated else "")
     loss = None if hierarchy is None else own_loss(facts.values, hierarchy, k)
     return replace(guess, reading=own.reading, told=own.reasons, loss=loss)
 
