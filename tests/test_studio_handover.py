@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +27,7 @@ from shoal.studio.page import page
 from shoal.studio.project import Project, Source
 from shoal.studio.releasing import CARDS, CODEBOOKS, KIND, RECORD, Made
 from shoal.studio.screens.handover import HandOver
+from shoal.wording import speak
 
 POLICY = '[columns.age]\nrole = "quasi"\n\n[privacy]\nk = 5\n'
 
@@ -118,3 +121,21 @@ def test_the_commands_name_files_where_they_are_handed_over(project: Project, tm
     named = {word for word in shlex.split(found["command"].text, comments=True) if "/" in word}
     assert named == {found[key].place for key in ("release", "policy", "record")}
     assert "'my people.csv'" in found["command"].text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_private_files_are_their_owners_alone_in_a_folder_that_was_there(tmp_path: Path):
+    (tmp_path / "private").mkdir(mode=0o755)
+    chosen = [
+        Item("policy", "policy.toml", "Policy", "", False, text=POLICY),
+        Item("release", "release.csv", "Release", "", True, text="age\n20-30\n"),
+    ]
+    private, public = written(chosen, tmp_path, force=False)
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert stat.S_IMODE(public.stat().st_mode) != 0o600
+    speak("studio")
+    try:
+        with pytest.raises(ShoalError, match="the box 'replace files that exist'"):
+            written(chosen, tmp_path, force=False)
+    finally:
+        speak("python")

@@ -187,4 +187,7 @@ def written(chosen: Sequence[Item], folder: Path, *, force: bool, original: obje
                 box.write_text(target, item.text)
             else:
                 box.copy(item.path, target)
+    for target, item in zip(targets, chosen, strict=True):
+        if not item.public:
+            target.chmod(0o600)  # their folder may have been there before, open to others
     return targets

@@ -120,7 +120,7 @@ class Pending:
 
 def forced() -> str:
     """Return how to allow that a file or a table is replaced."""
-    return either(command="--force", python="force=True")
+    return either(command="--force", python="force=True", studio="the box 'replace files that exist'")
 
 
 def check_target(stored: DatabaseTable, *, force: bool) -> None:
