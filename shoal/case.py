@@ -211,13 +211,17 @@ class Case(Evidence):
 
     @property
     def people(self) -> dict[str, int]:
-        """How many people the original has, and of how many all rows were suppressed; empty if every row is a person of
-        its own, or if nobody can know.
+        """How many people the original has, of how many all rows were suppressed, and how many the smallest class has;
+        empty if every row is a person of its own, or if nobody can know.
         """
         person = self.owners.person
         if self.table is None or person is None:
             return {}
-        return {"people": self.table.people, "people_suppressed": self.table.people - len(np.unique(person))}
+        return {
+            "people": self.table.people,
+            "people_suppressed": self.table.people - len(np.unique(person)),
+            "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
+        }
 
     @property
     def failing(self) -> list[Verdict]:

@@ -340,9 +340,19 @@ def test_nobody_can_count_people_without_the_original_or_in_classes_that_overlap
     assert not without.holds
     assert "original" in without.verdicts[0].detail
     assert "risk-prosecutor-max" not in without.measures
-    with_it = shoal.audit(made.table, original=table, k=4, **ROLES)
+    rules = {"l": {"distinct": 2, "probabilistic": 1.1}, "p": 2}
+    with_it = shoal.audit(made.table, original=table, k=4, **rules, **ROLES)
     assert not with_it.holds
     assert "cannot be known" in with_it.verdicts[0].detail
+    # Which values a class shows does not depend on whose its rows are.
+    told = {verdict.model.split()[0]: verdict.reached for verdict in with_it.verdicts}
+    known = {
+        v.model.split()[0]: v.reached
+        for v in shoal.audit(made, original=table, k=4, **rules, **ROLES).verdicts
+    }
+    assert told["distinct"] == known["distinct"] is not None
+    assert told["2-sensitivity"] == known["2-sensitivity"] is not None
+    assert told["probabilistic"] is None
     assert "risk-prosecutor-max" not in with_it.measures
     with pytest.raises(DataError, match="people cannot be counted"):
         shoal.attack(made.table, original=table, k=4, **ROLES)
@@ -409,6 +419,7 @@ def test_the_command_line_counts_people(tmp_path):
     roles = ["--quasi", "zip,age", "--sensitive", "diagnosis", "--person", "person", "--k", "3"]
     made = CliRunner().invoke(main, ["anonymize", str(tmp_path / "in.csv"), "-o", str(out), *roles])
     assert made.exit_code == 0, made.output
+    assert "3 people in 5 rows; every row looks like those of at least 2 other people" in made.output
     whole = ["--original", str(tmp_path / "in.csv")]
     audited = CliRunner().invoke(main, ["audit", str(out), *whole, *roles, "--json"])
     assert audited.exit_code == 0, audited.output

@@ -93,6 +93,8 @@ def audit(report: Audit, path: object) -> None:
 
 
 def _body(console: Console, report: Audit) -> None:
+    if report.whose:
+        console.print(report.whose)
     yes, no = ("✓", "✗") if console.encoding.startswith("utf") else ("yes", "NO")
     verdicts = Table(box=None, pad_edge=False)
     for column in ("", "guarantee", "required", "reached", ""):

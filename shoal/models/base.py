@@ -146,6 +146,10 @@ class GroupModel(Model):
     """The same if people have several rows. Not for rules about shares: somebody with rows in both groups counts once
     in their union, so shares of a union do not lie between those of the groups."""
 
+    needs_owners: ClassVar[bool] = True
+    """Where people have several rows, it depends on whose each row of a class is; not if it only asks which values
+    occur."""
+
     def merges(self, table: CodedTable) -> bool:
         """Return whether merging satisfying groups of rows of this table always gives a satisfying group."""
         return self.monotone and (table.person is None or self.monotone_over_people)
@@ -188,7 +192,7 @@ class GroupModel(Model):
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the worst published class."""
         unknown = evidence.owners.unknown
-        if unknown:
+        if unknown and self.needs_owners:
             return self.verdict(evidence.published, None, False, f"cannot be known: {unknown}")
         found = self.judge(evidence.published, evidence.groups)
         # How many people a class has does not follow from the published rows.

@@ -37,6 +37,7 @@ class ExtendedPSensitive(SensitiveModel):
     public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
     monotone_over_people: ClassVar[bool] = True
+    needs_owners: ClassVar[bool] = False
 
     p: Annotated[int, Bounds(ge=2)]
     """Number of different strong values."""

@@ -91,6 +91,7 @@ class DistinctDiversity(Diversity):
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"distinct": {}}
     monotone: ClassVar[bool] = True
     monotone_over_people: ClassVar[bool] = True
+    needs_owners: ClassVar[bool] = False
     kind: ClassVar[str] = "distinct"
 
     l: Annotated[int, Bounds(ge=2)]  # noqa: E741

@@ -33,6 +33,7 @@ class PSensitive(GroupModel):
     public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True
     monotone_over_people: ClassVar[bool] = True
+    needs_owners: ClassVar[bool] = False
 
     column: int | None = None
     """Which of the sensitive columns, from 0; None for each of them."""

@@ -49,6 +49,8 @@ class Audit:
     """Whose rows these are: how many different people; None if every row is a person of its own, or nobody can know."""
     people_suppressed: int = 0
     """How many of them have no row in the release."""
+    fewest_people: int = 0
+    """How many people the class with the fewest has; 0 if nothing is published, or `people` is None."""
     classes: int | None
     """Number of equivalence classes; None if columns were shuffled within buckets, since shuffled rows form none."""
     buckets: int | None = None
@@ -93,6 +95,18 @@ class Audit:
                 f", {self.people_suppressed:,} people with all their rows" if self.people_suppressed else ""
             )
         return f"{count}{left}, in {counted_parts(self.classes, self.buckets)}{self._by()}; {self._judged()}"
+
+    @property
+    def whose(self) -> str:
+        """How many people these rows belong to, in words; empty if every row is a person of its own, or nobody can
+        know."""
+        if self.people is None:
+            return ""
+        said = f"{counted(self.people, 'person', 'people')} in {counted(self.rows, 'row')}"
+        if self.people_suppressed:
+            said += f", all rows of {counted(self.people_suppressed, 'person', 'people')} suppressed"
+        others = counted(max(self.fewest_people - 1, 0), "other person", "other people")
+        return f"{said}; every row looks like those of at least {others}"
 
     def _by(self) -> str:
         return ""

@@ -20,7 +20,10 @@ from shoal.suggesting.reading import AS_IT_IS, Told, told
 from shoal.suggesting.vocabulary import is_code, is_numbering, role_by_name
 from shoal.table.plan import REMOVED
 
-REPEATED = "values of this key repeat: if it says whose a row is, give it the role person, so that guarantees count people"
+REPEATED = (
+    "values of this key repeat: if it says whose a row is, give it the role person, "
+    "so that guarantees count people"
+)
 FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
 FREE_TEXT = 40
