@@ -346,6 +346,9 @@ def _result(
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
+    if people and case.owner is not None:
+        # A release does not show whose its rows are, and later audits have to count people.
+        record["owners"] = " ".join(map(str, case.owner.tolist()))
     card = make_card(
         summary if case.tells_levels else {**summary, "levels": None},
         roles=roles,

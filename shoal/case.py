@@ -22,7 +22,7 @@ from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
-from shoal.recorded import check_original, read_record, recorded_method, recorded_section
+from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
 from shoal.release import Release
 from shoal.release.pseudonyms import PSEUDONYM, betrayed, followed, of_our_form
 from shoal.release.published import Published
@@ -173,13 +173,20 @@ class Case(Evidence):
             rows=found.rows,
             notes=found.notes,
             record=record,
+            claimed=None if record is None else recorded_owners(record),
             **more,
         )
 
     @cached_property
     def readings(self) -> tuple[Evidence, ...]:
         """The release as it may have been made, in each possible way; the first is the case itself."""
-        return (self, *(Evidence(other, self.table, None, self.k, self.of_people) for other in self.others))
+        return (
+            self,
+            *(
+                Evidence(other, self.table, None, self.k, self.of_people, self.claimed)
+                for other in self.others
+            ),
+        )
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:

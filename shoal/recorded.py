@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from shoal.arrays import IntVector
 from shoal.errors import DataError, PolicyError
 from shoal.methods import Method
 from shoal.policy.checks import built
@@ -128,3 +131,16 @@ def check_buckets(record: Mapping[str, Any], buckets: int | None) -> None:
         raise DataError(
             f"the record is about a release of {told:,} buckets, but this one has {buckets or 0:,}: {_GIVE}"
         )
+
+
+def recorded_owners(record: Mapping[str, Any]) -> IntVector | None:
+    """Return which row of the original each published row comes from, in the order of the release; None if the record
+    does not say so. Only runs that count people write it.
+    """
+    told = record.get("owners")
+    if not isinstance(told, str):
+        return None
+    try:
+        return np.array(told.split(), np.int32)
+    except (ValueError, OverflowError):
+        raise DataError("the owners in the record cannot be read: they are numbers of rows") from None

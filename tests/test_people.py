@@ -359,6 +359,31 @@ def test_nobody_can_count_people_without_the_original_or_in_classes_that_overlap
     assert shoal.audit(made, original=table, k=4, **ROLES).holds
 
 
+@pytest.mark.parametrize("show", ["ranges", "sets"])
+def test_the_record_says_whose_rows_are_and_is_believed_only_if_it_can_be_true(show):
+    table = crowded(400)
+    rules = {"k": 4, "l": {"probabilistic": 1.1}}
+    made = shoal.anonymize(table, seed=1, method={"name": "hilbert", "show": show}, **rules, **ROLES)
+    audit = shoal.audit(made.table, original=table, record=made.record, **rules, **ROLES)
+    assert audit.holds
+    assert [v.reached for v in audit.verdicts[:2]] == [v.reached for v in made.verdicts[:2]]
+    assert shoal.attack(made.table, original=table, record=made.record, k=4, **ROLES).holds
+    turned = " ".join(reversed(made.record["owners"].split()))
+    for owners in (
+        turned,
+        "0 " * table.height,
+        "1 2 3",
+        " ".join(["-1", *made.record["owners"].split()[1:]]),
+    ):
+        false = shoal.audit(
+            made.table, original=table, record={**made.record, "owners": owners}, **rules, **ROLES
+        )
+        assert not false.holds
+        assert "cannot be known" in false.verdicts[0].detail
+    with pytest.raises(DataError, match="numbers of rows"):
+        shoal.audit(made.table, original=table, record={**made.record, "owners": "a b"}, **rules, **ROLES)
+
+
 def test_an_audit_finds_a_person_column_that_was_published():
     table = crowded()
     audit = shoal.audit(table, original=table, k=2, **ROLES)

@@ -11,7 +11,7 @@ from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.consistency import Consistency, consistency
-from shoal.linking.owners import Owners, matched
+from shoal.linking.owners import Owners, confirmed, matched
 from shoal.linking.risk import Risk, assess, population_sizes
 from shoal.release import Release
 from shoal.release.published import Published
@@ -35,6 +35,8 @@ class Evidence(Brief):
     """The class size that the policy asks for; 1 if it asks for none."""
     of_people: bool = False
     """The policy says whose each row is, so guarantees count people, not rows."""
+    claimed: IntVector | None = None
+    """Published row -> row of the table, as the private record of the run says. It counts only if it can be true."""
 
     @classmethod
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
@@ -87,6 +89,8 @@ class Evidence(Brief):
             return Owners()
         if self.owner is not None:
             return Owners(self.table.person[self.owner])
+        if self.claimed is not None:
+            return confirmed(self.published, self.table, self.claimed)
         return matched(self.published, self.table)
 
     @cached_property

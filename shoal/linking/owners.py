@@ -11,6 +11,7 @@ from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.consistency import consistency
 from shoal.release.published import Published
+from shoal.release.value_sets import column_sets
 from shoal.table import CodedTable
 
 _UNSURE = "rows of the release may belong to different people, and a file does not say to whom"
@@ -60,6 +61,32 @@ def matched(published: Published, table: CodedTable) -> Owners:
     person = np.empty(published.rows, np.int32)
     person[theirs] = table.person[fitting[ours]]
     return Owners(person)
+
+
+def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Owners:
+    """Return whose each row is by the record of the run, if every row covers the values of the original row that the
+    record names, shows its sensitive values, and none is named twice. O(rows x columns).
+    """
+    wrong = Owners(
+        unknown="the record does not say whose these rows are: give the one of the run that made the release"
+    )
+    if published.bucket_of is not None or len(claimed) != published.rows:
+        return wrong
+    if len(np.unique(claimed)) < len(claimed) or not ((claimed >= 0) & (claimed < table.rows)).all():
+        return wrong
+    low, high = (ends[published.class_of] for ends in published.covered)
+    codes = table.codes[claimed]
+    fitting = bool((low <= codes).all() and (codes <= high).all())
+    for j in range(codes.shape[1] if published.sets is not None and fitting else 0):
+        assert published.sets is not None
+        begins, values = column_sets(published.sets, codes.shape[1], j)
+        width = table.attributes[j].hierarchy.size
+        shown = np.repeat(np.arange(published.classes, dtype=np.int64), np.diff(begins)) * width + values
+        fitting &= bool(np.isin(published.class_of.astype(np.int64) * width + codes[:, j], shown).all())
+    if not fitting or not np.array_equal(table.sensitive_codes[claimed], published.sensitive_codes):
+        return wrong
+    assert table.person is not None
+    return Owners(table.person[claimed])
 
 
 def _alike(class_of: IntVector, codes: IntMatrix) -> LongVector:
