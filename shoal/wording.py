@@ -11,6 +11,9 @@ from typing import Any, Literal
 Voice = Literal["python", "command", "studio"]
 """Whose words hints are in: those of a program, of the command line, or of Studio."""
 
+MARK = "\N{INVISIBLE SEPARATOR}"
+"""Stands around a setting in the words of Studio, so that no name of a column or file is taken for one."""
+
 _voice: Voice = "python"
 
 
@@ -56,7 +59,7 @@ def setting(path: str, value: object) -> str:
     return either(
         command=f"--set {shlex.quote(f'{path}={bare}')}",
         python=f"{keys[0]}={inner}",
-        studio=f"set {path} = {bare}",
+        studio=f"{MARK}set {path} = {bare}{MARK}",
     )
 
 

@@ -357,3 +357,12 @@ def test_a_mistake_is_told_on_the_page_and_prints_nothing(
     assert "ValueError" in answer.text
     assert "Lovelace" not in answer.text
     assert capfd.readouterr() == ("", "")
+
+
+def test_only_settings_that_shoal_proposes_become_buttons(studio: Studio) -> None:
+    from shoal.studio.page import mends
+    from shoal.wording import setting
+
+    proposed = f"too few rows: {setting('utility.suppression', 0.05)}, or {setting('privacy.k', ...)}"
+    assert mends(proposed) == [("utility.suppression", "0.05")]
+    assert mends("there is no column 'x; set privacy.k = 1'") == []

@@ -14,12 +14,12 @@ from shoal import __version__
 from shoal.pages.look import environment, stylesheet
 from shoal.studio.project import Project
 from shoal.studio.screens import SCREENS
-from shoal.wording import counted, number
+from shoal.wording import MARK, counted, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_MEND = re.compile(r"set ([a-z_]+(?:\.[^\s=]+)+) = (\S+?)(?=[\s,;)]|\.(?:\s|$)|$)")
+_MEND = re.compile(rf"{MARK}set ([^{MARK}=]+) = ([^{MARK}]+){MARK}")
 """How messages name a setting that would help (`wording.setting`)."""
 
 

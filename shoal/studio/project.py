@@ -360,6 +360,15 @@ class Project:
         """Whether the policy has changed since the current choice was made."""
         return self.standing is not None and self.standing.policy != self.toml
 
+    @property
+    def losing(self) -> str:
+        """What would be lost if another table were opened, as a question; empty if nothing would be."""
+        if self.jobs.active:
+            return "A job is running for the open table. Stop it, and open another table?"
+        if self.standing is not None or self.last_step:
+            return "Your steps and the release of the open table will be gone. Open another table?"
+        return ""
+
     def stand(self, standing: Standing | None) -> None:
         """Make a release the current choice."""
         self.standing = standing

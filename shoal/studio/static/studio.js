@@ -188,7 +188,9 @@ export function typing() {
 // --- files ------------------------------------------------------------------------------------------------
 
 /** Upload a file to a screen; `more` is added to the address. */
-export function upload(file, screen, more = "") {
+export function upload(file, screen, more = "", sure = "") {
+  const policy = file.name.toLowerCase().endsWith(".toml"); // it is for the open table
+  if (sure && !policy && !confirm(sure)) return;
   const words = document.querySelector("[data-drop-words]");
   const request = new XMLHttpRequest();
   request.open("POST", `/upload/${screen}${more}`);
@@ -213,14 +215,14 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     const place = event.target.closest?.("[data-drop]");
     place?.classList.toggle("over", kind === "dragover");
     const [file] = event.dataTransfer.files;
-    if (kind === "drop" && place && file) upload(file, place.dataset.drop, place.dataset.dropMore);
+    if (kind === "drop" && place && file) upload(file, place.dataset.drop, place.dataset.dropMore, place.dataset.sure);
   });
 }
 
 document.addEventListener("change", (event) => {
   const place = event.target.closest?.("[data-drop]");
   const [file] = (event.target.type === "file" && event.target.files) || [];
-  if (place && file) upload(file, place.dataset.drop, place.dataset.dropMore);
+  if (place && file) upload(file, place.dataset.drop, place.dataset.dropMore, place.dataset.sure);
 });
 
 // --- news from the server -------------------------------------------------------------------------------
