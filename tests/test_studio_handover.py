@@ -139,3 +139,41 @@ def test_private_files_are_their_owners_alone_in_a_folder_that_was_there(tmp_pat
             written(chosen, tmp_path, force=False)
     finally:
         speak("python")
+
+
+def test_a_release_is_written_into_a_database_and_verified_there(project: Project, tmp_path: Path):
+    import sqlite3
+    import time
+
+    from starlette.datastructures import FormData
+
+    people = tmp_path / "people.csv"
+    people.write_text("age,ill\n" + "".join(f"{20 + at % 9},{'ab'[at % 2]}\n" for at in range(60)))
+    project.read(Source(people, "people.csv"))
+    for action, fields in (
+        ("look", {}),
+        ("handover", {"address": f"sqlite:///{tmp_path / 'out.db'}", "table": "public people"}),
+    ):
+        if action == "look":
+            from shoal.studio.releasing import start_release
+
+            start_release(project)
+        else:
+            HandOver.actions()["database"](project, FormData(fields))
+        end = time.monotonic() + 120
+        while project.jobs.active:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    job = project.jobs.latest("store")
+    assert job is not None
+    assert job.state == "done", job.error
+    with sqlite3.connect(tmp_path / "out.db") as opened:
+        rows = opened.execute('SELECT age, ill FROM "public people"').fetchall()
+    assert len(rows) + job.result["summary"]["suppressed"] == 60
+    assert "stored" in {item.key for item in items(project, project.store[KIND])}
+    shown = bytes(page(project, "handover", QueryParams()).body).decode()
+    assert "Written to public people" in shown
+    with pytest.raises(ShoalError, match="password"):
+        HandOver.actions()["database"](
+            project, FormData({"address": "postgresql://me:secret@host/db", "table": "t"})
+        )

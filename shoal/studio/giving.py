@@ -14,6 +14,8 @@ from shoal.studio.releasing import CARDS, CODEBOOKS, KEYS, RECORD, Made
 
 PAPERS = "papers"
 """The kind of the job that writes the reports."""
+STORE = "store"
+"""The kind of the job that writes the release into a database."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ ABOUT = {
     "public": "For the recipient: nothing in it depends on fewer than k people.",
     "private": "For your files: with the rows that are most exposed, and the run.",
     "record": "How this release was made, to defend and to repeat it.",
+    "stored": "How the release in the database was made: it has other random choices than the file.",
     "policy": "What was asked for; the command line and Python use it.",
     "command": "To make the release again, and to audit this one.",
     "file": "The policy names it.",
@@ -87,7 +90,7 @@ def items(project: Project, made: Made) -> list[Item]:
     job = project.jobs.latest(PAPERS)
     # Of this very release: one of the same policy in another format, or of a file that has changed, is another one.
     if job is not None and job.state == "done" and job.arguments["release"] == made.path:
-        for edition in EDITIONS:
+        for edition in (one for one in EDITIONS if one in job.result):
             path, title = job.folder / job.result[edition], f"Report, {edition} edition"
             public = may and edition == "public"
             found.append(Item(f"report-{edition}", path.name, title, ABOUT[edition], public, path))
@@ -96,6 +99,10 @@ def items(project: Project, made: Made) -> list[Item]:
         Item("policy", "policy.toml", "Policy", ABOUT["policy"], False, text=policy),
         Item("command", "command.txt", "Commands", ABOUT["command"], False, text=_commands(project, made)),
     ]
+    stored = project.jobs.latest(STORE)
+    if stored is not None and stored.state == "done" and stored.policy == made.policy:
+        path = stored.folder / RECORD
+        found.append(Item("stored", "record-database.json", "Record, database", ABOUT["stored"], False, path))
     if (made.folder / KEYS).exists():
         found.append(Item("keys", KEYS, "Key table", ABOUT["keys"], False, made.folder / KEYS))
     for at, (name, path) in enumerate(files.items()):

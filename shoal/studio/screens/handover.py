@@ -10,8 +10,9 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from shoal.errors import DataError
-from shoal.studio.giving import PAPERS, Item, items, written, zipped
+from shoal.studio.giving import PAPERS, STORE, Item, items, written, zipped
 from shoal.studio.guard import OWN_POLICY
+from shoal.studio.jobs import Job
 from shoal.studio.project import Project
 from shoal.studio.releasing import Made, ending_of, endings, made_release, start_release
 from shoal.studio.screens.base import Action, Part, Screen, State
@@ -68,6 +69,8 @@ class HandOver(Screen):
             "reported": any(item.key.startswith("report-") for item in files),
             "signed": project.store.get("signed", {}),
             "fields": SIGNED,
+            "stored": project.jobs.latest(STORE),
+            "database": project.store.get("database", {"address": "", "table": ""}),
             "pseudonyms": () if project.policy is None else project.policy.pseudonyms,
             "keys": bool(project.store.get("keys")),
             "ending": ending_of(project),
@@ -79,7 +82,14 @@ class HandOver(Screen):
     @classmethod
     def actions(cls) -> Mapping[str, Action]:
         """Answer its forms."""
-        return {"format": _format, "keys": _keys, "reports": _reports, "write": _write, "zip": _zip}
+        return {
+            "format": _format,
+            "keys": _keys,
+            "reports": _reports,
+            "write": _write,
+            "database": _database,
+            "zip": _zip,
+        }
 
     @classmethod
     def parts(cls) -> Mapping[str, Part]:
@@ -120,9 +130,9 @@ def _reports(project: Project, form: FormData) -> None:
     made = _made(project)
     signed = {name: str(form.get(name, "")).strip()[:500] for name in SIGNED}
     project.store["signed"] = signed
-    from shoal.comparing import Comparison
+    from shoal.studio.trials import trials_of
 
-    comparison = project.store.get("comparison")
+    tried = trials_of(project)
     project.jobs.start(
         PAPERS,
         "Write the reports",
@@ -133,7 +143,7 @@ def _reports(project: Project, form: FormData) -> None:
             "base": project.base,
             "release": made.path,
             "signed": signed,
-            "comparison": comparison if isinstance(comparison, Comparison) else None,
+            "comparison": None if tried is None or tried.stale(project) else tried.comparison()[0],
         },
         policy=made.policy,
     )
@@ -148,6 +158,44 @@ def _write(project: Project, form: FormData) -> None:
     project.store["handed"] = f"{len(paths)} files written"
     words = "\n".join([f"Written to {Path(text).expanduser()}", *(str(path) for path in paths)])
     project.tell("done", words, "handover")
+
+
+def _database(project: Project, form: FormData) -> None:
+    from shoal.frames.databases import DatabaseTable, in_database, passwords
+
+    made = _made(project)
+    if not made.publishable:
+        raise DataError("this release must not be published; see Look")
+    address, table = (str(form.get(name, "")).strip() for name in ("address", "table"))
+    if not address or not table:
+        raise DataError("give the address of the database and the name of the new table")
+    target = in_database(address, table, None)  # refuses a password in the address
+    if not isinstance(target, DatabaseTable):
+        raise DataError("this is the name of a file: write it to a folder, or give the address of a database")
+    target = target.beside(Path.cwd())
+    passwords.ask_with(None)  # a question on the terminal would not be seen
+    password = str(form.get("password", ""))
+    if password:
+        passwords.remember({target.place: password})
+    project.store["database"] = {"address": address, "table": table}
+
+    def after(_job: Job) -> None:
+        project.store["handed"] = f"written to {table}"
+
+    project.jobs.start(
+        STORE,
+        f"Write the release to {table}",
+        "shoal.studio.works.store:store",
+        {
+            "source": project.place(),
+            "policy": made.policy,
+            "base": project.base,
+            "target": target,
+            "force": "force" in form,
+        },
+        policy=made.policy,
+        after=after,
+    )
 
 
 def _zip(project: Project, form: FormData) -> Response:

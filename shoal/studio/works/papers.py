@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from shoal.comparing import Comparison
+from shoal.errors import PolicyError
 from shoal.frames.databases import DatabaseTable
 from shoal.policy import Policy
 from shoal.reporting.report import EDITIONS, report
@@ -24,7 +25,7 @@ def papers(
     signed: Mapping[str, str],
     comparison: Comparison | None,
 ) -> dict[str, str]:
-    """Write the report in each edition; return the names of the files by edition."""
+    """Write the report in each edition; return the names of the files by edition, and why one is ``refused``."""
     chosen = Policy.from_toml(policy, base)
     names: dict[str, str] = {}
     for at, edition in enumerate(EDITIONS):
@@ -32,10 +33,14 @@ def papers(
         def progress(stage: str, share: float, at: int = at, edition: str = edition) -> None:
             line.progress(f"{edition} report: {stage}", (at + share) / len(EDITIONS))
 
-        made = report(
-            release, chosen, original=source, record=release.parent / RECORD, comparison=comparison,
-            edition=cast(Any, edition), progress=progress, **signed,
-        )  # fmt: skip
+        try:
+            made = report(
+                release, chosen, original=source, record=release.parent / RECORD, comparison=comparison,
+                edition=cast(Any, edition), progress=progress, **signed,
+            )  # fmt: skip
+        except PolicyError as error:  # an edition that this policy cannot have
+            names["refused"] = str(error)
+            continue
         names[edition] = f"report-{edition}.html"
         made.write(line.folder / names[edition])
     return names
