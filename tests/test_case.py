@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections import Counter
 
 import numpy as np
@@ -54,8 +55,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counter: Counter[str] = Counter()
 
     def counting(name: str, place: str) -> None:
-        module, _, function = place.rpartition(".")
-        made = getattr(pytest.importorskip(module), function)
+        made = pkgutil.resolve_name(place)
 
         def count(*given, **named):
             counter[name] += 1
