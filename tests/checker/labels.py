@@ -29,7 +29,7 @@ class Domain:
     limit: int | None = None
     """The highest level that cells may show."""
     blank: bool = False
-    """Some row has the empty text, so that it is not null in a tree."""
+    """Some row has the empty text, so that it is not null in a tree, unless the original is text without types."""
 
     def allows(self, cell: Any, values: Sequence[Any]) -> bool:
         """Whether a cell is within the limit, given all values of the column."""
@@ -46,7 +46,7 @@ class Domain:
         """Return the names of a value in a tree, level by level."""
         assert self.above is not None
         text = "" if value is None else _plain(value)
-        if text in self.above and not (value is None and self.blank):
+        if text in self.above and not (value is None and self.blank and not self.loose):
             return list(self.above[text])
         height = len(next(iter(self.above.values())))
         return [NULL if value is None else text] * (height - 1) + [ROOT]
