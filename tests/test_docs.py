@@ -101,7 +101,11 @@ def test_every_attack_is_on_a_page_of_the_attacks() -> None:
 
 def test_every_key_of_a_policy_is_on_its_page() -> None:
     parts = json_schema()["$defs"]
-    keys = [key for part in ("Data", "Column", "Privacy", "Utility") for key in parts[part]["properties"]]
+    keys = [
+        key
+        for part in ("Data", "Column", "Privacy", "Utility", "Engine")
+        for key in parts[part]["properties"]
+    ]
     assert [key for key in keys if f"`{key}`" not in text("policy.md")] == []
 
 

@@ -261,6 +261,13 @@ def test_all_problems_at_once():
         (QUASI_B + "limit = -1\n", "columns.b.limit", "not -1"),
         (SMALL + "[data]\ndelimiter = ';'\nquote = ';'\n", "data", "both ';'"),
         (SMALL + "[data]\nother_columns = 'dorp'\n", "data.other_columns", "'dorp' is unknown"),
+        (SMALL + "[engine]\nname = 'hadoop'\n", "engine.name", "'hadoop' is unknown"),
+        (SMALL + "[engine]\npart_rows = 0\n", "engine.part_rows", "at least 1, not 0"),
+        (SMALL + "[engine]\njobs = 1.5\n", "engine.jobs", "whole number, not 1.5"),
+        (SMALL + "[engine]\nmaster = 'yarn'\n", "engine", "master is about Spark"),
+        (SMALL + "[engine]\nsettings = { a = 'b' }\n", "engine", "settings is about Spark"),
+        (SMALL + "[engine]\nname = 'spark'\nsettings = { a = [1] }\n", "engine.settings", "not [1]"),
+        (SMALL + "[engine]\nname = 'spark'\nsettings = 3\n", "engine.settings", "table of settings, not 3"),
         ("columns = 3\n" + "[privacy]\nk = 2\n", "columns", "must be a table"),
         (SMALL.replace('age = "quasi"', 'age = { role = "quasi", weight = 0 }'), "columns", "weights are 0"),
     ],
@@ -486,6 +493,16 @@ def test_round_trip():
     assert Policy.from_toml(policy.to_toml()) == policy
 
 
+def test_the_engine_survives_writing_and_reading():
+    settings = {"spark.executor.memory": "8g", "spark.executor.cores": 2, "spark.ui.enabled": False}
+    engine = {"name": "spark", "master": "local[2]", "settings": settings, "part_rows": 1000, "jobs": 2}
+    policy = Policy.from_keywords(quasi=["age"], k=2, engine=engine)
+    assert policy.to_dict()["engine"] == engine
+    assert Policy.from_toml(policy.to_toml()) == policy
+    assert policy.override(["engine.jobs=3"]).engine.jobs == 3
+    assert "engine" not in Policy.from_keywords(quasi=["age"], k=2).to_dict()
+
+
 names = st.text(min_size=1, max_size=8).filter(lambda name: "\x00" not in name)
 hierarchy_specs = st.one_of(
     st.none(),
@@ -519,12 +536,22 @@ def test_any_policy_survives_writing_and_reading(specs, k, suppression, diversit
 def test_schema_describes_every_key():
     schema = json_schema()
     json.dumps(schema)
-    sections = {"data", "columns", "privacy", "method", "utility", "population", "release"}
+    sections = {"data", "columns", "privacy", "method", "utility", "population", "release", "engine"}
     assert set(schema["properties"]) == sections
     parts = schema["$defs"]
     assert set(parts["Privacy"]["properties"]) == set(Privacy.model_fields)
     assert set(parts["MethodChoice"]["properties"]["name"]["enum"]) == {*METHODS, "auto"}
-    for part in ("Column", "Data", "ReleaseFile", "Privacy", "LRules", "TRules", "Utility", "MethodChoice"):
+    for part in (
+        "Column",
+        "Data",
+        "ReleaseFile",
+        "Privacy",
+        "LRules",
+        "TRules",
+        "Utility",
+        "MethodChoice",
+        "Engine",
+    ):
         for key, entry in parts[part]["properties"].items():
             assert entry.get("description"), f"{part}.{key}"
     assert "null" not in json.dumps(schema).replace("null_values", "")

@@ -17,7 +17,7 @@ from shoal.hierarchy.kinds import parsed
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
-from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
+from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.table import Attribute
@@ -31,6 +31,7 @@ SECTIONS: dict[str, type[Part]] = {
     "utility": Utility,
     "population": Population,
     "release": ReleaseFile,
+    "engine": Engine,
 }
 AUTO = "auto"
 """The method that chooses among the others. It is not one of them, so the registry does not have it."""

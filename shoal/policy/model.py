@@ -26,7 +26,7 @@ from shoal.policy import toml
 from shoal.policy.checks import built, collisions, problems_of, without_order
 from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
-from shoal.policy.parts import Column, Data, MethodChoice, Population, ReleaseFile, Utility
+from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.table import Attribute
@@ -65,6 +65,8 @@ class Policy(BaseModel):
     """Everybody who could be in the table, for guarantees about who is in it."""
     release: ReleaseFile = Field(default_factory=ReleaseFile)
     """How a release of another tool is read."""
+    engine: Engine = Field(default_factory=Engine)
+    """Where and how the work is done."""
 
     _base: Path = PrivateAttr(default=Path())
 
@@ -169,6 +171,7 @@ class Policy(BaseModel):
         data: Mapping[str, Any] | None = None,
         population: Mapping[str, Any] | None = None,
         release: Mapping[str, Any] | None = None,
+        engine: Mapping[str, Any] | None = None,
         base: str | os.PathLike[str] = ".",
         **requirements: Any,
     ) -> Policy:
@@ -221,10 +224,8 @@ class Policy(BaseModel):
                 "levels": levels,
             },
         }
-        if population is not None:
-            raw["population"] = dict(population)
-        if release is not None:
-            raw["release"] = dict(release)
+        sections = {"population": population, "release": release, "engine": engine}
+        raw |= {name: dict(section) for name, section in sections.items() if section is not None}
         return cls._made_despite(raw, problems, base)
 
     @classmethod
@@ -280,6 +281,7 @@ class Policy(BaseModel):
             "utility": whole["utility"],
             "population": brief.get("population"),
             "release": brief.get("release"),
+            "engine": brief.get("engine"),
         }
         return {name: part for name, part in parts.items() if part}
 

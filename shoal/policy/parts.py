@@ -1,4 +1,4 @@
-"""The sections of a policy as frozen objects: reading options, columns, method, utility."""
+"""The sections of a policy as frozen objects: reading options, columns, method, utility, engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shoal.errors import did_you_mean
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy.hierarchies import HierarchySpec
-from shoal.policy.part import Number, Part, Text, wrong
+from shoal.policy.part import Number, Part, Text, Whole, wrong
 from shoal.table.plan import Role
 from shoal.wording import shown
 
@@ -306,3 +306,46 @@ class Utility(Part):
         if name not in MEASURES:
             raise wrong(f"there is no measure '{name}'", did_you_mean(name, MEASURES))
         return name
+
+
+def _settings(value: object) -> object:
+    """Return settings by name, or refuse what is no single value."""
+    if not isinstance(value, Mapping):
+        raise wrong(
+            f"must be a table of settings, not {shown(value)}",
+            'for example { "spark.executor.memory" = "8g" }',
+        )
+    for name, one in value.items():
+        if not isinstance(name, str) or not isinstance(one, str | int | float | bool):
+            raise wrong(f"{shown(name)} must be a text, a number, true or false, not {shown(one)}")
+    return dict(value)
+
+
+class Engine(Part):
+    """Where and how the work is done. It changes how long the work takes and how much memory it needs; with parts it
+    also changes which classes some methods find."""
+
+    name: Literal["local", "spark"] = "local"
+    """`local`: this machine. `spark`: Apache Spark, for tables that outgrow one machine."""
+    master: Text | None = None
+    """Which Spark: `spark://HOST:7077`, `yarn`, `local[4]`. Without it: the session that exists, else `local[*]`."""
+    settings: Annotated[
+        dict[str, str | int | float | bool],
+        PlainValidator(_settings),
+        WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}),
+    ] = Field(default_factory=dict)
+    """Settings of Spark, such as `spark.executor.memory`."""
+    part_rows: Annotated[Whole, Field(ge=1)] | None = None
+    """How many rows a part has at most, for methods that work on parts of a large table. By default the method and the
+    memory decide, and small tables are not divided."""
+    jobs: Annotated[Whole, Field(ge=1)] | None = None
+    """How many parts are worked on at a time, each in a process. By default one per processor."""
+
+    @model_validator(mode="after")
+    def _of_spark(self) -> Engine:
+        if self.name == "local" and (self.master is not None or self.settings):
+            given = "master" if self.master is not None else "settings"
+            raise wrong(
+                f"{given} is about Spark, and the engine is local", 'set name = "spark", or leave it out'
+            )
+        return self
