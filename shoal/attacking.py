@@ -105,7 +105,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         intact=evidence.published.rows_intact,
         in_buckets=evidence.published.bucket_of is not None,
         empty=not evidence.published.rows,
-        people=evidence.of_people,
+        people=evidence.of_people and (case.table is None or case.table.person is not None),
         k=None if record is None else recorded_section(record, "privacy").get("k"),
     )
 

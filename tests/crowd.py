@@ -112,3 +112,20 @@ def candidates(
         if count:
             found[known[row]] = min(count, found.get(known[row], count))
     return found
+
+
+def disclosed(
+    fits: Mapping[int, set[int]], rows: Sequence[Seen], known: Mapping[int, Seen]
+) -> dict[str, tuple[Fraction, Fraction]]:
+    """Person -> the largest belief in any value, and in a value of their own, by the row that tells most.
+
+    ``fits[original row]`` are the published rows that cover it, `rows` these with their owners, `known` the original
+    rows with theirs.
+    """
+    found: dict[str, tuple[Fraction, Fraction]] = {}
+    for row, places in fits.items():
+        own = beliefs([rows[at] for at in places]) if places else {}
+        before = found.get(known[row].owner, (Fraction(0), Fraction(0)))
+        now = max(own.values(), default=Fraction(0)), own.get(known[row].value, Fraction(0))
+        found[known[row].owner] = max(before[0], now[0]), max(before[1], now[1])
+    return found

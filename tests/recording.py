@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import shoal
-from shoal.errors import PolicyError
+from shoal.errors import PolicyError, ShoalError
 from shoal.kernels.preparing import LISTED, types_text
 from shoal.methods import METHODS, Method
-from tests.sampled import CENSUS, PATIENTS
+from shoal.samples import sample
+from tests.sampled import CENSUS, DATA, PATIENTS
 from tests.test_contract_methods import ANSWERS, ask
 
 HOME = str(Path(shoal.__file__).parent)
@@ -98,7 +99,21 @@ def ask_all(names: Iterable[str], *, every: bool = True) -> None:
                         ask(sampled, name, question, rows)
 
 
+def ask_people(names: Iterable[str]) -> None:
+    """Let methods count the people of a table in which some have several rows."""
+    policy = shoal.Policy.read(DATA / "visits.toml").to_dict()
+    for name in names:
+        for rows in (150, 900) if METHODS[name].counts_people else ():
+            asked = {"k": 3, "l": {"distinct": 2, "probabilistic": 1.2}, "p": 2}
+            with suppress(ShoalError):  # some methods need other requirements
+                shoal.anonymize(
+                    sample("visits", rows),
+                    shoal.Policy.from_dict({**policy, "privacy": asked, "method": {"name": name}}),
+                )
+
+
 if __name__ == "__main__":
     watch()
     ask_all(ANSWERS)
+    ask_people(METHODS)
     write(LISTED)

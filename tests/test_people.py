@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.attacks import ATTACKS
 from shoal.cli import main
 from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.kernels import people as kernels
@@ -419,12 +420,65 @@ def _covers(cells, row):
     return cells["zip"] in ("*", row["zip"]) and (not ages or ages[0] <= row["age"] <= ages[-1])
 
 
-def test_attacks_that_count_rows_refuse():
+@settings(max_examples=60, deadline=None)
+@given(table=visits(), k=st.integers(2, 3), strict=st.booleans(), share=st.sampled_from([0.0, 0.3]))
+def test_attribute_disclosure_believes_what_enumeration_finds(table, k, strict, share):
+    assume(len(crowd.people(raw(table))) >= k)
+    roles = {**NUMBERED, "hierarchies": {"zip": "none"}, "suppression": share}
+    made = shoal.anonymize(table, seed=3, k=k, method={"name": "mondrian", "strict": strict}, **roles)
+    found = shoal.attack(
+        made, original=table, name="attribute-disclosure", options={"threshold": 0.6}, k=k, **roles
+    )
+    shown = list(made.table.iter_rows(named=True))
+    fits = {
+        row["row"]: {at for at, cells in enumerate(shown) if _covers(cells, row)}
+        for row in table.iter_rows(named=True)
+    }
+    whole = raw(table)
+    known = dict(zip(table["row"], whole, strict=True))
+    told = crowd.disclosed(fits, owned(table, made.table), known)
+    before = crowd.disclosed(
+        {row: {at for at, one in enumerate(whole) if one.cells == known[row].cells} for row in known},
+        whole,
+        known,
+    )
+    if len(told) == table.height:
+        return
+    column = found.figures["columns"]["diagnosis"]
+    for when, beliefs in (("after", told), ("before", before)):
+        assert column[when]["certain"] == pytest.approx(_share(top == 1 for top, _ in beliefs.values()))
+        assert column[when]["mean_belief"] == pytest.approx(_share(top for top, _ in beliefs.values()))
+    assert len(found.chances) == len(told)
+    assert found.success == pytest.approx(_share(own for _, own in told.values()))
+    assert found.at_risk == sum(top > Fraction(6, 10) for top, _ in told.values())
+    prior = crowd.beliefs(whole)
+    blind = {one: max(prior[row.value] for row in whole if row.owner == one) for one in told}
+    assert found.baseline == pytest.approx(_share(blind.values()))
+
+
+def _share(values):
+    values = list(values)
+    return float(sum(values)) / len(values)
+
+
+def test_rows_of_one_person_do_not_make_a_value_likely():
+    """Three rows of A show flu; of the three people of the class two have it."""
+    made = shoal.anonymize(EXAMPLE, seed=1, k=3, **ROLES)
+    found = shoal.attack(
+        made, original=EXAMPLE, name="attribute-disclosure", options={"threshold": 0.7}, k=3, **ROLES
+    )
+    assert found.figures["columns"]["diagnosis"]["after"]["mean_belief"] == pytest.approx(2 / 3)
+    assert found.at_risk == 0
+    assert found.success == pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in ATTACKS.items() if not kind.counts_people])
+def test_attacks_that_count_rows_say_why_they_refuse(name):
     table = crowded()
     made = shoal.anonymize(table, seed=1, k=4, **ROLES)
-    for name in ("attribute-disclosure", "membership"):
-        with pytest.raises(DataError, match="says whose each row is"):
-            shoal.attack(made, original=table, k=4, name=name, **ROLES)
+    assert ATTACKS[name].only_rows
+    with pytest.raises(DataError, match="some people have several rows"):
+        shoal.attack(made, original=table, k=4, name=name, **ROLES)
 
 
 def test_the_private_report_counts_people_and_the_public_one_is_refused():

@@ -12,6 +12,8 @@ from pathlib import Path
 import shoal
 from shoal.kernels.preparing import forms, kernels_of, types_text
 from shoal.methods import METHODS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
 
 HOME = str(Path(shoal.__file__).parents[1])
 
@@ -39,6 +41,12 @@ def test_methods_need_their_own_kernels_and_those_that_group_rows():
     grouping = {"grouping.group_sizes", "grouping.histograms", "grouping.number", "grouping.pack"}
     assert kernels_of("mondrian") > grouping
     assert kernels_of("forest") - grouping > {"forest.cut_trees", "forest.grow_forest"}
+
+
+def test_kernels_that_count_people_are_needed_only_where_a_policy_says_whose_rows_are():
+    rows, people = (Requirements(models=(KAnonymity(k=5),), people=whose) for whose in (False, True))
+    more = METHODS["full-domain"]().kernels(people) - METHODS["full-domain"]().kernels(rows)
+    assert {name.split(".")[0] for name in more} == {"people"}
 
 
 def test_kernels_differ_by_the_type_of_codes():
@@ -74,6 +82,7 @@ from shoal.kernels.preparing import Form, forms
 from tests import recording
 recording.watch()
 recording.ask_all({names}, every={not few})
+recording.ask_people({names})
 called = {{Form(kernel, types) for kernel, facts in recording.seen.items() for types in facts["types"]}}
 print(sorted(called - set(forms())))
 """

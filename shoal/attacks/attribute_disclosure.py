@@ -11,6 +11,7 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, PolicyError, Problem
+from shoal.linking.crowds import candidate_people, crowds
 from shoal.linking.evidence import Evidence
 from shoal.models.extended_p import strong_values
 from shoal.models.threats import INFERENCE, Threat
@@ -23,6 +24,10 @@ from shoal.table import CodedTable
 class AttributeDisclosure(Attack):
     """Looks up everyone by quasi-identifiers. Their belief in a sensitive value is its share of the matching rows.
 
+    If some people have several rows, it is the share of people: of those who own matching rows, how many show the value
+    in at least one of these. By which of their rows the adversary knows a person, nobody can tell: the one that tells
+    most counts.
+
     With protected nodes a category is enough for them: all values under a protected node count as one.
     """
 
@@ -30,6 +35,7 @@ class AttributeDisclosure(Attack):
     title: ClassVar[str] = "attribute disclosure"
     threat: ClassVar[Threat] = INFERENCE
     informs: ClassVar[Options | None] = {}
+    counts_people: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "knows the quasi-identifiers; believes a sensitive value by its share of the matching rows"
     )
@@ -74,11 +80,10 @@ class AttributeDisclosure(Attack):
         original = evidence.original
         if not original.sensitive:
             raise DataError("the release has no sensitive column, so nothing can be disclosed")
-        rows = original.rows
-        risky = np.zeros(rows, np.bool_)
-        risky_before = np.zeros(rows, np.bool_)
-        chances = np.zeros(rows)
-        blind = np.zeros(rows)
+        known = _Known(original)
+        risky = np.zeros(original.people, np.bool_)
+        risky_before = np.zeros(original.people, np.bool_)
+        chances, blind = np.zeros(original.rows), np.zeros(original.rows)
         columns: dict[str, Any] = {}
         for j, attribute in enumerate(original.sensitive):
             run.progress("believe", j / len(original.sensitive))
@@ -88,25 +93,25 @@ class AttributeDisclosure(Attack):
             top, own = _after(evidence, j, strong, label_of)
             top_before = _before(original, label_of)
             limit = self.thresholds[j] if j < len(self.thresholds) else self.threshold
-            exposed, exposed_before = _at_risk(top, limit), _at_risk(top_before, limit)
+            worst, worst_before = known.worst(top), known.worst(top_before)
+            exposed, exposed_before = _at_risk(worst, limit), _at_risk(worst_before, limit)
             if nodes and j < len(self.thresholds):
-                exposed, exposed_before = _at_risk(top, 1.0), _at_risk(top_before, 1.0)
+                exposed, exposed_before = _at_risk(worst, 1.0), _at_risk(worst_before, 1.0)
                 if limit < 1:
                     single = strong_values(attribute.hierarchy, ())
                     own_label = np.ascontiguousarray(single[original.sensitive_codes[:, j]])
-                    exposed |= _at_risk(_after(evidence, j, single, own_label)[0], limit)
-                    exposed_before |= _at_risk(_before(original, own_label), limit)
+                    exposed |= _at_risk(known.worst(_after(evidence, j, single, own_label)[0]), limit)
+                    exposed_before |= _at_risk(known.worst(_before(original, own_label)), limit)
             columns[attribute.name] = {
                 "threshold": limit,
-                "before": _figures(top_before, exposed_before),
-                "after": _figures(top, exposed),
+                "before": _figures(worst_before, exposed_before),
+                "after": _figures(worst, exposed),
                 "categories": list(nodes),
             }
             risky |= exposed
             risky_before |= exposed_before
             chances = np.maximum(chances, own)
-            shares = np.bincount(label_of) / rows
-            blind = np.maximum(blind, shares[label_of])
+            blind = np.maximum(blind, known.shares(label_of)[label_of])
         figures = {
             "threshold": min(column["threshold"] for column in columns.values()),
             "share_at_risk_before": float(risky_before.mean()),
@@ -116,12 +121,43 @@ class AttributeDisclosure(Attack):
         return Exposure(
             attack=self.name,
             adversary="knows people's quasi-identifiers, and that they are in the table",
-            success=float(chances.mean()),
-            baseline=float(blind.mean()),
+            success=float(known.worst(chances).mean()),
+            baseline=float(known.worst(blind).mean()),
             figures=figures,
-            chances=chances,
+            chances=known.worst(chances),
             at_risk=int(risky.sum()),
+            rows=known.rows(chances),
         )
+
+
+class _Known:
+    """The rows by which an adversary may know each person."""
+
+    def __init__(self, original: CodedTable) -> None:
+        self.person, self.people = original.person, original.people
+
+    def worst(self, each: FloatVector) -> FloatVector:
+        """Return, per person, the largest number of their rows."""
+        if self.person is None:
+            return each
+        found = np.zeros(self.people)
+        np.maximum.at(found, self.person, each)
+        return found
+
+    def rows(self, each: FloatVector) -> LongVector | None:
+        """Return, per person, the row with the largest number; None if every row is a person of its own."""
+        if self.person is None:
+            return None
+        order = np.lexsort((-each, self.person))
+        found: LongVector = order[np.searchsorted(self.person[order], np.arange(self.people))]
+        return found
+
+    def shares(self, label_of: IntVector) -> FloatVector:
+        """Return the share of people who have each label."""
+        if self.person is None:
+            return np.bincount(label_of) / len(label_of)
+        pairs = np.unique(label_of.astype(np.int64) * self.people + self.person)
+        return np.bincount(pairs // self.people) / self.people
 
 
 def _at_risk(top: FloatVector, threshold: float) -> BoolVector:
@@ -137,11 +173,21 @@ def _figures(top: FloatVector, exposed: BoolVector) -> dict[str, float]:
 
 
 def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
-    """Return, per person, the share of the most frequent label among rows with equal quasi-identifiers."""
+    """Return, per row, the share of the most frequent label among rows with equal quasi-identifiers, or among the
+    people who have such rows.
+    """
     from shoal.kernels.diversity import top_counts
     from shoal.kernels.grouping import distinct, histograms
 
     point_of, first = distinct(original.codes)
+    if original.person is not None:
+        labels = int(label_of.max(initial=0)) + 1
+        cells, cell_of = np.unique(point_of.astype(np.int64) * labels + label_of, return_inverse=True)
+        shown = np.unique(cell_of * original.people + original.person) // original.people
+        top = np.zeros(len(first))
+        np.maximum.at(top, cells // labels, np.bincount(shown, minlength=len(cells)))
+        pairs = np.unique(point_of.astype(np.int64) * original.people + original.person)
+        return np.asarray((top / np.bincount(pairs // original.people, minlength=len(first)))[point_of])
     start, _, count = histograms(point_of, len(first), label_of, np.ones(original.rows, np.int64))
     largest, _ = top_counts(start, count, 1)
     return np.asarray((largest / np.bincount(point_of, minlength=len(first)))[point_of])
@@ -166,12 +212,16 @@ def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector
 def _after(
     evidence: Evidence, column: int, strong: IntVector, label_of: IntVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return, per person, the shares of the most frequent and of the person's own label among matching rows."""
+    """Return, per row of the original, the shares of the most frequent and of its own label among matching rows, or
+    among the people who own these.
+    """
     from shoal.kernels.disclosure import beliefs
     from shoal.kernels.grouping import distinct
 
     published = evidence.published
     low, high = published.covered
+    if evidence.owners.unknown:
+        raise DataError(f"people cannot be counted: {evidence.owners.unknown}")
     if published.bucket_of is not None and np.array_equal(low, high):
         from shoal.models.slicing_l import beliefs as over_buckets
 
@@ -182,6 +232,11 @@ def _after(
         # No row shows the cells of one person, so people match buckets, not rows.
         return beliefs_of_ranges(published, evidence.original, column, strong)
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
+    if evidence.original.person is not None:
+        point_of = evidence.consistency.people.row_of
+        found = crowds(evidence, shown, len(strong))
+        people = np.maximum(candidate_people(evidence, pruned=False), 1)[point_of]
+        return found.top()[point_of] / people, found.showing(point_of, label_of) / people
     held = _held(published, shown)
     graph = evidence.consistency
     point_of = graph.people.row_of

@@ -48,7 +48,7 @@ class Setting:
     k: int | None = None
     """The k that the release was made with, if that is known."""
     people: bool = False
-    """The policy says whose each row is, so guarantees count people, not rows."""
+    """Some people have several rows, so guarantees count people, not rows."""
 
     @property
     def relocated(self) -> bool:
@@ -204,13 +204,15 @@ class Attack(ABC):
     """The k where the policy asks for none."""
 
     counts_people: ClassVar[bool] = False
-    """It counts people where the policy says whose each row is. Others count rows, and would say too little then."""
+    """It counts people where some have several rows. Others count rows, and would say too little then."""
+    only_rows: ClassVar[str] = ""
+    """Why its definition does not carry over to people with several rows."""
 
     @classmethod
     def refuses(cls, setting: Setting) -> str:
         """Return why it cannot be played against such a release, or an empty text."""
         if setting.people and not cls.counts_people:
-            return "it counts rows as people, but the policy has a column that says whose each row is"
+            return f"some people have several rows, and {cls.only_rows or 'it counts rows as people'}"
         return cls.inapplicable(setting)
 
     @classmethod

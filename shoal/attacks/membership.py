@@ -32,6 +32,9 @@ class Membership(Attack):
 
     name: ClassVar[str] = "membership"
     title: ClassVar[str] = "membership"
+    only_rows: ClassVar[str] = (
+        "a population lists each person once, so it does not say which rows a table could hold"
+    )
     threat: ClassVar[Threat] = INFERENCE
     against: ClassVar[Mapping[str, Options]] = {"unsure-of-membership": {}}
     summary: ClassVar[str] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -119,6 +120,8 @@ def _how_to_tell_owners() -> str:
 @dataclass(frozen=True, kw_only=True)
 class RingAttack(Attack):
     """An adversary who knows the method and reconstructs its rings."""
+
+    only_rows: ClassVar[str] = "rings are made of rows that are each a person of their own"
 
     k: int = 2
     """How many rows each cell covers."""

@@ -32,6 +32,9 @@ class Statistical(Attack):
 
     name: ClassVar[str] = "statistical"
     title: ClassVar[str] = "statistics of relocated rows"
+    only_rows: ClassVar[str] = (
+        "it expects numbers of rows as if they were drawn one by one, which rows of one person are not"
+    )
     against: ClassVar[Mapping[str, Options]] = {"knows-distribution": {}}
     summary: ClassVar[str] = (
         "knows the true distribution, and suspects that rows of classes that are too large were relocated"

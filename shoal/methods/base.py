@@ -101,7 +101,8 @@ class Method(ABC):
         """Name the kernels that it will call."""
         from shoal.kernels.preparing import kernels_of
 
-        return kernels_of(self.name)
+        found = kernels_of(self.name)
+        return found if requirements.people else {name for name in found if not name.startswith("people.")}
 
     def prepare(self, table: CodedTable, requirements: Requirements, run: Run) -> None:
         """Compile the kernels that it will call, if this machine has not compiled them before."""
