@@ -1,4 +1,4 @@
-"""Mondrian's cuts: where to split a node, how to move its rows, and the whole descent for plain k.
+"""Mondrian's descent: how to move the rows of a node that is cut, and all cuts for plain k. `cuts.py` chooses them.
 
 A node is a run of rows of a packed row-major matrix. The matrix has twice as many rows as the table: a cut
 moves its node from one half to the other, the rows whose code in one column lies in ``first..last`` to the
@@ -14,7 +14,8 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.kernels.compiled import njit
-from shoal.kernels.losses import NODES, ORDERED, SIZE, START, lift, range_loss
+from shoal.kernels.cuts import weigh
+from shoal.kernels.losses import SIZE, START, lift, range_loss
 
 SHOWN = 64
 """A side that is too small takes the best of this many rows of the other side."""
@@ -40,61 +41,6 @@ class CutWorkspace(NamedTuple):
     right: FloatVector
     widths: FloatVector
     """Loss of the node in each column."""
-
-
-@njit(cache=True, nogil=True)
-def _level(losses, j, low, high):
-    """Return where the lowest level starts at which one node covers both codes."""
-    level = losses.shape[j, NODES]
-    while losses.first[level + low] != losses.first[level + high]:
-        level += losses.shape[j, SIZE]
-    return level
-
-
-@njit(cache=True, nogil=True)
-def _weigh(losses, j, values, counts, found, rows, k, strict, right):
-    """Weigh all cuts of one column, whose codes in the node are `values` (ascending) with their `counts`.
-
-    A cut is a boundary between codes or, in a tree, splits off one child of the lowest common node from the
-    middle. Return the largest gain with its ``first..last``, and the end of the cut closest to the median, -1 if
-    there is none. Boundaries between children of the lowest common node take precedence. The first of equal cuts wins.
-    """
-    node = losses.first
-    low, high = values[0], values[found - 1]
-    free = losses.shape[j, ORDERED] >= 0
-    whole = range_loss(losses, j, low, high)
-    children = np.int64(0) if free else _level(losses, j, low, high) - losses.shape[j, SIZE]
-    # First compute the loss of all codes from each value on, then go forward with the loss of all codes up to it.
-    for i in range(found - 1, 0, -1):
-        right[i] = range_loss(losses, j, values[i], high)
-    gain, first, last = 0.0, low, low
-    middle, middle_rank, furthest = -1, -1, rows
-    taken = child_rows = child = 0
-    for i in range(found - 1):
-        value = values[i]
-        taken += counts[i]
-        child_rows += counts[i]
-        rank = 1 if free or node[children + value] != node[children + values[i + 1]] else 0
-        if not strict or min(taken, rows - taken) >= k:
-            # A side that is too small counts as if it lost as much as before.
-            inside = min(max(taken, k), rows - k)
-            worth = 0.0
-            if taken >= k:
-                worth += inside * (whole - range_loss(losses, j, low, value))
-            if rows - taken >= k:
-                worth += (rows - inside) * (whole - right[i + 1])
-            if worth > gain:
-                gain, first, last = worth, low, value
-            away = abs(2 * taken - rows)
-            if rank > middle_rank or (rank == middle_rank and away < furthest):
-                middle, middle_rank, furthest = value, rank, away
-        if rank == 1:
-            if not free and child > 0 and child_rows >= k and (not strict or rows - child_rows >= k):
-                worth = min(child_rows, rows - k) * (whole - range_loss(losses, j, values[child], value))
-                if worth > gain:
-                    gain, first, last = worth, values[child], value
-            child, child_rows = i + 1, 0
-    return gain, first, last, middle, whole
 
 
 @njit(cache=True, nogil=True)
@@ -164,13 +110,15 @@ def cut_by_size(
     k,
     strict,
     by_width,
+    enough,
     region_of,
     low,
     high,
     workspace,
     patience,
 ):
-    """Split blocks of rows down to regions of at least k rows; the descent for plain k-anonymity.
+    """Split blocks of rows down to regions of at least k rows; the descent for plain k-anonymity. Nodes of at most
+    `enough` rows are not split further.
 
     Block `b` is ``blocks[b]..blocks[b+1]`` and must hold at least k rows. Writes `region_of` by table row, and
     the ranges `low`, `high` that regions show. Returns after about `patience` row visits; a further call with the
@@ -192,6 +140,8 @@ def cut_by_size(
     cells = len(values)
     id_at = ids.shape[1] - 1
     visits = 0
+    # Smaller nodes will not be split, so nobody needs their histograms.
+    splittable = max(2 * k, enough + 1)
     while visits < patience and (state[0] > 0 or state[1] < len(blocks) - 1):
         if state[0] == 0:
             begin, end = blocks[state[1]], blocks[state[1] + 1]
@@ -213,7 +163,7 @@ def cut_by_size(
         at_column, at_cell = top * width, top * cells
         # Typed constants: with a literal in one of their types, the functions below would be compiled twice.
         column, first, last = np.int64(-1), np.int64(0), np.int64(0)
-        if rows >= 2 * k:
+        if rows >= splittable:
             widest, widest_loss = -1, -1.0
             kept = 0
             for i in range(actives[top]):
@@ -244,7 +194,7 @@ def cut_by_size(
                 for code in range(a, z + 1):
                     values[found], counts[found] = code, histogram[at + code]
                     found += 1 if histogram[at + code] > 0 else 0
-                gain, a, z, middle, whole = _weigh(
+                gain, a, z, middle, whole = weigh(
                     losses, j, values, counts, found, rows, k, strict, workspace.right
                 )
                 if not by_width and (gain > best or (gain == best and gain > 0.0 and j < column)):
@@ -291,13 +241,13 @@ def cut_by_size(
             active[at_column + width + i] = j
             a, z = least[at_column + j], most[at_column + j]
             least[at_column + width + j], most[at_column + width + j] = a, z
-            if small_end - small >= 2 * k:
+            if small_end - small >= splittable:
                 at = at_cell + cells + shape[j, START]
                 for cell in range(at + a, at + z + 1):
                     histogram[cell] = 0
-        if large < 2 * k:
+        if large < splittable:
             continue
-        if small_end - small < 2 * k:
+        if small_end - small < splittable:
             # This side will not be split: only remove its few rows from the parent's histogram.
             for row in range(small, small_end):
                 for i in range(actives[top]):
@@ -313,100 +263,6 @@ def cut_by_size(
             at = at_cell + shape[j, START]
             for cell in range(at + least[at_column + j], at + most[at_column + j] + 1):
                 histogram[cell] -= histogram[cell + cells]
-
-
-@njit(cache=True, nogil=True)
-def _collect(codes, j, begin, end, scratch, values, counts):
-    """List the codes of a column in a node, ascending, with their counts; return how many. `scratch` is all
-    zero before and after. O(rows + range), or O(rows^1.3) if the range is much wider than that.
-    """
-    low = high = np.int64(codes[begin, j])
-    for row in range(begin, end):
-        low, high = min(low, np.int64(codes[row, j])), max(high, np.int64(codes[row, j]))
-    found = 0
-    if high - low < 8 * (end - begin):
-        for row in range(begin, end):
-            scratch[codes[row, j]] += 1
-        for code in range(low, high + 1):
-            values[found] = code
-            found += 1 if scratch[code] > 0 else 0
-    else:
-        for row in range(begin, end):
-            code = codes[row, j]
-            if scratch[code] == 0:
-                values[found] = code
-                found += 1
-            scratch[code] += 1
-        gap = 1
-        while gap < found // 3:
-            gap = 3 * gap + 1
-        while gap > 0:
-            for i in range(gap, found):
-                value, at = values[i], i
-                while at >= gap and values[at - gap] > value:
-                    values[at] = values[at - gap]
-                    at -= gap
-                values[at] = value
-            gap //= 3
-    for i in range(found):
-        counts[i] = scratch[values[i]]
-        scratch[values[i]] = 0
-    return found
-
-
-@njit(cache=True, nogil=True)
-def propose_cuts(codes, begins, ends, losses, k, strict, by_width):
-    """List the cuts of each node ``begins[i]..ends[i]``, best first: column (-1: no more), first and last code.
-
-    First the best cut of each column by gain, then the cuts closest to the median, widest column first; among
-    equals the lower column. O(rows x columns) per call.
-    """
-    width = len(losses.shape)
-    column = np.full((len(begins), 2 * width), -1, np.int32)
-    first = np.zeros((len(begins), 2 * width), np.int32)
-    last = np.zeros((len(begins), 2 * width), np.int32)
-    score = np.empty(2 * width, np.float64)
-    largest = 0
-    for j in range(width):
-        largest = max(largest, losses.shape[j, SIZE])
-    scratch = np.zeros(largest, np.int32)
-    values = np.empty(largest + 1, np.int64)
-    counts = np.empty(largest + 1, np.int64)
-    right = np.empty(largest + 1, np.float64)
-    for i in range(len(begins)):
-        rows = ends[i] - begins[i]
-        if rows < 2 * k:
-            continue
-        gains = total = 0
-        for j in range(width):
-            found = _collect(codes, j, begins[i], ends[i], scratch, values, counts)
-            if found == 1:
-                continue
-            gain, a, z, middle, whole = _weigh(losses, j, values, counts, found, rows, k, strict, right)
-            if by_width:
-                gain = 0.0
-            # Two sorted lists in one row: cuts by gain, then cuts at the median. Insert into either.
-            for by_gain in (True, False):
-                if by_gain:
-                    wanted, worth, start, stop = gain > 0.0, gain, 0, gains
-                else:
-                    wanted = middle >= 0 and (gain <= 0.0 or z != middle or a != values[0])
-                    worth, start, stop, a, z = whole, gains, total, values[0], middle
-                if not wanted:
-                    continue
-                at = total
-                while at > start and (at > stop or score[at - 1] < worth):
-                    column[i, at], first[i, at], last[i, at] = (
-                        column[i, at - 1],
-                        first[i, at - 1],
-                        last[i, at - 1],
-                    )
-                    score[at] = score[at - 1]
-                    at -= 1
-                column[i, at], first[i, at], last[i, at], score[at] = j, a, z, worth
-                gains += 1 if by_gain else 0
-                total += 1
-    return column, first, last
 
 
 @njit(cache=True, nogil=True)

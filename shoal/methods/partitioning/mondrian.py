@@ -69,7 +69,7 @@ class Mondrian(Method):
 
     def kernels(self, requirements: Requirements) -> set[str]:
         """Name the kernels that it will call: one for plain k, two for models and for people with several rows."""
-        by_size, by_models = {"mondrian.cut_by_size"}, {"mondrian.propose_cuts", "mondrian.try_cuts"}
+        by_size, by_models = {"mondrian.cut_by_size"}, {"cuts.propose_cuts", "mondrian.try_cuts"}
         unused: set[str] = by_models if requirements.only_k else by_size
         return super().kernels(requirements) - (set() if requirements.people else unused)
 
@@ -103,9 +103,17 @@ class _Boxes:
     """Rows on their way into boxes: packed, and moved so that each box is a run of rows."""
 
     def __init__(
-        self, table: CodedTable, ids: IntVector, blocks: LongVector, losses: Losses, k: int, method: Mondrian
+        self,
+        table: CodedTable,
+        ids: IntVector,
+        blocks: LongVector,
+        losses: Losses,
+        k: int,
+        method: Mondrian,
+        enough: int = 0,
     ) -> None:
         self.table = table
+        self.enough = enough
         self.rows = len(ids)
         self.blocks = blocks
         self.losses = losses
@@ -149,24 +157,31 @@ class _Boxes:
         while workspace.state[3] < self.rows:
             run.progress("cut", float(workspace.state[3]) / self.rows)
             cut_by_size(
-                self.codes, self.words, self.ids, self.blocks, self.losses, *self.rules, region_of, low, high,
-                workspace, PATIENCE,
+                self.codes, self.words, self.ids, self.blocks, self.losses, *self.rules, self.enough, region_of,
+                low, high, workspace, PATIENCE,
             )  # fmt: skip
         regions = int(workspace.state[2])
         return region_of, low[:regions].copy(), high[:regions].copy()
 
     def cut_by_models(self, requirements: Requirements, run: Run) -> Regions:
-        """Split all open boxes at once, level by level, wherever both sides satisfy the requirements.
+        """Split all open boxes at once, level by level, wherever both sides satisfy the requirements. Boxes of at most
+        `enough` rows are not split further.
 
         Each box tries its splits, the best first; each round of trials is one batch of groups.
         """
-        from shoal.kernels.mondrian import propose_cuts, try_cuts
+        from shoal.kernels.cuts import propose_cuts
+        from shoal.kernels.mondrian import try_cuts
 
         table = self.table
         begins, ends = self.blocks[:-1], self.blocks[1:]
         done: list[tuple[LongVector, LongVector]] = []
         finished = 0
         while len(begins):
+            small = ends - begins <= self.enough
+            if small.any():
+                done.append((begins[small], ends[small]))
+                finished += int((ends[small] - begins[small]).sum())
+                begins, ends = begins[~small], ends[~small]
             column, first, last = propose_cuts(self.codes, begins, ends, self.losses, *self.rules)
             waiting = np.arange(len(begins))
             born: list[tuple[LongVector, LongVector]] = []
