@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from itertools import permutations
 from math import prod
@@ -159,3 +160,23 @@ def test_a_ring_without_room_for_all_pairs_takes_some_distances(room, most, monk
         used |= found
     # Others are left out every time, and none beyond the 300 cells that cover a person ever occurs.
     assert used == set(range(300))
+
+
+def test_without_a_seed_the_key_comes_from_the_operating_system(monkeypatch):
+    """Two runs whose generators are in the same state draw different keys; with a seed, the same."""
+    generators = [np.random.Generator(np.random.PCG64DXSM(5)) for _ in range(2)]
+    asked = []
+
+    def token_bytes(many):
+        asked.append(many)
+        return os.urandom(many)
+
+    monkeypatch.setattr("shoal.methods.cells.ring.secrets.token_bytes", token_bytes)
+    one, other = (stream(Run(generator)) for generator in generators)
+    assert asked == [48, 48]
+    assert one[:4].tolist() == other[:4].tolist()
+    assert not (one[4:] == other[4:]).any()
+    # Nothing was drawn from the generators.
+    assert generators[0].integers(1 << 60) == np.random.Generator(np.random.PCG64DXSM(5)).integers(1 << 60)
+    assert stream(Run.start(5)).tolist() == stream(Run.start(5)).tolist()
+    assert asked == [48, 48]

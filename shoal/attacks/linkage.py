@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, chec
 from shoal.errors import check_known
 from shoal.linking.crowds import candidate_people
 from shoal.linking.evidence import Evidence
+from shoal.linking.posterior import Posterior, posterior
 from shoal.run import Run
 
 ADVERSARIES = {
@@ -23,6 +24,10 @@ SHUFFLED = (
     "quasi-identifiers were shuffled against each other, so no row shows those of one person; the attacks membership "
     "and attribute-disclosure understand buckets"
 )
+ESTIMATED = (
+    "some components have too many complete assignments to count, so a Markov chain estimates their pairs; the "
+    "interval is meant to cover all of them together with 95 % confidence"
+)
 NOT_JUDGED = "the policy has no k, so the number of candidates judges nobody"
 
 
@@ -31,7 +36,8 @@ class Linkage(Attack):
     """Collects, for each person, the candidates: published rows whose cells all cover the person's values.
 
     The adversary ``some`` can do no more. The adversary ``members`` knows that all rows belong to somebody,
-    so they drop every pair that no complete assignment of rows to people contains.
+    so they drop every pair that no complete assignment of rows to people contains. If they hold all complete
+    assignments equally likely, the candidates that are left are not: the likeliest pair says how sure they are of one.
     """
 
     name: ClassVar[str] = "linkage"
@@ -41,7 +47,7 @@ class Linkage(Attack):
         "knows-members": {"adversary": "members"},
         "knows-algorithm": {"adversary": "members"},
     }
-    informs: ClassVar[Options | None] = {"adversary": "members"}
+    informs: ClassVar[Options | None] = {"adversary": "members", "likeliest": False}
     least_k: ClassVar[int] = 1
     counts_people: ClassVar[bool] = True
     summary: ClassVar[str] = (
@@ -52,6 +58,8 @@ class Linkage(Attack):
     """``some``, or ``members``."""
     k: int = 2
     """With fewer candidates a person is at risk; 1 if the policy has no k, so that nobody is."""
+    likeliest: bool = True
+    """Compute how likely each pair is, if the adversary knows the members: exact where assignments can be counted."""
     relocated: bool = False
     """Rows may have been relocated, so that people match none although theirs is published."""
 
@@ -104,6 +112,13 @@ class Linkage(Attack):
         yield f"on average {counts['mean']:,.1f}"
         if counts["below_k"]:
             yield f"{edition.count(int(counts['below_k']))} people have fewer than {figures['k']:,} candidates"
+        pair = figures.get("likeliest_pair")
+        if pair is not None:
+            how = "" if pair["exact"] else " (an estimate)"
+            yield f"the likeliest pair of a person and a row has a probability of {pair['largest']:.3f}{how}"
+            if pair.get("above_one_in_k"):
+                many = edition.count(int(pair["above_one_in_k"]))
+                yield f"{many} people have a row that is more likely theirs than 1/{figures['k']:,}{how}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count candidates, and for ``members`` those after pruning. O(rows + matching pairs)."""
@@ -118,7 +133,33 @@ class Linkage(Attack):
         if self.adversary == "members":
             run.progress("prune", 0.5)
             after = graph.matches[graph.people.row_of]
-        return self._exposure(before, after)
+        found = self._exposure(before, after)
+        if self.adversary != "members" or not self.likeliest or not evidence.published.rows:
+            return found
+        run.progress("likeliest pair", 0.7)
+        return self._with_pairs(found, posterior(graph, run.random))
+
+    def _with_pairs(self, found: Exposure, shares: Posterior) -> Exposure:
+        """Add the likeliest pair, if all complete assignments are equally likely."""
+        graph = shares.graph
+        figures: dict[str, Any] = {
+            "largest": float(shares.likeliest(shares.share).max(initial=0.0)),
+            "exact": shares.estimated == 0,
+            "estimated_components": shares.estimated,
+            "people_estimated": int(graph.people.weight[np.unique(graph.links[~shares.exact])].sum()),
+        }
+        if shares.estimated:
+            figures["interval"] = [
+                float(shares.likeliest(ends).max(initial=0.0)) for ends in (shares.low, shares.high)
+            ]
+        if self.k > 1:
+            figures["above_one_in_k"] = shares.people_above(1 / self.k, shares.share)
+            if shares.estimated:
+                figures["above_one_in_k_interval"] = [
+                    shares.people_above(1 / self.k, ends) for ends in (shares.low, shares.high)
+                ]
+        notes = found.notes + ((ESTIMATED,) if shares.estimated else ())
+        return replace(found, figures={**found.figures, "likeliest_pair": figures}, notes=notes)
 
     def _of_people(self, evidence: Evidence, run: Run) -> Exposure:
         """Count the people among whose rows a row of a person may be. By which of their rows the adversary knows a

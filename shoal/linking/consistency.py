@@ -165,7 +165,8 @@ class Consistency(Brief):
         found: IntVector = connected_components(graph, directed=True, connection="strong")[1]
         return found[:classes], found[classes:]
 
-    def _flow(self) -> LongVector:
+    @cached_property
+    def flow(self) -> LongVector:
         """Assign as many published rows to people as possible, by augmenting paths: rows per link."""
         from shoal.kernels.consistency import assign_units
 
@@ -177,11 +178,11 @@ class Consistency(Brief):
     @property
     def assignable(self) -> int:
         """How many rows can belong to people of their own, all at once."""
-        return int(self._flow().sum())
+        return int(self.flow.sum())
 
     def _assigned(self) -> tuple[IntVector, IntVector]:
         """Find a complete assignment of published rows to people."""
-        flow = self._flow()
+        flow = self.flow
         short = int(self.size.sum() - flow.sum())
         if short:
             raise DataError(

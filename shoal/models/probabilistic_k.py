@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import DataError
+from shoal.linking.posterior import largest_counted
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_type import KType
 from shoal.models.keys import Key
@@ -90,11 +90,9 @@ class ProbabilisticK(KType):
                     else f"no {self.k} assignments are disjoint"
                 )
                 said.append(words)
-        share = largest_share(graph)
+        share = largest_counted(graph, SMALL, MOST_COMPONENTS)
         if share is not None:
-            said.append(
-                f"of all assignments of a small component at most {number(float(share))} contain one pair"
-            )
+            said.append(f"of all assignments of a small component at most {number(share)} contain one pair")
         return self.verdict(published, least, holds, "; ".join(said))
 
 
@@ -137,62 +135,6 @@ def disjoint_assignments(graph: Consistency, k: int) -> bool | None:
     units = np.concatenate([k * size, room, k * weight]).astype(np.int32)
     network = coo_array((units, (tails, heads)), shape=(sink + 1, sink + 1)).tocsr()
     return int(maximum_flow(network, source, sink).flow_value) == total
-
-
-def largest_share(graph: Consistency) -> Fraction | None:
-    """Return the largest share of a component's assignments that contain one pair, over all small components.
-
-    That is the belief of an adversary who considers all assignments equally likely; the draw of a method may be
-    better. Counts all assignments (a permanent) by dynamic programming over sets of rows, O(2^m m^2) for m rows.
-    """
-    classes, people = graph.components
-    sizes = np.bincount(people, weights=graph.people.weight)
-    small = np.flatnonzero((sizes > 1) & (sizes <= SMALL))[:MOST_COMPONENTS]
-    if graph.hidden:
-        small = small[small != classes[-1]]
-    largest: Fraction | None = None
-    for component in small:
-        own = _fits(
-            graph, np.flatnonzero(people == component).tolist(), np.flatnonzero(classes == component).tolist()
-        )
-        share = max(pair for row in pair_shares(own) for pair in row)
-        largest = share if largest is None else max(largest, share)
-    return largest
-
-
-def _fits(graph: Consistency, people: Sequence[int], classes: Sequence[int]) -> list[list[bool]]:
-    """List which people of a component match which of its rows."""
-    fitting = {int(g): set(graph.links[graph.start[g] : graph.start[g + 1]].tolist()) for g in classes}
-    rows = [int(g) for g in classes for _ in range(int(graph.size[g]))]
-    return [[int(u) in fitting[g] for g in rows] for u in people for _ in range(int(graph.people.weight[u]))]
-
-
-def pair_shares(fits: list[list[bool]]) -> list[list[Fraction]]:
-    """Return, for people and rows that match or not, the share of all complete assignments with each pair."""
-    count = len(fits)
-    if all(all(row) for row in fits):
-        return [[Fraction(1, count)] * count] * count
-    full = (1 << count) - 1
-    # ways[mask]: assignments of the rows in mask to the first people; rest[mask]: of the other rows to the others.
-    ways, rest = [0] * (full + 1), [0] * (full + 1)
-    ways[0] = rest[full] = 1
-    for mask in range(full):
-        person = mask.bit_count()
-        for row in range(count):
-            if fits[person][row] and not mask >> row & 1:
-                ways[mask | 1 << row] += ways[mask]
-    for mask in range(full - 1, -1, -1):
-        person = mask.bit_count()
-        rest[mask] = sum(
-            rest[mask | 1 << row] for row in range(count) if fits[person][row] and not mask >> row & 1
-        )
-    pairs = [[0] * count for _ in range(count)]
-    for mask in range(full):
-        person = mask.bit_count()
-        for row in range(count):
-            if fits[person][row] and not mask >> row & 1:
-                pairs[person][row] += ways[mask] * rest[mask | 1 << row]
-    return [[Fraction(pair, ways[full]) for pair in row] for row in pairs]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,7 @@ ADVERSARIES: dict[str, Adversary] = {
             "a row that no complete assignment contains",
             "k",
             "(k,k) is not enough; global (1,k)-anonymity is: at least k rows are left for every person after that. "
+            "They need not be equally likely: see the likeliest pair of the attack `linkage`. "
             "Equivalence classes of k rows and the releases of `ring` have this property too. Methods by classes, "
             "`global-1-k` and `ring` qualify.",
         ),

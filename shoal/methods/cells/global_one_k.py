@@ -29,7 +29,9 @@ class GlobalOneK(OwnCells):
     name: ClassVar[str] = "global-1-k"
     gives: ClassVar[tuple[type[Model], ...]] = (*KK.gives, k_type.GlobalOneK)
     helpless: ClassVar[tuple[str, ...]] = ("knows-algorithm",)
-    summary: ClassVar[str] = "global (1,k): as safe as k-anonymity against linkage, and loses less"
+    summary: ClassVar[str] = (
+        "global (1,k): k possible rows for everybody, not equally likely ones; loses less than classes"
+    )
     paper: ClassVar[str] = PAPER
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -291,8 +292,16 @@ def _partition_of(name: str, table: CodedTable, requirements: Requirements, run:
 
 
 def stream(run: Run) -> IntVector:
-    """Key a stream of random words for the assignment kernel."""
-    return np.concatenate([CONSTANTS, run.random.integers(0, 1 << 32, 12)]).astype(np.uint32)
+    """Key a stream of random words for the assignment kernel: by the operating system, unless a seed is given.
+
+    The run's generator would not do: whoever learns some of its numbers may compute the others.
+    """
+    words = 16 - len(CONSTANTS)
+    if run.seed is None:
+        key = np.frombuffer(secrets.token_bytes(4 * words), np.uint32)
+    else:
+        key = run.random.integers(0, 1 << 32, words).astype(np.uint32)
+    return np.concatenate([np.array(CONSTANTS, np.uint32), key])
 
 
 def assigned(partition: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
