@@ -16,6 +16,15 @@ def distinct(matrix):
     return np.array(numbers, np.int32), np.array(first, np.int64)
 
 
+def distinct_rows(columns, rows=None):
+    cells = list(zip(*(column.tolist() for column in columns), strict=True)) if columns else [()] * rows
+    seen = {}
+    numbers = [seen.setdefault(row, len(seen)) for row in cells]
+    return np.array(numbers, np.int32), np.array(
+        [numbers.index(number) for number in range(len(seen))], np.int64
+    )
+
+
 def pack(keys, values, lowest, span):
     keys[:] = [int(key) * span + int(value) - lowest for key, value in zip(keys, values, strict=True)]
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, HierarchyError
-from shoal.table.encode import encode, renumber
+from shoal.table.encode import encode, renumbered
 from shoal.table.plan import ColumnPlan
 
 COLUMNS = {
@@ -140,8 +140,8 @@ def test_many_columns_and_many_values():
     assert np.array_equal(np.sort(table.codes[:, 0]), np.arange(300_000))
 
 
-@given(st.lists(st.integers(0, 4), max_size=20), st.permutations(range(5)))
-def test_renumber(numbers, code_of):
-    out = np.full(len(numbers), -1, np.int32)
-    renumber(np.array(numbers, np.int32), np.array(code_of, np.int32), out)
-    assert out.tolist() == [code_of[number] for number in numbers]
+@given(st.lists(st.integers(0, 4), max_size=20), st.permutations(range(5)), st.sampled_from([5, 300, 70_000]))
+def test_renumbered_in_the_narrowest_type(numbers, code_of, size):
+    found = renumbered(np.array(numbers, np.uint8), np.array(code_of, np.int32), size)
+    assert found.tolist() == [code_of[number] for number in numbers]
+    assert found.dtype == {5: np.uint8, 300: np.uint16, 70_000: np.int32}[size]

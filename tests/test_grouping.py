@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,18 @@ def test_distinct(matrix):
     expected, expected_first = naive.distinct(matrix)
     assert numbers.tolist() == expected.tolist()
     assert first.tolist() == expected_first.tolist()
+
+
+@given(matrices(), st.sampled_from([1, 3, 1 << 18]))
+def test_distinct_rows_of_columns_of_any_width(matrix, piece):
+    columns = [column.astype(np.uint8) if column.max(initial=0) < 4 else column for column in matrix.T]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "PIECE", piece)
+        numbers, first = grouping.distinct_rows(columns)
+    expected, expected_first = naive.distinct_rows(columns)
+    assert numbers.tolist() == expected.tolist()
+    assert first.tolist() == expected_first.tolist()
+    assert grouping.distinct_rows([], 3)[0].tolist() == naive.distinct_rows([], 3)[0].tolist()
 
 
 def test_distinct_grows_its_hash_table():

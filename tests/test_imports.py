@@ -16,7 +16,7 @@ ROOT = Path(shoal.__file__).parent
 LAYERS = (
     ("errors", "arrays", "ending", "memory", "wording"),
     ("brief", "processes", "pages"),
-    ("run", "registry"),
+    ("run", "registry", "parallel"),
     ("kernels",),
     ("frames", "hierarchy"),
     ("table",),

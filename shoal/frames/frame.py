@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,23 +13,30 @@ from polars import selectors
 
 from shoal.brief import Brief
 from shoal.errors import DataError, did_you_mean
+from shoal.frames.coded import Coded, coded, in_pieces
+from shoal.frames.coding import factorize
 from shoal.frames.column_names import refuse_patterns
 from shoal.frames.given import Given
 from shoal.frames.notation import as_told, with_nulls
 from shoal.frames.options import ColumnReading, ReadOptions
+from shoal.parallel import PIECE
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
+    from shoal.frames.coded import Codes
     from shoal.frames.databases import DatabaseTable
+
+Pieces = Callable[[str], Iterator[tuple["Codes", pl.Series]] | None]
+"""From the name of a column to its pieces as codes, or None if they are not stored so."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame(Brief):
     """A table that was read. Rows are positions; Shoal ignores the labels of a pandas index.
 
-    Columns of Parquet and Arrow files stay on disk until they are asked for. An encoder that goes through the
-    columns one by one with `column`, and keeps only codes, therefore holds one decoded column at a time, and
-    columns that are never used cost nothing. `data` is the whole table at once.
+    Columns of Parquet and Arrow files stay on disk until they are asked for. `coded` goes through one of them in pieces
+    and keeps only codes, so no column is ever decoded as a whole, and columns that are never used cost nothing.
+    `column` is a whole column, and `data` the whole table at once.
     """
 
     kind: str
@@ -51,6 +59,8 @@ class Frame(Brief):
     """The types and labels of a dataframe of another library."""
     stored: DatabaseTable | None = None
     """Where it is in a database; None for files and dataframes."""
+    pieces: Pieces | None = None
+    """How to read columns as the codes that the file itself has, where reading options change none of their values."""
 
     def give_back(self, data: pl.DataFrame) -> Any:
         """Return a result in the kind and the types that this table was given in."""
@@ -69,6 +79,27 @@ class Frame(Brief):
             raise DataError(f"there is no column '{name}'; {did_you_mean(name, self.schema)}")
         # Selected by exact name: `*` and the like would otherwise select many columns.
         return self._collect(self.query.select(selectors.by_name(name))).to_series()
+
+    def coded(self, name: str) -> Coded:
+        """Return one column as codes and distinct values, in the memory of the codes: a file that is still on disk is
+        read in pieces. O(rows)."""
+        if self.rows <= PIECE or self.version is None or self.schema[name].is_nested():
+            return coded(self.column(name))
+        try:
+            self._refuse_changes()
+            stored = None if self.pieces is None else self.pieces(name)
+            found = in_pieces(self._read_in_pieces(name) if stored is None else stored)
+            if found.values.dtype != self.schema[name]:  # categories are stored as text
+                found = replace(found, values=found.values.cast(self.schema[name]))
+            self._refuse_changes()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DataError(f"{self.path}: cannot be read: {first_line(error)}") from None
+        return found
+
+    def _read_in_pieces(self, name: str) -> Iterator[tuple[Codes, pl.Series]]:
+        query = self.query.select(selectors.by_name(name))
+        for piece in query.collect_batches(chunk_size=PIECE, maintain_order=True):
+            yield factorize(piece.to_series())
 
     @cached_property
     def data(self) -> pl.DataFrame:
@@ -113,6 +144,7 @@ def framed(
     given: Given | None = None,
     where: str = "",
     stored: DatabaseTable | None = None,
+    pieces: Pieces | None = None,
 ) -> Frame:
     """Return the table of any source after checking its shape and names.
 
@@ -140,7 +172,9 @@ def framed(
             names = {column.name for column in told}
             types = {name: kind for name, kind in given.types.items() if name not in names}
             given = replace(given, types=types)
-    return Frame(kind, schema, rows, options, digest, path, query, version, given, stored)
+    if options.null_values or options.columns:
+        pieces = None  # values of the file may become others
+    return Frame(kind, schema, rows, options, digest, path, query, version, given, stored, pieces)
 
 
 def _with_nulls(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
+from shoal.parallel import PIECE, in_threads
 
 
 def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
@@ -14,27 +19,43 @@ def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
     Expected O(rows x columns): rows are packed into 64-bit keys and hashed, in several rounds if one key has no room
     for all columns.
     """
-    rows, columns = matrix.shape
+    return distinct_rows([matrix[:, column] for column in range(matrix.shape[1])], len(matrix))
+
+
+def distinct_rows(columns: Sequence[NDArray[Any]], rows: int | None = None) -> tuple[IntVector, LongVector]:
+    """Number equal rows as `distinct` does, from columns of any integer type."""
+    rows = len(columns[0]) if rows is None else rows
     numbers = np.zeros(rows, np.int32)
     first = np.zeros(min(rows, 1), np.int64)
     column = 0
-    while column < columns and rows:
-        keys = numbers.astype(np.uint64)
+    while column < len(columns) and rows:
         room = (1 << 63) // max(len(first), 1)
-        packed = 0
-        while column < columns:
-            values = matrix[:, column]
+        digits: list[tuple[NDArray[Any], int, int]] = []
+        while column < len(columns):
+            values = columns[column]
             lowest = int(values.min())
             span = int(values.max()) - lowest + 1
-            if packed and span > room:
+            if digits and span > room:
                 break
-            if span > 1:
-                pack(keys, np.ascontiguousarray(values), lowest, span)
+            digits.append((values, lowest, span))
             room //= span
-            packed += 1
             column += 1
-        numbers, first = number(keys)
+        numbers, first = number(_packed(numbers, digits))
     return numbers, first
+
+
+def _packed(numbers: IntVector, digits: Sequence[tuple[NDArray[Any], int, int]]) -> NDArray[np.uint64]:
+    """Return one key per row: its number, then a digit for each column. In pieces: columns become int32 on the way."""
+    keys = numbers.astype(np.uint64)
+
+    def fill(start: int) -> None:
+        part = slice(start, start + PIECE)
+        for values, lowest, span in digits:
+            if span > 1:
+                pack(keys[part], np.ascontiguousarray(values[part], np.int32), lowest, span)
+
+    in_threads(fill, range(0, len(keys), PIECE))
+    return keys
 
 
 @njit(cache=True, nogil=True)
@@ -51,7 +72,9 @@ def number(keys):
     bits = 4
     while (1 << bits) < 2 * min(rows, 1 << 16):
         bits += 1
+    # Keys lie in the table, too: to look them up by their first row would miss the cache twice more.
     slots = np.full(1 << bits, -1, np.int32)
+    held = np.empty(1 << bits, np.uint64)
     numbers = np.empty(rows, np.int32)
     first = np.empty(max(rows, 1), np.int64)
     found = 0
@@ -59,25 +82,26 @@ def number(keys):
         if 2 * found > len(slots):
             bits += 2
             slots = np.full(1 << bits, -1, np.int32)
+            held = np.empty(1 << bits, np.uint64)
             mask = np.uint64(len(slots) - 1)
             for known in range(found):
-                spread = keys[first[known]] * np.uint64(0x9E3779B97F4A7C15)
-                at = (spread >> np.uint64(64 - bits)) & mask
+                key = keys[first[known]]
+                at = ((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)) & mask
                 while slots[at] >= 0:
                     at = (at + np.uint64(1)) & mask
-                slots[at] = known
+                slots[at], held[at] = known, key
         mask = np.uint64(len(slots) - 1)
         key = keys[row]
         at = ((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)) & mask
         while True:
             known = slots[at]
             if known < 0:
-                slots[at] = found
+                slots[at], held[at] = found, key
                 first[found] = row
                 numbers[row] = found
                 found += 1
                 break
-            if keys[first[known]] == key:
+            if held[at] == key:
                 numbers[row] = known
                 break
             at = (at + np.uint64(1)) & mask

@@ -23,6 +23,7 @@ from numba import types
 
 from shoal.ending import end_with_parent
 from shoal.kernels.compiled import KernelCache
+from shoal.parallel import processors
 
 LISTED = Path(__file__).with_name("signatures.json")
 
@@ -125,11 +126,6 @@ def prepare(wanted: Iterable[Form], progress: Callable[[str], None]) -> None:
         progress(f"compiling {min(done[0] + 1, total)} of {total}, once on this machine")
         with change:
             change.wait(0.1)
-
-
-def processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _worker() -> Any:

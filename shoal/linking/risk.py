@@ -10,7 +10,6 @@ and what is said here about rows is said about these parts.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,26 +83,18 @@ def _highest(sizes: LongVector) -> float:
 def unique_share(table: CodedTable) -> float:
     """Return the share of rows whose quasi-identifiers no other row has; no other person, if some have several rows.
 
-    Rows that can be packed into one 64-bit key each are packed and sorted, which is several times as fast as numbering
-    them; wider ones are numbered first. O(rows log rows).
+    O(rows x quasi-identifiers).
     """
-    from shoal.kernels.grouping import distinct, pack
+    from shoal.kernels.grouping import distinct, distinct_rows
 
     if table.rows == 0:
         return 0.0
     if table.person is not None:
-        number, first = distinct(table.codes)
+        number, first = distinct_rows(table.narrow, table.rows)
         parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
-    keys = np.zeros(table.rows, np.uint64)
-    if math.prod(attribute.hierarchy.size for attribute in table.attributes) < 1 << 63:
-        for j, attribute in enumerate(table.attributes):
-            pack(keys, np.ascontiguousarray(table.codes[:, j]), 0, attribute.hierarchy.size)
-    else:
-        keys = distinct(table.codes)[0].astype(np.uint64)
-    keys.sort()
-    new = np.concatenate(([True], keys[1:] != keys[:-1], [True]))
-    return float(np.count_nonzero(new[1:] & new[:-1])) / table.rows
+    number, first = distinct_rows(table.narrow, table.rows)
+    return float(np.count_nonzero(np.bincount(number, minlength=len(first)) == 1)) / table.rows
 
 
 def population_sizes(published: Published, population: CodedTable) -> LongVector:

@@ -212,7 +212,7 @@ def _own(
         return False
     low, high = published.covered
     for j in range(len(original.attributes)):
-        own = original.codes[owner, j]
+        own = original.column(j)[owner]
         if np.any(own < low[published.class_of, j]) or np.any(own > high[published.class_of, j]):
             return False
     return True

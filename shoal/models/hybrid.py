@@ -155,7 +155,7 @@ def _outside(evidence: Evidence) -> list[BoolVector]:
     low, high = published.covered
     found = []
     for j in range(len(published.attributes)):
-        own = original.codes[evidence.owner, j]
+        own = original.column(j)[evidence.owner]
         found.append((own < low[published.class_of, j]) | (own > high[published.class_of, j]))
     return found
 

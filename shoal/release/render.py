@@ -129,7 +129,7 @@ def seen_codes(
     if len(source) == table.rows and relocated is None:
         seen = table.value_counts[j] > 0
     else:
-        codes = table.codes[source, j]
+        codes = table.column(j)[source]
         if relocated is not None:
             region = relocated.region_of[source]
             codes = codes[(relocated.low[region, j] <= codes) & (codes <= relocated.high[region, j])]

@@ -9,6 +9,7 @@ import numpy as np
 from shoal.arrays import FloatVector
 from shoal.errors import ShoalError
 from shoal.frames import factorize
+from shoal.frames.coded import coded
 from shoal.hierarchy.kinds import parsed
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.subject import Subject
@@ -24,9 +25,8 @@ def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, F
     """
     for name, after in subject.plain.items():
         before = subject.table.kept[name]
-        codes = np.empty(len(before), np.int32)
         try:
-            hierarchy = encode_column(before, ColumnPlan(name, "plain"), codes)
+            hierarchy, codes = encode_column(coded(before), ColumnPlan(name, "plain"))
         except ShoalError:
             continue
         people = np.bincount(codes, minlength=hierarchy.size)
@@ -52,9 +52,8 @@ def release_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector]
         columns[attribute.name] = shown, plans[attribute.name]
     columns |= {name: (rows, ColumnPlan(name, "plain")) for name, rows in subject.plain.items()}
     for name, (rows, plan) in columns.items():
-        own = np.empty(len(rows), np.int32)
         try:
-            hierarchy = encode_column(rows, plan, own)
+            hierarchy, own = encode_column(coded(rows), plan)
         except ShoalError:
             continue
         held = np.bincount(own, minlength=hierarchy.size)

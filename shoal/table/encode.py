@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntMatrix, IntVector
+from shoal.arrays import IntVector
+from shoal.brief import Brief
 from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
 from shoal.frames import Frame, factorize
+from shoal.frames.coded import Coded, Codes, coded, narrowest
 from shoal.hierarchy import Hierarchy, build
 from shoal.hierarchy.kinds import parsed
+from shoal.parallel import PIECE, in_threads
 from shoal.table import Attribute, CodedTable
 from shoal.table.plan import REMOVED, ColumnPlan
+from shoal.table.storage import Kept, Narrow
 from shoal.wording import type_name
+
+_OFTEN = 8
+"""A column that is published as it is is kept as codes if its values occur so often on average."""
 
 
 def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
     """Code the quasi-identifying and sensitive columns of a table, and drop what must not be published.
 
-    Columns are read one at a time, so that a file that is read lazily has only one decoded quasi-identifier in
-    memory.
+    Columns are read in pieces, so that a file that stays on disk is never decoded as a whole, and side by side, if the
+    table is large.
 
     Each column is factorized, its hierarchy is built over the few distinct values, and the codes are then
     renumbered in the order of the hierarchy: O(rows + distinct values) per column. Columns without a plan are
@@ -33,23 +42,26 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     by_name = {column.name: column for column in plan}
     quasi = [by_name[name] for name in table.columns if _role(by_name, name) == "quasi"]
     sensitive = [by_name[name] for name in table.columns if _role(by_name, name) == "sensitive"]
-    attributes, codes = _coded(table, quasi, problems)
-    secrets, sensitive_codes = _coded(table, sensitive, problems)
+    found = _coded(table, [*quasi, *sensitive], problems)
+    attributes, secrets = found[: len(quasi)], found[len(quasi) :]
     if problems:
         _raise(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
     columns = [name for name in table.columns if name in by_name and not by_name[name].removed]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
-    shown = pl.DataFrame({name: table.column(name) for name in kept})
+    own = {one.attribute.name: one.kept for one in secrets}
+    shown = {name: _kept(table, name) if (mine := own.get(name)) is None else mine for name in kept}
     dropped = tuple(name for name in table.columns if name not in columns)
     owners = [name for name in table.columns if _role(by_name, name) == "person"]
     named = [name for name in columns if by_name[name].role in REMOVED]
+    stored: Any = [Narrow(table.rows, tuple(one.codes for one in part)) for part in (attributes, secrets)]
+    kept_columns: Any = Kept(shown)
     return CodedTable(
-        attributes,
-        codes,
-        secrets,
-        sensitive_codes,
-        shown,
+        tuple(one.attribute for one in attributes),
+        stored[0],
+        tuple(one.attribute for one in secrets),
+        stored[1],
+        kept_columns,
         tuple(columns),
         dropped=dropped,
         named=pl.DataFrame({name: table.column(name) for name in named}),
@@ -86,6 +98,11 @@ class _InMemory:
 
     def __init__(self, data: pl.DataFrame) -> None:
         self.columns, self.rows, self.column = data.columns, data.height, data.get_column
+        self.schema = data.schema
+
+    def coded(self, name: str) -> Coded:
+        """Return one column as codes and distinct values."""
+        return coded(self.column(name))
 
 
 _Columns = Frame | _InMemory
@@ -111,21 +128,62 @@ def _check_columns(table: _Columns, plan: Sequence[ColumnPlan]) -> None:
         raise DataError(_together(lines))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class _Column(Brief):
+    """One column, coded in the order of its hierarchy."""
+
+    attribute: Attribute
+    codes: Codes
+    kept: Coded | None
+    """Its values by these codes, exactly as they came; None if codes do not tell them."""
+
+
 def _coded(
     table: _Columns, plan: Sequence[ColumnPlan], problems: list[tuple[str, ShoalError]]
-) -> tuple[tuple[Attribute, ...], IntMatrix]:
-    codes = np.empty((table.rows, len(plan)), np.int32, order="F")
-    attributes = []
-    for index, column in enumerate(plan):
+) -> list[_Column]:
+    def one(column: ColumnPlan) -> _Column | ShoalError:
         try:
-            hierarchy = encode_column(table.column(column.name), column, codes[:, index])
+            values = table.coded(column.name)
+            hierarchy, codes = encode_column(values, column)
             bounds = parsed(column.hierarchy) if column.show is not None else None
             if bounds is not None:
                 check_bounds(hierarchy)
-            attributes.append(Attribute(column.name, hierarchy, column.weight, bounds))
         except ShoalError as error:
-            problems.append((column.name, error))
-    return tuple(attributes), codes
+            return error
+        return _Column(
+            Attribute(column.name, hierarchy, column.weight, bounds),
+            codes,
+            _values_by_code(values, codes, hierarchy) if column.role == "sensitive" else None,
+        )
+
+    found = in_threads(one, plan, many=table.rows > PIECE)
+    problems += [
+        (column.name, own) for column, own in zip(plan, found, strict=True) if isinstance(own, ShoalError)
+    ]
+    return [own for own in found if isinstance(own, _Column)]
+
+
+def _values_by_code(given: Coded, codes: Codes, hierarchy: Hierarchy) -> Coded | None:
+    """Return a column by the codes of its hierarchy, so that it takes no memory of its own; None if these cannot say
+    what it held: the two zeros have one code.
+    """
+    if given.values.dtype.is_float():
+        return None
+    number = hierarchy.locate(given.values)
+    if len(np.unique(number)) < len(number):
+        return None
+    own = np.full(hierarchy.size, 0, np.int64)
+    own[number] = np.arange(len(number))
+    return Coded(codes, given.values.gather(own))
+
+
+def _kept(table: _Columns, name: str) -> Coded | pl.Series:
+    """Return a column that is published as it is, as codes if these are exact and take less memory."""
+    dtype = table.schema[name]
+    if table.rows <= PIECE or dtype.is_nested() or dtype.is_float() or dtype == pl.Object:
+        return table.column(name)
+    found = table.coded(name)
+    return found if len(found.values) <= table.rows // _OFTEN else table.column(name)
 
 
 def check_bounds(hierarchy: Hierarchy) -> None:
@@ -138,28 +196,28 @@ def check_bounds(hierarchy: Hierarchy) -> None:
         )
 
 
-def encode_column(values: pl.Series, plan: ColumnPlan, out: IntVector) -> Hierarchy:
-    """Write the codes of one column into `out` and return its hierarchy."""
-    if values.null_count() == len(values):
+def encode_column(column: Coded, plan: ColumnPlan) -> tuple[Hierarchy, Codes]:
+    """Return the hierarchy of one column, and its codes in the order of the hierarchy."""
+    if column.values.null_count() == len(column.values):
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
-    numbers, distinct = factorize(values)
-    hierarchy = build(distinct, plan.hierarchy)
+    hierarchy = build(column.values, plan.hierarchy)
     if plan.limit is not None and plan.role == "quasi":
         hierarchy = hierarchy.limited(plan.limit)
     # Every distinct value has a leaf here: `build` raises an error for a value without one.
-    renumber(numbers, hierarchy.locate(distinct), out)
-    return hierarchy
+    return hierarchy, renumbered(column.codes, hierarchy.locate(column.values), hierarchy.size)
 
 
-def renumber(numbers: IntVector, code_of: IntVector, out: IntVector) -> None:
-    """Write ``code_of[numbers]`` into `out`, in pieces, to avoid an index array as long as the table."""
-    if np.array_equal(code_of, np.arange(len(code_of))):
-        out[:] = numbers
-        return
-    piece = 1 << 18
-    for start in range(0, len(numbers), piece):
-        part = slice(start, start + piece)
+def renumbered(numbers: Codes, code_of: IntVector, size: int) -> Codes:
+    """Return ``code_of[numbers]`` in the narrowest type for codes below `size`, in pieces, to avoid an index array as
+    long as the table."""
+    code_of = code_of.astype(narrowest(size))
+    if numbers.dtype == code_of.dtype and np.array_equal(code_of, np.arange(len(code_of))):
+        return numbers
+    out = np.empty(len(numbers), code_of.dtype)
+    for start in range(0, len(numbers), PIECE):
+        part = slice(start, start + PIECE)
         np.take(code_of, numbers[part], out=out[part], mode="clip")
+    return out
 
 
 def _raise(problems: list[tuple[str, ShoalError]]) -> None:

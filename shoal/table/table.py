@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,12 +11,15 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
+from shoal.parallel import PIECE
 from shoal.table.groups import Groups, group
 from shoal.table.plan import bound_names
+from shoal.table.storage import Kept, Narrow, as_given, stored_narrow
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.frames.coded import Coded, Codes
     from shoal.hierarchy import Hierarchy
     from shoal.hierarchy.kinds import Kind
 
@@ -38,7 +42,7 @@ class CodedTable(Brief):
     attributes: tuple[Attribute, ...]
     """The quasi-identifiers."""
     codes: IntMatrix
-    """``[rows, quasi-identifiers]`` leaf codes, column-major: each column is contiguous."""
+    """``[rows, quasi-identifiers]`` leaf codes, column-major: stored narrow, see `column`."""
     sensitive: tuple[Attribute, ...]
     """The sensitive columns. Their hierarchies give order and distance; their values are never generalized."""
     sensitive_codes: IntMatrix
@@ -73,7 +77,33 @@ class CodedTable(Brief):
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return int(self.codes.shape[0])
+        given = as_given(self, "codes")
+        return given.rows if isinstance(given, Narrow) else int(given.shape[0])
+
+    def column(self, index: int) -> Codes:
+        """Return the codes of one quasi-identifier in the narrowest type, without the matrix of all columns."""
+        given = as_given(self, "codes")
+        codes: Codes = given.columns[index] if isinstance(given, Narrow) else given[:, index]
+        return codes
+
+    def sensitive_column(self, index: int) -> Codes:
+        """Return the codes of one sensitive column in the narrowest type."""
+        given = as_given(self, "sensitive_codes")
+        codes: Codes = given.columns[index] if isinstance(given, Narrow) else given[:, index]
+        return codes
+
+    @property
+    def narrow(self) -> list[Codes]:
+        """The codes of all quasi-identifiers, column by column."""
+        return [self.column(index) for index in range(len(self.attributes))]
+
+    @property
+    def kept_columns(self) -> Mapping[str, Coded | pl.Series]:
+        """The columns of `kept`, as codes where they are stored so."""
+        given = as_given(self, "kept")
+        if isinstance(given, Kept):
+            return given.columns
+        return {column.name: column for column in given}
 
     @cached_property
     def people(self) -> int:
@@ -84,7 +114,7 @@ class CodedTable(Brief):
     def value_counts(self) -> tuple[LongVector, ...]:
         """How often each code occurs, per quasi-identifier."""
         return tuple(
-            np.bincount(self.codes[:, index], minlength=attribute.hierarchy.size)
+            counted(self.column(index), attribute.hierarchy.size)
             for index, attribute in enumerate(self.attributes)
         )
 
@@ -92,7 +122,7 @@ class CodedTable(Brief):
     def sensitive_counts(self) -> tuple[LongVector, ...]:
         """How often each code occurs, per sensitive column."""
         return tuple(
-            np.bincount(self.sensitive_codes[:, index], minlength=attribute.hierarchy.size)
+            counted(self.sensitive_column(index), attribute.hierarchy.size)
             for index, attribute in enumerate(self.sensitive)
         )
 
@@ -104,7 +134,7 @@ class CodedTable(Brief):
         found = []
         for index, attribute in enumerate(self.sensitive):
             size = attribute.hierarchy.size
-            pairs = np.unique(self.person.astype(np.int64) * size + self.sensitive_codes[:, index])
+            pairs = np.unique(self.person.astype(np.int64) * size + self.sensitive_column(index))
             found.append(np.bincount(pairs % size, minlength=size))
         return tuple(found)
 
@@ -126,7 +156,7 @@ class CodedTable(Brief):
         if all(len(attribute.hierarchy.levels[-1].starts) == 1 for attribute in self.attributes):
             return np.zeros(self.rows, np.int32)
         tops = np.stack(
-            [attribute.hierarchy.blocks[self.codes[:, i]] for i, attribute in enumerate(self.attributes)],
+            [attribute.hierarchy.blocks[self.column(i)] for i, attribute in enumerate(self.attributes)],
             axis=1,
         )
         return distinct(tops)[0]
@@ -138,3 +168,14 @@ class CodedTable(Brief):
 
     def _grouped_blocks(self) -> Groups:
         return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)
+
+
+stored_narrow(CodedTable, "codes", "sensitive_codes", "kept")
+
+
+def counted(codes: Codes, size: int) -> LongVector:
+    """Count each code, in pieces: numpy copies what it counts into the widest type."""
+    total = np.zeros(size, np.int64)
+    for start in range(0, len(codes), PIECE):
+        total += np.bincount(codes[start : start + PIECE], minlength=size)
+    return total

@@ -10,6 +10,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
@@ -76,6 +77,10 @@ class SourceFile(Format):
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read a file that exists and is not empty, and return its options with what was detected filled in."""
 
+    def pieces(self, path: Path, name: str) -> Iterator[tuple[Any, pl.Series]] | None:
+        """Yield the pieces of a column as codes and the distinct values of each; None if a file does not hold it so."""
+        return None
+
     def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:
         """Return the table in a file, with the digest of its bytes."""
         path = Path(source)
@@ -103,6 +108,7 @@ class SourceFile(Format):
                 digest=digest,
                 version=version if self.on_disk else None,
                 nulls_done="null_values" in self.options,
+                pieces=partial(self.pieces, path),
             )
             refuse_changed(path, version)
             return frame

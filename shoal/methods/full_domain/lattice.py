@@ -135,7 +135,7 @@ class RollUps:
     def __init__(self, table: CodedTable, sensitive: bool) -> None:
         self.quasi = len(table.attributes)
         self.secrets = len(table.sensitive) if sensitive else 0
-        secret = [table.sensitive_codes[:, j] for j in range(self.secrets)]
+        secret = [table.sensitive_column(j) for j in range(self.secrets)]
         hierarchies = [a.hierarchy for a in table.attributes]
         hierarchies += [a.hierarchy for a in table.sensitive[: self.secrets]]
         sizes, heights = [h.size for h in hierarchies], [len(h.levels) for h in hierarchies]
@@ -154,7 +154,7 @@ class RollUps:
                 self.single[j, level] = len(nodes.starts) == 1
         keys: KeyMatrix = np.zeros((words, table.rows), np.uint64)
         for j in range(len(sizes)):
-            codes = table.codes[:, j] if j < self.quasi else secret[j - self.quasi]
+            codes = table.column(j) if j < self.quasi else secret[j - self.quasi]
             word, shift = int(self.fields[j, 0]), np.uint64(self.fields[j, 1])
             keys[word] |= codes.astype(np.uint64) << shift
         bottom = np.zeros(len(sizes), np.int64)

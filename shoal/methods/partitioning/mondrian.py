@@ -128,7 +128,7 @@ class _Boxes:
         self.ids = self.words.view(np.uint32)
         in_order = len(ids) == table.rows and len(blocks) == 2 and table.person is None
         for j in range(len(sizes)):
-            self.codes[: len(ids), j] = table.codes[:, j] if in_order else table.codes[ids, j]
+            self.codes[: len(ids), j] = table.column(j) if in_order else table.column(j)[ids]
         self.ids[: len(ids), -1] = ids
 
     def cut_by_size(self, run: Run) -> Regions:

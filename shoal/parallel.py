@@ -1,0 +1,48 @@
+"""All processors for one piece of work: threads, because numpy, polars and kernels let others run while they work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+PIECE = 1 << 18
+"""Rows that are worked on at a time. Tables up to this size take no detour: threads and pieces are for larger ones."""
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[Item], Found], items: Sequence[Item], *, many: bool = True) -> list[Found]:
+    """Return what `work` finds for each item, in their order, in as many threads as there are processors.
+
+    Without `many` rows to work on, threads would cost more than they save. The first error is raised.
+    """
+    threads = min(processors(), len(items))
+    if threads < 2 or not many:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
+
+
+def one_after_another(work: Callable[[Item], Found], items: Iterable[Item]) -> Iterator[Found]:
+    """Yield what `work` finds for each item, in their order. Threads work ahead, but by few items, which bounds the
+    memory."""
+    threads = processors()
+    if threads < 2:
+        yield from map(work, items)
+        return
+    source = iter(items)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: list[Future[Found]] = [pool.submit(work, item) for item in islice(source, threads + 1)]
+        while waiting:
+            found = waiting.pop(0).result()
+            waiting += [pool.submit(work, item) for item in islice(source, 1)]
+            yield found

@@ -1,0 +1,121 @@
+"""Large tables are worked on in pieces: with small pieces, every table is large, and nothing may change."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal import frames
+from shoal.errors import DataError
+from shoal.frames import coded, frame
+from shoal.frames.coded import narrowest
+from shoal.table import encode
+from shoal.table.plan import ColumnPlan
+
+KINDS = {
+    "text": pl.Series(
+        [None, "", "a", "ä", "NA", "a long text that no short view holds", "a"], dtype=pl.String
+    ),
+    "words": pl.Series(["x", "y", None, "x", "x", "y", "z"], dtype=pl.Categorical),
+    "sizes": pl.Series(["s", "m", None, "l", "s", "s", "m"], dtype=pl.Enum(["s", "m", "l", "xl"])),
+    "int": pl.Series([5, None, -(2**63), 2**63 - 1, 5, 0, 0], dtype=pl.Int64),
+    "float": pl.Series([0.0, -0.0, None, float("nan"), 1.5, 1.5, float("inf")]),
+    "bool": pl.Series([True, None, False, True, True, None, False]),
+    "day": pl.Series([dt.date(2020, 1, 1), None, dt.date(1, 1, 1)] * 2 + [None]),
+    "cents": pl.Series([Decimal("1.10"), None, Decimal("-0.01")] * 2 + [Decimal(0)], dtype=pl.Decimal(10, 2)),
+    "null": pl.Series([None] * 7, dtype=pl.String),
+    "a.b": pl.Series(list("aabbcca")),
+}
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    for module in (coded, frame, encode):
+        monkeypatch.setattr(module, "PIECE", 3)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+@pytest.mark.parametrize("name", KINDS)
+def test_columns_of_a_file_are_coded_in_pieces(name, suffix, tmp_path, small_pieces):
+    path = frames.write(pl.DataFrame({name: KINDS[name], "other": range(7)}), tmp_path / f"t{suffix}")
+    read = frames.read(path)
+    found = read.coded(name)
+    shown, wanted = found.gather(slice(None)), KINDS[name].alias(name)
+    assert shown.equals(read.column(name), null_equal=True, check_dtypes=True)
+    assert shown.cast(pl.String).equals(wanted.cast(pl.String), null_equal=True) or wanted.dtype.is_float()
+    assert found.codes.dtype == np.uint8
+    assert sorted(set(found.codes.tolist())) == list(range(len(found.values)))
+
+
+@pytest.mark.parametrize("values", [["b", None, "a", "a", "b"], ["b"] * 5, ["a", "b", "c", "d", "e"]])
+def test_dictionaries_of_row_groups_are_joined(values, tmp_path, small_pieces):
+    path = tmp_path / "groups.parquet"
+    pq.write_table(pa.table({"x": pa.array(values), "x.y": list("vwxyz")}), path, row_group_size=2)
+    for name, wanted in (("x", values), ("x.y", list("vwxyz"))):
+        assert frames.read(path).coded(name).gather(slice(None)).to_list() == wanted
+
+
+def test_values_that_only_a_dictionary_lists_are_no_values_of_the_column(tmp_path, small_pieces):
+    path = tmp_path / "listed.parquet"
+    listed = pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 0, 2]), pa.array(["a", "nobody", "b"]))
+    pq.write_table(pa.table({"x": listed}), path)
+    found = frames.read(path).coded("x")
+    assert sorted(found.values.drop_nulls().cast(pl.String)) == ["a", "b"]
+
+
+def test_bytes_that_are_not_text_are_refused(tmp_path, small_pieces):
+    path = tmp_path / "odd.parquet"
+    odd = pa.Array.from_buffers(pa.string(), 4, pa.array([b"\xff"] * 4).buffers())
+    pq.write_table(pa.table({"x": odd}), path)
+    with pytest.raises(DataError, match="x"):
+        frames.read(path).coded("x")
+
+
+def test_reading_options_hold_for_columns_in_pieces(tmp_path, small_pieces):
+    path = frames.write(pl.DataFrame({"x": ["a", "NA", "b", "NA", "a"]}), tmp_path / "t.parquet")
+    found = frames.read(path, frames.ReadOptions(null_values=("NA",))).coded("x")
+    assert found.gather(slice(None)).to_list() == ["a", None, "b", None, "a"]
+
+
+def test_a_file_that_changes_between_its_columns_is_refused(tmp_path, small_pieces):
+    path = frames.write(pl.DataFrame({"x": list("aabbc")}), tmp_path / "t.parquet")
+    read = frames.read(path)
+    frames.write(pl.DataFrame({"x": list("bbaac")}), path, force=True)
+    with pytest.raises(DataError, match="changed"):
+        read.coded("x")
+
+
+@given(st.lists(st.sampled_from(["a", "b", None, "c"]), min_size=1, max_size=12))
+def test_tables_are_coded_alike_whole_and_in_pieces(values):
+    rows = pl.DataFrame({"q": values, "s": values[::-1], "p": values, "n": range(len(values))}, strict=False)
+    rows = rows.with_columns(q=pl.col("q").fill_null("d"), s=pl.col("s").fill_null("d"))
+    plan = [
+        ColumnPlan("q", "quasi"),
+        ColumnPlan("s", "sensitive"),
+        ColumnPlan("p", "plain"),
+        ColumnPlan("n", "plain"),
+    ]
+    whole = encode.encode(rows, plan)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (coded, frame, encode):
+            patch.setattr(module, "PIECE", 2)
+        pieces = encode.encode(rows, plan)
+    assert np.array_equal(whole.codes, pieces.codes)
+    assert np.array_equal(whole.sensitive_codes, pieces.sensitive_codes)
+    assert whole.kept.equals(pieces.kept)
+    assert pieces.kept.equals(rows.select("s", "p", "n"))
+    assert pieces.column(0).dtype == np.uint8
+
+
+@pytest.mark.parametrize(("size", "kind"), [(1, "uint8"), (256, "uint8"), (257, "uint16"), (65_537, "int32")])
+def test_the_narrowest_type(size, kind):
+    assert narrowest(size) == np.dtype(kind)
+    assert np.arange(size, dtype=np.int64)[-1] == np.arange(size, dtype=np.int64).astype(kind)[-1]
