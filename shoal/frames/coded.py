@@ -1,4 +1,4 @@
-"""`Coded`: a column as small integers and its distinct values, made piece by piece, so that it is never decoded whole."""
+"""`Coded`: a column as small integers and its distinct values, made in pieces, so that it is never decoded whole."""
 
 from __future__ import annotations
 
