@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.attacks import ATTACKS, Attack, Exposure
 from shoal.attacks.base import Setting
+from shoal.attacks.intersection import Intersection
 from shoal.case import Case, answers
 from shoal.errors import ARGUMENTS, DataError, PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
@@ -28,7 +29,8 @@ def attack(
     second: Any = None,
     population: Any = None,
     suppressed_as: str | None = None,
-    name: str = ATTACKS.default,
+    earlier: Sequence[Any] | None = None,
+    name: str | None = None,
     adversary: str | None = None,
     options: Mapping[str, Any] | None = None,
     record: Any = None,
@@ -47,10 +49,14 @@ def attack(
     the ``threshold`` of ``attribute-disclosure``, which otherwise follows from the policy's alpha or l.
     `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so;
     without it, all rows that are there count as rows. `record` is the private record of the run that made the release,
-    or its path: it says how. Raises DataError if the attack does not apply to such a release.
+    or its path: it says how. `earlier` are earlier releases of the same people, for the attack that intersects them:
+    paths or frames, results, or mappings with ``release``, ``original`` and ``record``; with them and no `name`, that
+    attack is tried. Raises DataError if the attack does not apply to such a release.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
+    if name is None:
+        name = Intersection.name if earlier else ATTACKS.default
     asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
     _check_options(name, asked)
     case = Case.read(
@@ -61,6 +67,7 @@ def attack(
         population=population,
         suppressed_as=suppressed_as,
         record=record,
+        earlier=earlier,
         clock=clock,
         progress=progress,
     )
@@ -106,6 +113,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         in_buckets=evidence.published.bucket_of is not None,
         empty=not evidence.published.rows,
         people=evidence.of_people and (case.table is None or case.table.person is not None),
+        earlier=case.table is not None and case.table.earlier is not None,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
     )
 
@@ -117,6 +125,7 @@ def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, An
         "k": max(requirements.k, ATTACKS[name].least_k),
         "presence": case.policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),
+        "values": tuple(requirements.values_needed(j) for j in range(len(sensitive))),
     }
     if "threshold" not in options:
         known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(sensitive)))

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.earlier import encode_whole
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
 from shoal.linking.truth import Truth, truth_of
@@ -21,7 +22,6 @@ from shoal.models.base import Model
 from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.policy.encoding import encode_with_population
 from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
 from shoal.release import Release
 from shoal.release.pseudonyms import PSEUDONYM, betrayed, followed, of_our_form
@@ -105,6 +105,7 @@ class Case(Evidence):
         population: Any = None,
         suppressed_as: str | None = None,
         record: Any = None,
+        earlier: Sequence[Any] | None = None,
         clock: Clock | None = None,
         progress: Progress = silent,
         **more: Any,
@@ -113,7 +114,8 @@ class Case(Evidence):
 
         `source` may also be a `Result` of this original, which knows the owner of each row. `suppressed_as` is the text
         that rows show in every quasi-identifier if another tool marks suppressed rows so. `record` is the private
-        record of the run that made the release, or its path: it says how the release was made.
+        record of the run that made the release, or its path: it says how the release was made. `earlier` are earlier
+        releases of the same people, instead of those that the policy names.
         """
         clock = Clock() if clock is None else clock
         progress("read", 0.0)
@@ -125,7 +127,7 @@ class Case(Evidence):
             rows = None if own else read_release(source, second, policy, delimiter=known)
         progress("encode", 0.1)
         with clock("encode"):
-            table = None if before is None else encode_with_population(before, policy, population)
+            table = None if before is None else encode_whole(before, policy, population, earlier)
             more |= {"digest": None if before is None else before.digest, "record": told}
             if rows is None:
                 return cls._own(source, policy, table, **more)

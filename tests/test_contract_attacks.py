@@ -37,6 +37,7 @@ RUNS = {
     "attribute-disclosure": set(RELEASES),
     "corruption": {"rings"},
     "algorithm-aware": {"rings"},
+    "intersection": {"classes", "levels", "cells", "rings"},
 }
 """Attack -> the releases on which it must run."""
 REFUSES = {
@@ -46,8 +47,11 @@ REFUSES = {
     "attribute-disclosure": set(),
     "corruption": RELEASES.keys() - {"rings"},
     "algorithm-aware": RELEASES.keys() - {"rings"},
+    "intersection": {"buckets", "two tables", "slices", "members"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""
+NEEDS_EARLIER = {"intersection"}
+"""Attacks on several releases of the same people: here on the same release twice."""
 NEEDS_OWNER = {"corruption", "algorithm-aware"}
 """Attacks that only whoever made the release can judge."""
 
@@ -72,6 +76,8 @@ def release(kind):
 def attacked(kind, name, *, owner, **options):
     made, policy, source, _ = release(kind)
     given = (made, {}) if owner else (made.table, {"second": made.second})
+    if name in NEEDS_EARLIER:
+        given[1]["earlier"] = [{"release": made.table, "original": None if kind == "members" else source}]
     return shoal.attack(given[0], policy, original=source, name=name, seed=1, **given[1], **options)
 
 

@@ -35,7 +35,6 @@ PLACES = {
     "methods/cells/ring.py": "its options are orders of rows, and the methods whose parts it takes",
     "methods/relocating/hybrid_mondrian.py": "the methods whose releases it is tried on",
     "models/requirements.py": "models may not import measures, and a measure must be named",
-    "cli/attack.py": "`--help` shows the default without importing an attack",
 }
 """Files that may name registered things, and why."""
 

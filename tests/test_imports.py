@@ -31,6 +31,7 @@ LAYERS = (
     ("combinations",),
     ("shuffling",),
     ("released",),
+    ("earlier",),
     ("codebooks",),
     ("case",),
     ("auditing", "attacking"),

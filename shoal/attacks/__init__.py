@@ -12,6 +12,7 @@ ATTACKS: Registry[Attack] = Registry(
         "membership": "shoal.attacks.membership:Membership",
         "algorithm-aware": "shoal.attacks.algorithm_aware:AlgorithmAware",
         "corruption": "shoal.attacks.corruption:Corruption",
+        "intersection": "shoal.attacks.intersection:Intersection",
     },
 )
 

@@ -49,6 +49,8 @@ class Setting:
     """The k that the release was made with, if that is known."""
     people: bool = False
     """Some people have several rows, so guarantees count people, not rows."""
+    earlier: bool = False
+    """Earlier releases of the same people are known."""
 
     @property
     def relocated(self) -> bool:

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 @options.second
 @options.second_table
 @options.suppressed_as
+@options.earlier
 @click.option(
     "--attack",
     "--name",
     "name",
-    default="linkage",
-    show_default=True,
-    help="Which attack; `shoal attacks` lists them.",
+    help="Which attack; `shoal attacks` lists them [linkage; with --earlier, the one that intersects].",
 )
 @click.option(
     "--adversary",
-    help="What the adversary knows: for linkage `some` people's quasi-identifiers, or all `members` [members].",
+    help="What they know: `some` people's quasi-identifiers, or all `members` [members; with --earlier, some].",
 )
 @click.option(
     "--population",
@@ -75,7 +74,10 @@ def attack(
     second: Any,
     second_table: str | None,
     suppressed_as: str | None,
-    name: str,
+    earlier_releases: tuple[Any, ...],
+    earlier_originals: tuple[Any, ...],
+    earlier_records: tuple[Path, ...],
+    name: str | None,
     adversary: str | None,
     population: Path | None,
     limit: int | None,
@@ -89,7 +91,7 @@ def attack(
     """Attack a RELEASE, made by Shoal or by any other tool, and count the people who are exposed.
 
     Exit code 5 if anyone is exposed more than the policy allows; in a linkage attack, if anyone has fewer than k
-    candidates.
+    candidates. With --earlier, it intersects what several releases leave open about people who are in all of them.
     """
     from shoal import frames
 
@@ -98,8 +100,12 @@ def attack(
     original = options.chosen_original(policy, original, original_table, original_query, release)
     second = options.chosen_source(second, second_table, None, release)
     options.check_readable(release, original, second, population)
+    earlier = options.chosen_earlier(earlier_releases, earlier_originals, earlier_records)
     if output is not None:
-        others = (release, original, second, population, policy_file, record)
+        others = (
+            *(release, original, second, population, policy_file, record),
+            *(*earlier_releases, *earlier_originals, *earlier_records),
+        )
         frames.check_apart(
             {other: str(other) for other in others if other is not None}, [(output, "the result")]
         )
@@ -118,6 +124,7 @@ def attack(
             second=second,
             suppressed_as=suppressed_as,
             record=record,
+            earlier=earlier or None,
             name=name,
             adversary=adversary,
             options={option: value for option, value in given.items() if value is not None},
@@ -134,6 +141,9 @@ def _words(found: Exposure) -> str:
     lines = [f"The adversary {found.adversary}."]
     for name, value in found.figures.items():
         label = name.replace("_", " ")
+        if isinstance(value, list):
+            lines += [f"{label}: {_counts(one)}" for one in value]
+            continue
         lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else number(value)}")
     if found.success == found.success:
         lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")

@@ -161,6 +161,55 @@ def _stored(source: Any) -> bool:
     return isinstance(source, DatabaseTable)
 
 
+def earlier(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for earlier releases of the same people."""
+    for option in (
+        click.option(
+            "--earlier-record",
+            "earlier_records",
+            type=PATH,
+            multiple=True,
+            help="The private record of an earlier release, in the order of --earlier.",
+        ),
+        click.option(
+            "--earlier-original",
+            "earlier_originals",
+            type=SOURCE,
+            multiple=True,
+            help="What an earlier release was made from, in the order of --earlier.",
+        ),
+        click.option(
+            "--earlier",
+            "earlier_releases",
+            type=SOURCE,
+            multiple=True,
+            help="An earlier release of the same people, to intersect with; may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_earlier(
+    releases: tuple[Any, ...], originals: tuple[Any, ...], records: tuple[Any, ...]
+) -> list[dict[str, Any]]:
+    """Return the earlier releases, each with its original and record."""
+    for name, given in (("--earlier-original", originals), ("--earlier-record", records)):
+        if given and len(given) != len(releases):
+            problem = Problem(
+                name,
+                f"is given {len(given):,} times, but --earlier {len(releases):,} times",
+                "give one for each earlier release, in the same order",
+            )
+            raise PolicyError([problem], where=COMMAND_LINE)
+    check_readable(*releases, *originals)
+    none = (None,) * len(releases)
+    return [
+        {"release": release, "original": original, "record": record}
+        for release, original, record in zip(releases, originals or none, records or none, strict=True)
+    ]
+
+
 def check_readable(*sources: Any) -> None:
     """Refuse what Shoal cannot read, before importing anything that takes time. Asks for the password of a database, if
     it must.

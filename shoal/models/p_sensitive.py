@@ -52,6 +52,11 @@ class PSensitive(GroupModel):
         """Name the model."""
         return f"{self.p}-sensitivity of {self.column_name or 'every sensitive column'}"
 
+    @property
+    def values_needed(self) -> int:
+        """Return p."""
+        return self.p
+
     def reached(self, groups: Groups) -> FloatVector:
         """Return the number of distinct values of each group, in the column with the fewest."""
         columns = groups.sensitive if self.column is None else groups.sensitive[self.column : self.column + 1]

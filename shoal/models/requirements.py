@@ -77,6 +77,11 @@ class Requirements:
             good &= model.satisfied(groups)
         return good
 
+    def values_needed(self, column: int) -> int:
+        """Return how many different values of a sensitive column every class needs; 1 if the policy does not say."""
+        own = (model for model in self.models if getattr(model, "column", column) in (None, column))
+        return max((getattr(model, "values_needed", 1) for model in own), default=1)
+
     def suppressible(self, rows: int) -> int:
         """Return how many of this many rows may be suppressed."""
         return int(np.floor(self.suppression * rows + 1e-9))

@@ -235,6 +235,10 @@ def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
     if draft.broken_columns:
         return []
     sensitive = draft.names("sensitive")
+    for name in privacy.lasting or ():
+        if name not in sensitive:
+            hint = did_you_mean(name, sensitive) or f"give the column to protect {role_of('sensitive')}"
+            found.append(Problem("privacy.lasting", f"'{name}' is not a sensitive column", hint))
     for name in sensitive:
         if draft.columns[name].protected and not _heeded(privacy, name, sensitive):
             message = "has no effect: no requirement is about protected nodes of this column"

@@ -13,7 +13,7 @@ from shoal.errors import PolicyError
 from shoal.models import MODELS, Model
 from shoal.models.keys import Key, bounds, parameters
 from shoal.policy.adversaries import AdversaryName, models_against
-from shoal.policy.part import Number, Part, Whole, wrong
+from shoal.policy.part import Number, Part, Text, Whole, wrong
 from shoal.policy.problems import WORDS_OF_TAG
 from shoal.policy.toml import value as as_toml
 from shoal.wording import shown
@@ -194,6 +194,10 @@ class _Privacy(Part):
     ) = None
     """Which adversaries to stop, such as `["knows-members"]`. Shoal derives the models from them: they cannot narrow a
     person down to fewer than k rows. A `notion` next to it is required as well."""
+
+    lasting: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """With earlier releases: the sensitive columns whose value stays the same for a person. Without it, all of them: an
+    adversary then keeps only values that every release shows."""
 
     if TYPE_CHECKING:
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shoal.frames.coded import Coded, Codes
     from shoal.hierarchy import Hierarchy
     from shoal.hierarchy.kinds import Kind
+    from shoal.linking.series import Earlier
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,8 @@ class CodedTable(Brief):
     """The identifiers that are published as pseudonyms. They never leave the process, except in a key table."""
     person: IntVector | None = None
     """Row -> person, numbered 0, 1, .., if some person has several rows. None: every row is a person of its own."""
+    earlier: Earlier | None = None
+    """Earlier releases of the same people; None if there are none, or if they do not matter."""
 
     @property
     def taken(self) -> tuple[str, ...]:

@@ -1,0 +1,272 @@
+"""Several releases of the same people: what they leave open together, and releases that keep enough open."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.cli import main
+from shoal.errors import DataError, PolicyError
+from shoal.policy import Policy
+from tests import over_time
+from tests.over_time import Row, Shown
+
+ROLES = {
+    "quasi": ["zip", "age"],
+    "sensitive": ["disease", "drug"],
+    "person": ["who"],
+    "hierarchies": {
+        "zip": {"tree": {"1*": ["11", "12"], "2*": ["21", "22"]}},
+        "age": {"tree": {"3*": ["31", "32"], "4*": ["41"]}},
+    },
+}
+WITHOUT = {**ROLES, "person": [], "drop": ["who"]}
+ASKED = {"k": 2, "l": {"disease": {"distinct": 2}}}
+
+
+def frame(rows: list[Row]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(row.person, *row.known, *row.values) for row in rows],
+        schema=dict.fromkeys(("who", "zip", "age", "disease", "drug"), pl.String),
+        orient="row",
+    )
+
+
+def published(rows: list[Shown]) -> pl.DataFrame:
+    return frame([Row("", row.cells, row.values) for row in rows]).drop("who")
+
+
+def record(original: list[Row], release: list[Shown]) -> dict[str, object]:
+    return {
+        "policy": Policy.from_keywords(**ROLES, **ASKED).to_toml(),
+        "method": "mondrian",
+        "seed": None,
+        "input": {"rows": len(original)},
+        "suppressed": len(original) - len(release),
+        "owners": " ".join(str(row.of) for row in release),
+    }
+
+
+@st.composite
+def months(draw, rows_each: int = 3):
+    """Two or three tables of up to six people, and a release of each whose rows are generalized by chance."""
+    originals, releases = [], []
+    home = {who: draw(st.sampled_from(["11", "12", "21"])) for who in "abcdef"}
+    for _ in range(draw(st.integers(2, 3))):
+        rows = [
+            Row(
+                who,
+                (draw(st.sampled_from([home[who], home[who], "22"])), draw(st.sampled_from(["31", "32"]))),
+                (draw(st.sampled_from("xyz")), draw(st.sampled_from("pq"))),
+            )
+            for who in "abcdef"
+            for _ in range(draw(st.integers(0, rows_each)))
+        ]
+        assume(rows)
+        shown = [
+            Shown(
+                tuple(_masked(value, draw(st.sampled_from([0, 1, 1, 2, 2]))) for value in row.known),
+                row.values,
+                of,
+            )
+            for of, row in enumerate(rows)
+            if draw(st.integers(0, 5))
+        ]
+        originals.append(rows)
+        releases.append(shown)
+    assume(all(releases))
+    return originals, releases
+
+
+def _masked(value: str, level: int) -> str:
+    return "*" if level == len(value) else value[: len(value) - level] + "*" * level
+
+
+def expected(found: dict[str, list[over_time.Left]], k: int, needed: int) -> dict[str, object]:
+    """The figures that the attack reports, per adversary, from what is left of each person."""
+
+    def people(which) -> int:
+        return sum(any(which(one) for one in own) for own in found.values())
+
+    out: dict[str, object] = {
+        "in_several": len(found),
+        "one_value": people(lambda one: 1 in one.values),
+        "one_value_and_true": people(lambda one: 1 in one.values and one.right),
+        "value_changed": people(lambda one: 0 in one.values),
+    }
+    for adversary in ("some", "members"):
+
+        def counted(one: over_time.Left, adversary: str = adversary) -> int:
+            return one.candidates if adversary == "some" else min(one.candidates, one.crowd)
+
+        out[adversary] = {
+            "together": {
+                "least_candidates": min(
+                    (counted(one) for own in found.values() for one in own), default=None
+                ),
+                "below_k": people(lambda one: counted(one) < k),
+                "below_l": people(lambda one: one.values[0] < needed),
+            },
+            "at_risk": people(lambda one: counted(one) < k or one.values[0] < needed),
+        }
+    return out
+
+
+def compared(found: dict[str, list[over_time.Left]], attack) -> None:
+    wanted = expected(found, 2, 2)
+    for adversary in ("some", "members"):
+        got = attack(adversary)
+        assert got.at_risk == wanted[adversary]["at_risk"]
+        assert got.figures["together"] == wanted[adversary]["together"]
+        for name in ("in_several", "one_value", "one_value_and_true", "value_changed"):
+            assert got.figures[name] == wanted[name], name
+
+
+@settings(max_examples=120, deadline=None)
+@given(drawn=months())
+def test_intersections_are_those_of_enumeration(drawn):
+    originals, releases = drawn
+    before = [
+        {"release": published(shown), "original": frame(rows), "record": record(rows, shown)}
+        for rows, shown in list(zip(originals, releases, strict=True))[:-1]
+    ]
+    people = [{rows[one.of].person for one in shown} for rows, shown in zip(originals, releases, strict=True)]
+    assume(all({row.person for row in originals[-1]} & one for one in people[:-1]))
+    found = over_time.by_people(originals, releases)
+
+    def attack(adversary: str):
+        return shoal.attack(
+            published(releases[-1]),
+            original=frame(originals[-1]),
+            record=record(originals[-1], releases[-1]),
+            earlier=before,
+            adversary=adversary,
+            **ROLES,
+            **ASKED,
+        )
+
+    compared(found, attack)
+
+
+@settings(max_examples=120, deadline=None)
+@given(drawn=months(rows_each=1))
+def test_without_a_person_column_everybody_who_matches_may_be_in_both(drawn):
+    originals, releases = drawn
+    table = originals[-1]
+    assume(all(any(over_time.matching(shown, row.known) for row in table) for shown in releases))
+    found = over_time.by_rows(table, releases)
+
+    def attack(adversary: str):
+        return shoal.attack(
+            published(releases[-1]),
+            original=frame(table),
+            earlier=[
+                {"release": published(shown), "original": frame(rows)}
+                for rows, shown in list(zip(originals, releases, strict=True))[:-1]
+            ],
+            adversary=adversary,
+            **WITHOUT,
+            **ASKED,
+        )
+
+    compared(found, attack)
+
+
+# --- bad input ------------------------------------------------------------------------------------------------
+
+
+def table(values: str = "xyxyxyxy", who: str = "abcdefgh") -> pl.DataFrame:
+    zips, ages = ["11", "12", "21", "22"] * 2, ["31", "32", "31", "41"] * 2
+    return frame(
+        [
+            Row(*one)
+            for one in zip(who, zip(zips, ages, strict=True), zip(values, "p" * 8, strict=True), strict=True)
+        ]
+    )
+
+
+def test_an_earlier_release_of_another_table_is_refused(tmp_path):
+    first, second = table(), table("yxyxyxyx")
+    made = shoal.anonymize(first, **ROLES, **ASKED, seed=1)
+    good = {"release": made.table, "original": first, "record": made.record}
+
+    def attack(**changed):
+        return shoal.attack(second, original=second, earlier=[{**good, **changed}], **ROLES, **ASKED)
+
+    assert attack().figures["in_several"] == 8
+    with pytest.raises(DataError, match=r"earlier release 1 is of another table: .*age.*no such column"):
+        attack(release=made.table.drop("age"))
+    odd = made.table.with_columns(zip=pl.lit("north"))
+    with pytest.raises(
+        DataError, match="earlier release 1: 8 cells of `zip` are not in the hierarchies of the policy"
+    ):
+        attack(release=odd)
+    with pytest.raises(DataError, match="original of earlier release 1 is another table"):
+        attack(original=first.drop("age"))
+    with pytest.raises(DataError, match=r"counts people .who., and only the original of that release"):
+        attack(original=None)
+    strangers = table(who="stuvwxyz")
+    with pytest.raises(DataError, match="earlier release 1: nobody of the table can be in it"):
+        attack(original=strangers)
+    with pytest.raises(DataError, match="has 8 rows, more than the 7 of its original"):
+        attack(original=first.head(7))
+    with pytest.raises(DataError, match="earlier release 1: the record is about a table of 8 rows"):
+        attack(release=made.table.head(7), original=first.head(7))
+    with pytest.raises(DataError, match=r"january.csv: there is no such file"):
+        attack(release=tmp_path / "january.csv")
+    with pytest.raises(DataError, match="an earlier release has 'table'"):
+        attack(table=first)
+    with pytest.raises(DataError, match="no earlier release is given"):
+        shoal.attack(second, original=second, name="intersection", **ROLES, **ASKED)
+    nobody = first.with_columns(who=pl.when(pl.col("who") == "a").then(None).otherwise(pl.col("who")))
+    with pytest.raises(DataError, match="empty in 1 of 8 rows of an earlier original"):
+        attack(original=nobody)
+
+
+def test_values_that_change_are_not_intersected_if_the_policy_says_so():
+    """The drug changes with everybody; with it, no combination is left."""
+    first = table()
+    second = first.with_columns(drug=pl.lit("q"))
+    before = [{"release": first, "original": first}]
+    both = shoal.attack(second, original=second, earlier=before, **ROLES, **ASKED)
+    assert both.figures["value_changed"] == 8
+    one = shoal.attack(second, original=second, earlier=before, lasting=["disease"], **ROLES, **ASKED)
+    assert one.figures["value_changed"] == 0
+    assert one.figures["one_value_and_true"] == 8
+    with pytest.raises(PolicyError, match="'drugs' is not a sensitive column"):
+        shoal.attack(second, original=second, earlier=before, lasting=["drugs"], **ROLES, **ASKED)
+
+
+def test_the_command_intersects_files(tmp_path):
+    first, second = table(), table("yxyxyxyx")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(Policy.from_keywords(**ROLES, **ASKED).to_toml())
+    for name, rows in (("january", first), ("february", second)):
+        rows.write_csv(tmp_path / f"{name}.csv")
+        rows.drop("who").write_csv(tmp_path / f"{name}-release.csv")
+    place = {
+        name: str(tmp_path / f"{name}.csv")
+        for name in ("january", "february", "february-release", "january-release")
+    }
+    begin = ["attack", place["february-release"], "--original", place["february"], "-p", str(policy)]
+    said = CliRunner().invoke(
+        main,
+        [*begin, "--earlier", place["january-release"], "--earlier-original", place["january"], "--json"],
+    )
+    assert said.exit_code == 5, said.output
+    found = json.loads(said.output)
+    assert found["attack"] == "intersection"
+    assert found["in_several"] == 8
+    assert found["each_alone"][0]["release"].endswith("january-release.csv")
+    said = CliRunner().invoke(
+        main,
+        [*begin, *("--earlier", place["january-release"]) * 2, "--earlier-original", place["january"]],
+    )
+    assert said.exit_code != 0
+    assert "--earlier-original: is given 1 times, but --earlier 2 times" in said.output
