@@ -394,9 +394,42 @@ def test_bounds_hold_for_all_coarsenings(name, sizes, k):
         for label, size in zip(labels, sizes, strict=True):
             joined[label] = joined.get(label, 0) + size
         out = joined.pop(-1, 0)
-        reached.append(chosen.of_sizes(np.array(list(joined.values()), np.int64), out, k))
+        if all(size >= k for size in joined.values()):
+            reached.append(chosen.of_sizes(np.array(list(joined.values()), np.int64), out, k))
     assert bound <= min(reached) + 1e-9
-    assert close(bound, min(reached))
+    if all(size >= k for size in sizes):
+        assert close(bound, min(reached))
+
+
+def class_sizes(most, k):
+    """All ways to take classes of at least k rows out of so many rows."""
+    yield []
+    for first in range(k, most + 1):
+        for rest in class_sizes(most - first, k):
+            yield [first, *rest]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@given(
+    groups=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=3),
+    k=st.integers(1, 4),
+)
+@settings(max_examples=30)
+def test_floors_hold_for_all_refinements(name, groups, k):
+    chosen = MEASURES[name]()
+    rows = sum(kept + lost for kept, lost in groups)
+    if not rows:
+        return
+    kept = np.array([kept for kept, _ in groups], np.int64)
+    floor = chosen.floor(kept, rows, k)
+    for parts in itertools.product(*(list(class_sizes(int(most), k)) for most in kept)):
+        sizes = np.array([size for part in parts for size in part], np.int64)
+        out = rows - int(sizes.sum())
+        value = chosen.of_sizes(sizes, out, k)
+        assert floor <= value + 1e-9
+        if chosen.floor_adds:
+            finest = np.concatenate((sizes, np.ones(out, np.int64)))
+            assert chosen.bound(finest, k) + floor <= value + 1e-9
 
 
 # Queries --------------------------------------------------------------------------------------------------

@@ -143,6 +143,8 @@ class ClassMeasure(Measure):
     """
 
     steers: ClassVar[str] = "classes"
+    floor_adds: ClassVar[bool] = False
+    """What suppressed rows cost is not contained in `bound`."""
 
     @abstractmethod
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
@@ -150,8 +152,14 @@ class ClassMeasure(Measure):
 
     @abstractmethod
     def bound(self, sizes: LongVector, k: int) -> float:
-        """Return a lower bound for every release in which classes are unions of groups of these sizes, some
-        of them possibly suppressed.
+        """Return a lower bound for every release in which classes have at least k rows and are unions of groups of
+        these sizes, some of them possibly suppressed.
+        """
+
+    @abstractmethod
+    def floor(self, kept: LongVector, rows: int, k: int) -> float:
+        """Return a lower bound for every release of so many rows in which classes of at least k rows lie within groups
+        that keep at most so many rows each. If `floor_adds`, it comes on top of `bound`.
         """
 
     def value(self, evidence: Evidence) -> float:

@@ -14,6 +14,8 @@ from shoal.measures.base import ClassMeasure, Measure
 class Discernibility(ClassMeasure):
     """Discernibility metric (Bayardo and Agrawal 2005): each row costs the size of its class."""
 
+    floor_adds: ClassVar[bool] = True
+
     name: ClassVar[str] = "dm"
     shown: ClassVar[bool] = True
     public: ClassVar[bool] = True
@@ -27,8 +29,12 @@ class Discernibility(ClassMeasure):
         return float(int(np.dot(sizes, sizes)) + suppressed * rows)
 
     def bound(self, sizes: LongVector, k: int) -> float:
-        """Each row of a group costs at least the size of the group, merged or suppressed."""
-        return float(int(np.dot(sizes, sizes)))
+        """Each row of a group costs at least the size of the group, merged or suppressed, and k in any class."""
+        return float(int(np.dot(sizes, np.maximum(sizes, min(k, int(sizes.sum()))))))
+
+    def floor(self, kept: LongVector, rows: int, k: int) -> float:
+        """Each suppressed row costs as much as there are rows, which is more than k."""
+        return float((rows - int(kept.sum())) * max(rows - k, 0))
 
 
 class AverageClass(ClassMeasure):
@@ -47,8 +53,14 @@ class AverageClass(ClassMeasure):
         return rows / (max(len(sizes), 1) * max(k, 1))
 
     def bound(self, sizes: LongVector, k: int) -> float:
-        """There cannot be more classes than groups."""
-        return self.of_sizes(sizes, 0, k)
+        """A class holds a group of k rows, or k rows of smaller groups."""
+        large, rows = sizes >= k, int(sizes.sum())
+        most = int(large.sum()) + int(sizes[~large].sum()) // max(k, 1)
+        return rows / (max(most, 1) * max(k, 1))
+
+    def floor(self, kept: LongVector, rows: int, k: int) -> float:
+        """A group has no more classes than k goes into it."""
+        return rows / (max(int((kept // max(k, 1)).sum()), 1) * max(k, 1))
 
 
 class NumberOfClasses(Measure):

@@ -7,7 +7,8 @@ first column the most significant, so that a property of all mappings is one fla
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ MOST_MAPPINGS = 10_000_000
 WORD = 64
 """Bits of a key."""
 
-HELD = 1_000_000
+HELD = 2_000_000
 """Roll-ups are cached up to this many rows in all, or 12 times the rows of the base."""
 
 KeyMatrix = NDArray[np.uint64]
@@ -99,22 +100,59 @@ class Lattice:
         heights = [np.concatenate(([0.0], np.cumsum(np.maximum(column, 1e-9)))) for column in steps]
         return np.argsort(self.sums(heights), kind="stable").astype(np.int32)
 
-    def chain(self, levels: LongVector, steps: list[FloatVector]) -> list[LongVector]:
+    def chain(self, levels: LongVector, steps: list[FloatVector]) -> Chain:
         """Return mappings from `levels` to the top, each raising the column whose next step costs least."""
-        current = levels.copy()
-        chain = [current.copy()]
-        now, top = levels.tolist(), self.top.tolist()
+        now, top, columns = levels.tolist(), self.top.tolist(), []
         prices = [
-            column[level] if level < highest else np.inf
+            float(column[level]) if level < highest else np.inf
             for column, level, highest in zip(steps, now, top, strict=True)
         ]
         for _ in range(sum(top) - sum(now)):
             j = prices.index(min(prices))
             now[j] += 1
-            current[j] += 1
-            prices[j] = steps[j][now[j]] if now[j] < top[j] else np.inf
-            chain.append(current.copy())
-        return chain
+            columns.append(j)
+            prices[j] = float(steps[j][now[j]]) if now[j] < top[j] else np.inf
+        return Chain(levels, columns, 1)
+
+    def descent(self, levels: LongVector, steps: list[FloatVector]) -> Chain:
+        """Return mappings from `levels` to the bottom, each lowering the column whose last step cost most."""
+        now, columns = levels.tolist(), []
+        prices = [
+            float(column[level - 1]) if level else -np.inf for column, level in zip(steps, now, strict=True)
+        ]
+        for _ in range(sum(now)):
+            j = prices.index(max(prices))
+            now[j] -= 1
+            columns.append(j)
+            prices[j] = float(steps[j][now[j] - 1]) if now[j] else -np.inf
+        return Chain(levels, columns, -1)
+
+
+class Chain(Sequence[LongVector]):
+    """Mappings one after the other, each a step of one column from the one before."""
+
+    def __init__(self, first: LongVector, columns: list[int], step: int) -> None:
+        self.first, self.columns, self.step = first, columns, step
+
+    def __len__(self) -> int:
+        return len(self.columns) + 1
+
+    @overload
+    def __getitem__(self, at: int) -> LongVector: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[LongVector]: ...
+
+    def __getitem__(self, at: int | slice) -> LongVector | list[LongVector]:
+        """Return the levels of a mapping of the chain. O(steps to it): bisecting a chain asks for a few of them."""
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        levels = self.first.copy()
+        for j in self.columns[:at]:
+            levels[j] += self.step
+        return levels
 
 
 class RollUp(NamedTuple):
@@ -180,8 +218,8 @@ class RollUps:
         )
 
     def _forget(self) -> None:
-        self._known = np.zeros((1024, len(self.fields)), np.int64)
-        self._sizes = np.zeros(1024, np.int64)
+        self._known = np.zeros((4096, len(self.fields)), np.int64)
+        self._sizes = np.zeros(4096, np.int64)
         self._rolled: list[RollUp] = []
         self._held = 0
         self._keep(self.base)
@@ -279,6 +317,8 @@ class Check(NamedTuple):
     """Every specialization loses at least this much more than its own lower bound; infinite if none is valid."""
     above: float
     """Every generalization loses at least this."""
+    below: float = 0.0
+    """Every specialization loses at least this."""
 
 
 class Judge:
@@ -342,35 +382,47 @@ class Judge:
         if isinstance(cost.measure, ClassMeasure):
             above = cost.measure.bound(rolled.weights, cost.k)
         good = rolled.weights >= cost.k
-        dropped, floor = self._drop(rolled, np.where(good, 0, rolled.weights), cost.least_gain)
+        lost = np.where(good, 0, rolled.weights)
+        dropped, floor, below = self._floor(rolled, lost)
         if dropped > self.most:
             return self._failed(dropped, above)
         if not self.others:
-            return self._value(rolled, good, dropped, floor, above)
-        if max(self._least(levels) + floor, above) > beat + 1e-9:
-            return Check(np.inf, dropped, floor, above)
-        return self._judged(levels, floor, above, beat)
+            return self._value(rolled, good, dropped, floor, above, below)
+        if max(self._least(levels) + above + floor, below) > beat + 1e-9:
+            return Check(np.inf, dropped, floor, above, below)
+        return self._judged(levels, floor, above, below, beat)
 
-    def _judged(self, levels: LongVector, floor: float, above: float, beat: float) -> Check:
+    def _floor(self, rolled: RollUp, lost: LongVector) -> tuple[int, float, float]:
+        """Return how many rows are lost, how much more every specialization loses than its own lower bound, and how
+        much at least.
+        """
+        cost = self.objective
+        if not isinstance(cost.measure, ClassMeasure):
+            return *self._drop(rolled, lost, cost.least_gain), 0.0
+        floor = cost.measure.floor(rolled.weights - lost, self.rows, cost.k)
+        dropped = int(lost.sum())
+        return (dropped, floor, 0.0) if cost.measure.floor_adds else (dropped, 0.0, floor)
+
+    def _judged(self, levels: LongVector, floor: float, above: float, below: float, beat: float) -> Check:
         """Apply the models, if sizes alone do not rule the mapping out."""
         cost = self.objective
         rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
         good = rolled.weights >= cost.k
         groups = self.groups(numbers, good, fine)
         if not self.strict:
-            lost = rolled.weights.copy()
+            lost: LongVector = rolled.weights.copy()
             lost[good] -= np.min([model.keepable(groups) for model in self.others], axis=0)
-            dropped, floor = self._drop(rolled, lost, cost.least_gain)
+            dropped, floor, below = self._floor(rolled, lost)
             if dropped > self.most:
                 return self._failed(dropped, above)
-            if self._least(rolled.levels) + floor > beat + 1e-9:
-                return Check(np.inf, dropped, floor, above)
+            if max(self._least(levels) + above + floor, below) > beat + 1e-9:
+                return Check(np.inf, dropped, floor, above, below)
         good[good] = np.all([model.satisfied(groups) for model in self.others], axis=0)
         dropped = int(rolled.weights[~good].sum())
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
-            return Check(np.inf, dropped, np.inf if self.strict else floor, above)
-        return self._value(rolled, good, dropped, floor, above)
+            return Check(np.inf, dropped, np.inf if self.strict else floor, above, below)
+        return self._value(rolled, good, dropped, floor, above, below)
 
     def _failed(self, dropped: int, above: float) -> Check:
         self.fewest = min(self.fewest, dropped)
@@ -380,7 +432,9 @@ class Judge:
         now = levels[: self.rollups.quasi].tolist()
         return float(sum(column[level] for column, level in zip(self.objective.least, now, strict=True)))
 
-    def _value(self, rolled: RollUp, good: BoolVector, dropped: int, floor: float, above: float) -> Check:
+    def _value(
+        self, rolled: RollUp, good: BoolVector, dropped: int, floor: float, above: float, below: float
+    ) -> Check:
         cost = self.objective
         self.fewest = min(self.fewest, dropped)
         if isinstance(cost.measure, ClassMeasure):
@@ -390,7 +444,7 @@ class Judge:
             if self.others or not cost.exact:
                 penalty = self._drop(rolled, np.where(good, 0, rolled.weights), cost.gain)[1]
             value = cost.additive(rolled.levels[: self.rollups.quasi]) + penalty
-        return Check(value, dropped, floor, above)
+        return Check(value, dropped, floor, above, below)
 
     def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
         """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""

@@ -9,7 +9,7 @@ import numpy as np
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
-from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, rank
+from shoal.methods.full_domain.lattice import Check, Judge, Lattice, Rank, rank
 from shoal.methods.full_domain.telling import infeasible, proof, pruning
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -31,13 +31,14 @@ class Search:
         self._until = time.perf_counter() + seconds
         self.lattice = Lattice(table)
         self.judge = Judge(table, requirements)
+        self.by_classes = isinstance(self.judge.objective.measure, ClassMeasure)
         self.least: FloatVector = self.lattice.sums(self.judge.objective.least)
         self.more: FloatVector = np.zeros(self.lattice.size)
         """A lower bound on the loss of each mapping beyond `least`; infinite once it is decided."""
         self.value = np.inf
         self.rank: Rank | None = None
         self.levels: LongVector = self.lattice.top
-        self._floors: dict[int, float] = {}
+        self._checks: dict[int, Check] = {}
         self._seen = time.perf_counter()
 
     def best(self) -> Release:
@@ -63,7 +64,7 @@ class Search:
         while (
             at := int(next_open(order, at, self.least, self.more, min(self.value + SLACK, LARGEST)))
         ) < len(order):
-            if self.judge.checked >= again:
+            if self.judge.checked >= again and not self.by_classes:
                 again *= 2
                 order, at = self._reorder(order[at:]), 0
             index = int(order[at])
@@ -77,9 +78,11 @@ class Search:
                 return
 
     def _order(self) -> IntVector:
-        """Return the order in which mappings are visited: the least loss first, or from the bottom up."""
-        if isinstance(self.judge.objective.measure, ClassMeasure):
-            return self.lattice.climb(self.judge.objective.steps)
+        """Return the order in which mappings are visited: the least loss first. Measures of classes have no bounds at
+        the beginning; from the top down, mappings have few groups, and descents from them rule many others out.
+        """
+        if self.by_classes:
+            return self.lattice.climb(self.judge.objective.steps)[::-1].copy()
         return np.argsort(self.least, kind="stable").astype(np.int32)
 
     def _reorder(self, order: IntVector) -> IntVector:
@@ -90,29 +93,42 @@ class Search:
         return kept
 
     def _settle(self, index: int, levels: LongVector) -> None:
-        """Rule a mapping out, as high up as possible, or compute its loss."""
+        """Rule a mapping out, together with as many others as possible, or compute its loss."""
+        if self.by_classes and self._check(levels).above > self.value + SLACK:
+            self._rule_out_above(levels)
+            return
         chain = self.lattice.chain(levels, self.judge.objective.steps)
         low, high = 0, len(chain) - 1
-        own = self.least[index]
         while low < high:
             # A little above the middle: higher mappings have fewer groups to roll up.
             middle = low + (high - low) * 3 // 5
-            floor = self._check(chain[middle])
-            if own + floor > self.value + SLACK:
+            check = self._check(chain[middle])
+            if max(self.least[index] + check.floor, check.below) > self.value + SLACK:
                 low = middle + 1
             else:
                 high = middle
         if low == 0 and self.more[index] < np.inf:
             self._check(levels)
 
-    def _check(self, levels: LongVector) -> float:
-        """Group by a mapping, record the consequences, and return how much more its specializations lose at least."""
+    def _rule_out_above(self, levels: LongVector) -> None:
+        """Look for a specialization, as low as possible, whose generalizations have too few classes."""
+        chain = self.lattice.descent(levels, self.judge.objective.steps)
+        low, high = 0, len(chain) - 1
+        while low < high:
+            middle = low + (high - low + 1) // 2
+            if self._check(chain[middle]).above > self.value + SLACK:
+                low = middle
+            else:
+                high = middle - 1
+
+    def _check(self, levels: LongVector) -> Check:
+        """Group by a mapping, and record the consequences."""
         from shoal.kernels.lattice import raise_box
 
         lattice = self.lattice
         index = lattice.index(levels)
-        if index in self._floors:
-            return self._floors[index]
+        if index in self._checks:
+            return self._checks[index]
         check = self.judge.check(levels, self.value)
         if check.value < np.inf:
             own = rank(check.value, check.dropped, levels)
@@ -121,10 +137,12 @@ class Search:
         if check.floor > 0:
             raise_box(self.more, lattice.strides, lattice.bottom, levels, check.floor)
         if check.above > 0:
-            raise_box(self.more, lattice.strides, levels, lattice.top, check.above)
+            raise_box(self.least, lattice.strides, levels, lattice.top, check.above)
+        if check.below > 0:
+            raise_box(self.least, lattice.strides, lattice.bottom, levels, check.below)
         self.more[index] = np.inf
-        self._floors[index] = check.floor
-        return check.floor
+        self._checks[index] = check
+        return check
 
     def _progress(self, share: float) -> None:
         now = time.perf_counter()
