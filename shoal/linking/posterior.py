@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, LongVector
 from shoal.brief import Brief
@@ -85,7 +86,7 @@ def posterior(graph: Consistency, random: np.random.Generator, effort: float = 1
     unknown: list[LongVector] = []
     for begin, end in zip(np.concatenate(([0], ends))[:-1], ends, strict=True):
         own = inside[begin:end]
-        found = _counted(graph, class_of[own], links[own])
+        found = counted_shares(graph, class_of[own], links[own])
         if found is None:
             unknown.append(own)
             exact[own] = False
@@ -110,32 +111,38 @@ def largest_counted(graph: Consistency, most_rows: int, most_components: int) ->
     largest = None
     for component in small:
         own = (classes[class_of] == component) & (people[graph.links] == component)
-        found = _counted(graph, class_of[own], graph.links[own])
+        found = counted_shares(graph, class_of[own], graph.links[own])
         if found is not None:
             largest = max(float(found.max()), largest or 0.0)
     return largest
 
 
-def _counted(graph: Consistency, classes: LongVector, people: IntVector) -> FloatVector | None:
+def counted_shares(graph: Consistency, classes: LongVector, people: IntVector) -> FloatVector | None:
     """Return the shares of the links of one component, or None if there are too many states."""
-    from shoal.kernels.posterior import MOST_BITS, pair_shares
-
     kinds, who = np.unique(people, return_inverse=True)
     sorts, what = np.unique(classes, return_inverse=True)
-    weight, size = graph.people.weight[kinds], graph.size[sorts]
     fits = np.zeros((len(kinds), len(sorts)), np.bool_)
     fits[who, what] = True
+    found = shares_of(fits, graph.people.weight[kinds], graph.size[sorts])
+    return None if found is None else found[who, what]
+
+
+def shares_of(fits: NDArray[np.bool_], people: LongVector, places: LongVector) -> FloatMatrix | None:
+    """Return the share of each pair of kinds of people and classes of rows, or None if there are too many states."""
+    from shoal.kernels.posterior import MOST_BITS, pair_shares
+
+    if fits.all():
+        return np.full(fits.shape, 1.0 / int(people.sum()))
     # A state holds one side; the smaller one has fewer states.
-    turned = bool(np.log2(weight + 1).sum() < np.log2(size + 1).sum())
-    bits = sum(int(one).bit_length() for one in (weight if turned else size))
-    if bits > MOST_BITS:
+    turned = bool(np.log2(people + 1).sum() < np.log2(places + 1).sum())
+    if sum(int(one).bit_length() for one in (people if turned else places)) > MOST_BITS:
         return None
-    found: FloatMatrix
     if turned:
-        found = pair_shares(np.ascontiguousarray(fits.T), size, weight, MOST_STATES).T
-    else:
-        found = pair_shares(fits, weight, size, MOST_STATES)
-    return found[who, what] if found.size else None
+        fits, people, places = np.ascontiguousarray(fits.T), places, people
+    found: FloatMatrix = pair_shares(fits, people, places, MOST_STATES)
+    if not found.size:
+        return None
+    return found.T if turned else found
 
 
 def _estimated(

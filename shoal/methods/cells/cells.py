@@ -176,7 +176,7 @@ class Cells(Brief):
         grown, rounds, idle = 0, 0, 0
         while True:
             run.progress("join", rounds / (rounds + TURNS))
-            region_of, first = self._regions()
+            region_of, first = self.regions()
             graph = self._graph(region_of, first)
             lacking = graph.matches < self.k
             if not lacking.any():
@@ -195,7 +195,7 @@ class Cells(Brief):
 
     def graph(self) -> Consistency:
         """Return which people the cells match, and who owns them."""
-        return self._graph(*self._regions())
+        return self._graph(*self.regions())
 
     def _graph(self, region_of: IntVector, first: LongVector) -> Consistency:
         start, links = self.people.inside(self.low[first], self.high[first])
@@ -203,14 +203,15 @@ class Cells(Brief):
 
     def release(self, facts: dict[str, Any]) -> Release:
         """Propose the cells as a release; equal rows get their cells in the order of the table."""
-        region_of, first = self._regions()
+        region_of, first = self.regions()
         rows = np.flatnonzero(self.kept)
         regions = np.full(self.table.rows, -1, np.int32)
         regions[rows[np.argsort(self.people.row_of, kind="stable")]] = region_of
         dropped = self.table.rows - len(rows)
         return Release(regions, self.low[first], self.high[first], facts={**facts, "suppressed": dropped})
 
-    def _regions(self) -> tuple[IntVector, LongVector]:
+    def regions(self) -> tuple[IntVector, LongVector]:
+        """Number equal cells: cell -> region, and the first cell of each."""
         from shoal.kernels.grouping import distinct
 
         return distinct(np.concatenate([self.low, self.high], axis=1))

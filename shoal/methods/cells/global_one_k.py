@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,23 @@ class GlobalOneK(OwnCells):
     improve: bool = True
     """Replace cells by cheaper ones before they grow, as long as they stay (k,k). Cells of other methods are kept."""
 
+    repair: bool = False
+    """Change cells until it is proven that no pair of a person and a row is more likely than `confidence`, if all
+    complete assignments are equally likely."""
+    confidence: float = 0.0
+    """How likely a pair may be after the repair; 0: 1/k."""
+
     def __post_init__(self) -> None:
         from shoal.methods import METHODS
+
+        if not 0.0 <= self.confidence <= 1.0:
+            message = f"must be a probability, or 0 for 1/k, not {self.confidence:g}"
+            raise PolicyError([Problem("method.confidence", message)])
+        if self.confidence and not self.repair:
+            message = "only the repair looks at how likely pairs are"
+            raise PolicyError(
+                [Problem("method.confidence", message, f"add {setting('method.repair', True)}")]
+            )
 
         others = [name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence]
         check_known("method.start", self.start, [KK.name, *STARTS, *others])
@@ -59,7 +75,12 @@ class GlobalOneK(OwnCells):
         if own and self.improve:
             cells.refine(run)
         joined, rounds = cells.join(run)
-        return cells.release({"grown": covered + joined, "rounds": rounds})
+        facts: dict[str, Any] = {"grown": covered + joined, "rounds": rounds}
+        if self.repair:
+            from shoal.methods.cells.repair import repair
+
+            facts |= repair(cells, self.confidence or 1.0 / cells.k, run)
+        return cells.release(facts)
 
 
 def _started(cells: Cells, table: CodedTable, method: str, requirements: Requirements, run: Run) -> None:
