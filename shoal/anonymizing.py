@@ -24,6 +24,7 @@ from shoal.frames.databases import DatabaseTable
 from shoal.frames.given import restored
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
+from shoal.methods.following import alike
 from shoal.methods.limits import instead
 from shoal.methods.starring import reads_well
 from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
@@ -259,7 +260,9 @@ def propose(policy: Policy, method: Method, table: CodedTable, run: Run) -> Case
 def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock: Clock) -> Release:
     requirements = policy.requirements(table.sensitive)
     method.prepare(table, requirements, run)
-    reasons = reasons_against(table, requirements, limits=method.heeds_limits)
+    # Rows of a block may be alike in values that other rows of the same people are not, if these can be followed.
+    limits = method.heeds_limits and not (table.followed and table.person is not None)
+    reasons = reasons_against(table, requirements, limits=limits)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
     run.progress("anonymize", 0.2)
@@ -279,7 +282,7 @@ def _check_alike(table: CodedTable, requirements: Requirements, release: Release
     """
     if table.person is None or requirements.monotone(table):
         return
-    if not reads_well(table, requirements, release):
+    if not (alike if table.followed else reads_well)(table, requirements, release):
         asked = " and ".join(model.title for model in requirements.group_models)
         raise LimitError(
             f"some classes satisfy {asked}, but they read like others, and together with these they do not: people "
@@ -341,7 +344,8 @@ def _result(
     }
     summary = Result(**parts, record={}, card={}).summary()
     people = case.original.person is not None
-    meanings = [(people and model.summary_of_people) or model.summary for model in case.requirements.judged]
+    can_follow = case.follow is not None
+    meanings = [model.meaning(several=people, followed=can_follow) for model in case.requirements.judged]
     meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
@@ -354,10 +358,13 @@ def _result(
         roles=roles,
         verdicts=case.verdicts,
         meanings=meanings,
-        measures=public_measures(summary["measures"], levels=case.tells_levels, people=people),
+        measures=public_measures(
+            summary["measures"], levels=case.tells_levels, people=people and not can_follow
+        ),
         seed=seed,
         recoded=recoded,
         following=case.following,
+        person=policy.names("person"),
     )
     return Result(**parts, record=record, card=card)
 

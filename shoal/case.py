@@ -24,7 +24,14 @@ from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
 from shoal.release import Release
-from shoal.release.pseudonyms import PSEUDONYM, betrayed, followed, of_our_form
+from shoal.release.pseudonyms import (
+    PSEUDONYM,
+    betrayed,
+    followed,
+    of_our_form,
+    people_followed,
+    pseudonym_numbers,
+)
 from shoal.release.published import Published
 from shoal.release.reading import read_back
 from shoal.release.render import Rendered, bucket_name, render
@@ -91,6 +98,7 @@ class Case(Evidence):
             rows=rendered.rows,
             second=rendered.second,
             release=release,
+            follow=pseudonym_numbers(rendered.rows, policy.names("person")),
             **more,
         )
 
@@ -176,6 +184,7 @@ class Case(Evidence):
             notes=found.notes,
             record=record,
             claimed=None if record is None else recorded_owners(record),
+            follow=pseudonym_numbers(found.rows, policy.names("person")),
             **more,
         )
 
@@ -185,7 +194,7 @@ class Case(Evidence):
         return (
             self,
             *(
-                Evidence(other, self.table, None, self.k, self.of_people, self.claimed)
+                Evidence(other, self.table, None, self.k, self.of_people, self.claimed, self.follow)
                 for other in self.others
             ),
         )
@@ -219,17 +228,20 @@ class Case(Evidence):
             return Verdict(model.title, model.required, None, False, f"cannot be known: {error}")
 
     @property
-    def people(self) -> dict[str, int]:
+    def people(self) -> dict[str, Any]:
         """How many people the original has, of how many all rows were suppressed, and how many the smallest class has;
         empty if every row is a person of its own, or if nobody can know.
         """
         person = self.owners.person
-        if self.table is None or person is None:
+        if person is None or (self.table is None and self.follow is None):
             return {}
+        there = len(np.unique(person))
+        people = there if self.table is None else self.table.people
         return {
-            "people": self.table.people,
-            "people_suppressed": self.table.people - len(np.unique(person)),
+            "people": people,
+            "people_suppressed": people - there,
             "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
+            "followed": self.follow is not None,
         }
 
     @property
@@ -270,8 +282,13 @@ class Case(Evidence):
         """What a reader should know about rows that can be followed by pseudonyms. All of it is public."""
         published = self.published
         groups = published.class_of if published.bucket_of is None else published.bucket_of
-        names = [name for name in self.policy.pseudonyms if name in self.rows.columns]
-        return tuple(followed(self.rows[name], groups).words() for name in names)
+        people = self.policy.names("person")
+        names = [name for name in self.policy.pseudonyms if name in self.rows.columns and name not in people]
+        told = [followed(self.rows[name], groups).words() for name in names]
+        if self.follow is not None:
+            fewest = int(self.sizes.min(initial=published.rows)) if not self.owners.unknown else None
+            told.append(people_followed(people, self.rows, fewest))
+        return tuple(told)
 
     @cached_property
     def truth(self) -> Truth | None:

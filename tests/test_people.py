@@ -541,7 +541,6 @@ def test_methods_that_count_rows_refuse(method):
     [
         ({"notion": "k-k"}, "k-k is about rows"),
         ({"notion": "probabilistic-k"}, "about rows"),
-        ({"publish": {"person": "pseudonym"}}, "follow the rows of a person"),
         ({"population": {"column": "member"}}, "counts its rows as people"),
     ],
 )

@@ -59,7 +59,7 @@ def crowds(evidence: Evidence, label_of: IntVector, labels: int, *, pruned: bool
     graph, published, person = evidence.consistency, evidence.published, evidence.owners.person
     if person is None:
         raise DataError(f"people cannot be counted: {evidence.owners.unknown}")
-    classes, people = published.classes, evidence.original.people
+    classes, people = published.classes, int(person.max(initial=-1)) + 1
     links = graph.links[: graph.start[classes]]
     class_of = np.repeat(np.arange(classes, dtype=np.int64), np.diff(graph.start[: classes + 1]))
     if pruned:

@@ -11,7 +11,7 @@ from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.consistency import Consistency, consistency
-from shoal.linking.owners import Owners, confirmed, matched
+from shoal.linking.owners import Owners, confirmed, contradicted, matched
 from shoal.linking.risk import Risk, assess, population_sizes
 from shoal.release import Release
 from shoal.release.published import Published
@@ -19,6 +19,7 @@ from shoal.release.reading import read_back
 from shoal.release.render import render
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
+from shoal.table.wide import crowds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +38,9 @@ class Evidence(Brief):
     """The policy says whose each row is, so guarantees count people, not rows."""
     claimed: IntVector | None = None
     """Published row -> row of the table, as the private record of the run says. It counts only if it can be true."""
+    follow: IntVector | None = None
+    """Published row -> the number of its pseudonym, -1 if it has none, if rows of a person can be followed. All of it
+    is public."""
 
     @classmethod
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
@@ -60,21 +64,30 @@ class Evidence(Brief):
     @cached_property
     def groups(self) -> Groups:
         """The equivalence classes as group models see them; with the original's totals if it is known."""
-        if self.table is None:
-            return self.published.groups
-        person = self.owners.person
+        person, published, table = self.owners.person, self.published, self.table
         if person is None:
-            return replace(self.published.groups, totals=self.table.sensitive_counts)
-        published, number = self.published, self.published.candidates
+            whole = published.groups
+            return whole if table is None else replace(whole, totals=table.sensitive_counts)
+        people = int(person.max(initial=-1)) + 1 if table is None else table.people
+        number = published.candidates if self.crowd_of is None else self.crowd_of[person]
         return group(
             number,
             int(number.max(initial=-1)) + 1,
             published.sensitive_codes,
             published.sensitive,
-            self.table.totals,
+            people_by_value(published, person) if table is None else table.totals,
             person=person,
-            people=self.table.people,
+            people=people,
         )
+
+    @cached_property
+    def crowd_of(self) -> IntVector | None:
+        """Person -> people who show the same rows, if rows can be followed; None if not, or if nobody can know. These
+        are the classes then: an adversary who recognises one row of a person has all of them.
+        """
+        if self.follow is None or self.owners.person is None:
+            return None
+        return crowds(self.published.class_of, self.owners.person)
 
     @cached_property
     def owners(self) -> Owners:
@@ -83,6 +96,8 @@ class Evidence(Brief):
         """
         if not self.of_people:
             return Owners()
+        if self.follow is not None:
+            return self._followed(self.follow)
         if self.table is None:
             return Owners(unknown="only the original says whose each row is: give it")
         if self.table.person is None:
@@ -93,11 +108,38 @@ class Evidence(Brief):
             return confirmed(self.published, self.table, self.claimed)
         return matched(self.published, self.table)
 
+    def _followed(self, follow: IntVector) -> Owners:
+        """Return whose rows are by their pseudonyms, unless what is known about the original contradicts them."""
+        if self.published.bucket_of is not None:
+            return Owners(unknown="values were shuffled within buckets")
+        if (follow < 0).any():
+            return Owners(unknown=f"{int((follow < 0).sum()):,} rows have no pseudonym")
+        table = self.table
+        if table is None:
+            return Owners(follow)
+        of_rows = np.arange(table.rows, dtype=np.int32) if table.person is None else table.person
+        known = None
+        if self.owner is not None:
+            known = of_rows[self.owner]
+        elif self.claimed is not None:
+            told = confirmed(self.published, replace(table, person=of_rows), self.claimed)
+            if told.person is None:
+                return told
+            known = told.person
+        return contradicted(follow, of_rows, known) or Owners(follow)
+
     @cached_property
     def sizes(self) -> LongVector:
         """``[classes]`` people in each class, or an error if nobody can know. A row is a person of its own, unless the
-        policy says whose it is.
+        policy says whose it is. If rows can be followed, the classes are those of people who show the same rows.
         """
+        if self.crowd_of is not None:
+            return np.bincount(self.crowd_of).astype(np.int64)
+        return self.row_sizes
+
+    @cached_property
+    def row_sizes(self) -> LongVector:
+        """``[classes]`` people who have a row in each class of rows that read alike, or an error if nobody can know."""
         from shoal.kernels.people import count_people, rows_by_group
 
         person, published = self.owners.person, self.published
@@ -128,3 +170,13 @@ class Evidence(Brief):
         if table is not None and people is not None and published.low is not None and published.sets is None:
             crowd = population_sizes(published, replace(table, codes=people))
         return assess(published, table, population=crowd, sizes=self.sizes)
+
+
+def people_by_value(published: Published, person: IntVector) -> list[LongVector]:
+    """Return how many people show each code in at least one row, per sensitive column."""
+    found = []
+    for j, attribute in enumerate(published.sensitive):
+        size = attribute.hierarchy.size
+        pairs = np.unique(person.astype(np.int64) * size + published.sensitive_codes[:, j])
+        found.append(np.bincount(pairs % size, minlength=size).astype(np.int64))
+    return found

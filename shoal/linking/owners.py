@@ -89,6 +89,26 @@ def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Ow
     return Owners(table.person[claimed])
 
 
+def contradicted(follow: IntVector, of_rows: IntVector, known: IntVector | None) -> Owners | None:
+    """Return why pseudonyms do not say whose rows are, or None if nothing contradicts them. O(rows log rows).
+
+    `of_rows` is whose each row of the original is, and `known` whose each published row is, if that is known: then each
+    pseudonym must stand for one person, and each person for one pseudonym. Otherwise there must be enough people with
+    enough rows.
+    """
+    if known is not None:
+        pairs = len(np.unique(follow.astype(np.int64) * (int(known.max(initial=0)) + 1) + known))
+        if pairs > len(np.unique(follow)):
+            return Owners(unknown="rows with one pseudonym belong to several people")
+        if pairs > len(np.unique(known)):
+            return Owners(unknown="rows of one person have several pseudonyms")
+        return None
+    shown, there = (np.sort(np.bincount(own))[::-1] for own in (follow, of_rows))
+    if len(shown) > len(there) or (shown > there[: len(shown)]).any():
+        return Owners(unknown="the original has no people with so many rows for all pseudonyms")
+    return None
+
+
 def _alike(class_of: IntVector, codes: IntMatrix) -> LongVector:
     """Sort rows by class and sensitive values."""
     order: LongVector = np.lexsort((*codes.T, class_of))

@@ -56,6 +56,10 @@ class Method(ABC):
 
     counts_people: ClassVar[bool] = False
     """Its searches count the people of a class, where a policy says whose each row is."""
+    keeps_alike: ClassVar[bool] = False
+    """Rows with equal quasi-identifiers are always in one class, whatever its options."""
+    delegates: ClassVar[bool] = False
+    """It lets other methods make the release."""
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`

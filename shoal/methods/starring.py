@@ -68,7 +68,7 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
         for starred in (Starring(table, requirements, made).release(), made):
             few = int((starred.region_of < 0).sum()) <= requirements.suppressible(table.rows)
             if few and (starred is made or reads_well(table, requirements, starred)):
-                found.append((_loss(table, requirements, starred), starred))
+                found.append((loss_of(table, requirements, starred), starred))
                 break
     if not found:
         raise (
@@ -223,8 +223,8 @@ def reads_well(table: CodedTable, requirements: Requirements, release: Release) 
     return bool(requirements.satisfied(table.grouped(number, len(first), rows)).all())
 
 
-def _loss(table: CodedTable, requirements: Requirements, release: Release) -> float:
-    """Return the loss of a release by the measure of the policy."""
+def loss_of(table: CodedTable, requirements: Requirements, release: Release) -> float:
+    """Return the loss of a release by the measure of the policy, over all rows; suppressed ones lose everything."""
     from shoal.measures import MEASURES
 
     measure = MEASURES[requirements.measure]()

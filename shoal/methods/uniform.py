@@ -37,8 +37,12 @@ UNIFORM = "uniform"
 
 def proposed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Let a method propose a release, with one set of labels per column, or with suppressed cells instead of rows, if
-    the policy asks for it.
+    the policy asks for it. If rows can be followed, people look alike, not rows.
     """
+    if table.followed and table.person is not None and not method.delegates:
+        from shoal.methods.following import followed
+
+        return followed(method, table, requirements, run)
     release = released(method, table, requirements, run)
     return uniform(table, release, requirements, run) if requirements.uniform else release
 

@@ -40,6 +40,8 @@ class Model(ABC):
     """One line: what it guarantees, as the release card says it."""
     summary_of_people: ClassVar[str] = ""
     """The same where some people have several rows; empty if the words are right then, too."""
+    summary_of_followed: ClassVar[str] = ""
+    """The same where rows of a person can be followed; empty if the words for people are right then, too."""
     key: ClassVar[Key]
     """The key of `[privacy]` that asks for it."""
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -105,6 +107,11 @@ class Model(ABC):
     def belief(self) -> float:
         """The largest probability of a sensitive value that it lets an adversary reach; 1: any."""
         return 1.0
+
+    def meaning(self, *, several: bool, followed: bool) -> str:
+        """Say in one line what it guarantees, where people have several rows, and where their rows can be followed."""
+        words = (followed and self.summary_of_followed) or (several and self.summary_of_people)
+        return words or self.summary
 
     @property
     def by_classes(self) -> GroupModel | None:
@@ -195,8 +202,9 @@ class GroupModel(Model):
         if unknown and self.needs_owners:
             return self.verdict(evidence.published, None, False, f"cannot be known: {unknown}")
         found = self.judge(evidence.published, evidence.groups)
-        # How many people a class has does not follow from the published rows.
-        return found if evidence.owners.person is None else replace(found, public=False)
+        # How many people a class has does not follow from the published rows, unless they can be followed.
+        hidden = evidence.owners.person is not None and evidence.follow is None
+        return replace(found, public=False) if hidden else found
 
     def judge(self, published: Published, groups: Groups) -> Verdict:
         """Judge the worst of the published classes."""

@@ -40,6 +40,10 @@ class KAnonymity(GroupModel):
         "an adversary who knows the quasi-identifiers of one row of a person cannot narrow it down to the rows of "
         "fewer than k people"
     )
+    summary_of_followed: ClassVar[str] = (
+        "an adversary who knows the quasi-identifiers of all rows of a person cannot narrow them down to fewer than k "
+        "people"
+    )
     key: ClassVar[Key] = K
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-members"

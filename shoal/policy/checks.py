@@ -125,7 +125,7 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
 def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
     """Return what is not defined where a column says whose each row is."""
     whose = f"and {' and '.join(draft.names('person'))} says whose each row is"
-    found = []
+    found = _check_followed(draft)
     for name, column in draft.columns.items():
         if column.publish is not None and column.role == "identifier":
             message = f"pseudonyms would tie rows together, {whose}: guarantees would not hold"
@@ -139,6 +139,27 @@ def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
             message = f"{model.name} is about rows, not about people, {whose}"
             hint = "ask for k without a notion, relocation or presence"
             found.append(Problem(f"privacy.{model.key.name}", message, hint))
+    return found
+
+
+def _check_followed(draft: _Draft) -> list[Problem]:
+    """Return what does not go together with rows that can be followed."""
+    people = draft.names("person")
+    shown = [name for name in people if draft.columns[name].publish is not None]
+    if not shown:
+        return []
+    found = []
+    if len(people) > 1:
+        message = f"needs one column that names a person, but {' and '.join(people)} do so together"
+        hint = "join them into one column, or leave it out"
+        found.append(Problem(dotted("columns", shown[0], "publish"), message, hint))
+    utility = draft.parts["utility"]
+    if utility is not None and utility.levels is not None:
+        message = (
+            "rows of people are generalized place by place if they can be followed, each with its own labels"
+        )
+        hint = "leave it out, or leave out publish"
+        found.append(Problem("utility.levels", message, hint))
     return found
 
 
@@ -186,11 +207,14 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
             f"labels of the hierarchy kind '{kind}' have no bounds",
             "leave it out, or use widths, cuts or dates",
         )
-    if column.publish is not None and role == "person":
-        message = "would let readers follow the rows of a person, and nothing protects people then"
-        add("publish", message, "leave it out: nothing then ties the rows of a person together")
-    elif column.publish is not None and role != "identifier":
-        add("publish", f"goes with identifiers, but the column is {role}", "only they become pseudonyms")
+    if column.publish is not None and role not in ("identifier", "person"):
+        message = f"goes with identifiers and people, but the column is {role}"
+        add("publish", message, "only they become pseudonyms")
+    if column.order is not None and (role != "person" or column.publish is None):
+        message = "goes with people whose rows can be followed, and nobody can follow rows by this column"
+        add("order", message, 'leave it out, or add publish = "pseudonym" to a column with the role person')
+    elif column.order == name:
+        add("order", "says whose a row is, so it cannot order the rows of a person", "name another column")
     if column.hierarchy is not None and role in ("plain", *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     else:

@@ -161,6 +161,7 @@ class Policy(BaseModel):
         protected: Mapping[str, Sequence[str]] | None = None,
         reading: Mapping[str, Mapping[str, Any]] | None = None,
         publish: Mapping[str, str] | None = None,
+        order: Mapping[str, str] | None = None,
         show: Mapping[str, str] | None = None,
         method: str | Mapping[str, Any] = METHODS.default,
         measure: str = MEASURES.default,
@@ -177,7 +178,8 @@ class Policy(BaseModel):
     ) -> Policy:
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
         a method by name or as a table. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
-        `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, and `show`
+        `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, `order` by which column the
+        rows of people who can be followed are sorted: ``{"patient": "date"}``, and `show`
         which columns are shown with their ends: ``{"age": "bounds"}``.
         """
         roles = {
@@ -203,6 +205,7 @@ class Policy(BaseModel):
             *extras,
             *more,
             ("publish", "publish", publish),
+            ("order", "order", order),
             ("show", "show", show),
             ("", "reading", reading),
         ):
@@ -298,8 +301,11 @@ class Policy(BaseModel):
 
     def read_options(self) -> ReadOptions:
         """Return how to read the table."""
+        orders = [own.order for own in self.columns.values()]
         used = {
-            name: own for name, own in self.columns.items() if own.role not in REMOVED or own.role == "person"
+            name: own
+            for name, own in self.columns.items()
+            if own.role not in REMOVED or own.role == "person" or name in orders
         }
         return self.data.options(used)
 
@@ -328,7 +334,7 @@ class Policy(BaseModel):
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:
-        """The identifiers that are published as pseudonyms."""
+        """The columns that are published as pseudonyms: identifiers, and those that say whose a row is."""
         return tuple(name for name, column in self.columns.items() if column.publish is not None)
 
     def names(self, role: Role) -> tuple[str, ...]:
@@ -348,6 +354,15 @@ class Policy(BaseModel):
             if name not in names and not (of_release and column.role in ("plain", *REMOVED))
         ]
         problems += [] if of_release else collisions(self.columns, names)
+        problems += [
+            Problem(
+                dotted("columns", name, "order"),
+                f"the table has no column '{own.order}'",
+                did_you_mean(own.order, names),
+            )
+            for name, own in self.columns.items()
+            if own.order is not None and own.order not in names and not of_release
+        ]
         member = self.population.column if self.population is not None else None
         other = [name for name in names if name not in self.columns and name != member]
         choice = "plain" if of_release else self.data.other_columns
@@ -366,7 +381,14 @@ class Policy(BaseModel):
             return ColumnPlan(name, fallback)
         hierarchy = planned(column.hierarchy, self._base)
         return ColumnPlan(
-            name, column.role, hierarchy, column.weight, column.limit, column.publish, column.show
+            name,
+            column.role,
+            hierarchy,
+            column.weight,
+            column.limit,
+            column.publish,
+            show=column.show,
+            order=column.order,
         )
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:

@@ -239,7 +239,10 @@ class Column(Part):
     """`bounds`: also publish the ends of its cells, as columns `NAME_low` and `NAME_high`, for numbers and dates."""
     publish: Literal["pseudonym"] | None = None
     """`pseudonym`: an identifier is published as random tokens, the same for all rows of a person. By default nothing
-    of it is published."""
+    of it is published. With the role `person`, rows of a person can be followed, and people look alike, not rows."""
+    order: Text | None = None
+    """With `publish` on a `person` column: the column by which the rows of a person are compared with those of others,
+    first with first and so on. By default the quasi-identifier that loses least on a sample."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ from shoal.arrays import IntVector
 from shoal.brief import Brief
 from shoal.frames import factorize
 from shoal.hierarchy.values import text_of
+from shoal.kernels.grouping import distinct
 from shoal.wording import counted
 
 PSEUDONYM = "pseudonym"
@@ -110,6 +112,39 @@ def followed(column: pl.Series, group_of: IntVector) -> Followed:
     pairs = np.unique(group_of.astype(np.int64) * max(len(values), 1) + number)
     per_group = np.unique(pairs // max(len(values), 1), return_counts=True)[1]
     return Followed(column.name, len(values), int((often > 1).sum()), int(per_group.min(initial=len(values))))
+
+
+def people_followed(names: Sequence[str], rows: pl.DataFrame, fewest: int | None) -> str:
+    """Say what it means that rows of a person can be followed; `fewest` is how many people the smallest crowd has, None
+    if nobody can know.
+    """
+    which = " and ".join(f"'{name}'" for name in names)
+    start = f"rows with the same {which} belong to one person and can be followed. "
+    if fewest is None:
+        return f"{start}How many people show the same rows cannot be known"
+    if not len(rows):
+        return f"{start}Nothing is published"
+    others = counted(fewest - 1, "other person", "other people")
+    return (
+        f"{start}So the guarantees are about people, not about rows: everybody shows the same rows in the "
+        f"quasi-identifiers as at least {others}. How many rows a person has is published, too"
+    )
+
+
+def pseudonym_numbers(rows: pl.DataFrame, names: Sequence[str]) -> IntVector | None:
+    """Number the people of a release whose rows can be followed, by the columns that say whose a row is; -1 for rows
+    without. None if the release does not have all of these columns: then its rows cannot be followed. O(rows).
+    """
+    if not names or any(name not in rows.columns for name in names):
+        return None
+    numbers = np.empty((len(rows), len(names)), np.int32, order="F")
+    nobody = np.zeros(len(rows), np.bool_)
+    for j, name in enumerate(names):
+        numbers[:, j] = factorize(rows[name])[0]
+        nobody |= rows[name].is_null().to_numpy()
+    found: IntVector = distinct(numbers)[0]
+    found[nobody] = -1
+    return found
 
 
 def betrayed(shown: pl.Series, original: pl.Series) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,12 +71,13 @@ def make_card(
     seed: int | None,
     recoded: Sequence[str] = (),
     following: Sequence[str] = (),
+    person: Collection[str] = (),
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
     `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
     `roles` are those of the columns, or ``pseudonym`` for an identifier that is published as tokens. `following` warns
-    of rows that can be followed.
+    of rows that can be followed, and the columns `person` say whose they are.
     In the columns `recoded`, codes for missing became null. Only the policy says which codes: maybe no published row
     has one.
     """
@@ -99,7 +100,7 @@ def make_card(
         "columns": [
             {
                 "name": name,
-                "role": "identifier" if role == PSEUDONYM else role,
+                "role": role if role != PSEUDONYM else "person" if name in person else "identifier",
                 "published": words[role],
                 "loss": summary["losses"].get(name),
             }

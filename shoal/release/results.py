@@ -51,6 +51,8 @@ class Audit:
     """How many of them have no row in the release."""
     fewest_people: int = 0
     """How many people the class with the fewest has; 0 if nothing is published, or `people` is None."""
+    followed: bool = False
+    """Rows of a person can be followed by their pseudonym, so classes are people who show the same rows."""
     classes: int | None
     """Number of equivalence classes; None if columns were shuffled within buckets, since shuffled rows form none."""
     buckets: int | None = None
@@ -106,6 +108,8 @@ class Audit:
         if self.people_suppressed:
             said += f", all rows of {counted(self.people_suppressed, 'person', 'people')} suppressed"
         others = counted(max(self.fewest_people - 1, 0), "other person", "other people")
+        if self.followed:
+            return f"{said}; rows of a person can be followed, and every person looks like at least {others}"
         return f"{said}; every row looks like those of at least {others}"
 
     def _by(self) -> str:

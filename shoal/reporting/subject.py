@@ -45,7 +45,8 @@ class Subject(Case):
         """Each verdict with what it means in plain words."""
         several = self.table.person is not None
         meanings = [
-            (several and model.summary_of_people) or model.summary for model in self.requirements.judged
+            model.meaning(several=several, followed=self.follow is not None)
+            for model in self.requirements.judged
         ]
         meanings += [SUPPRESSION] * (len(self.verdicts) - len(meanings))
         meanings += [TRUTH] * len(self.truthful) + [IDENTIFIERS] * len(self.identifiers_removed)

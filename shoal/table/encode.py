@@ -66,6 +66,8 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
         dropped=dropped,
         named=pl.DataFrame({name: table.column(name) for name in named}),
         person=_people(table, owners) if owners else None,
+        followed=any(by_name[name].publish for name in owners),
+        in_order=_in_order(table, [by_name[name].order for name in owners]),
     )
 
 
@@ -91,6 +93,20 @@ def _people(table: _Columns, names: Sequence[str]) -> IntVector | None:
         raise DataError(_together(lines))
     person, first = distinct(numbers)
     return None if len(first) == table.rows else person
+
+
+def _in_order(table: _Columns, names: Sequence[str | None]) -> IntVector | None:
+    """Number the rows by the column that orders those of a person; rows without a value come last."""
+    named = [name for name in names if name is not None]
+    if not named:
+        return None
+    values = table.column(named[0])
+    if values.dtype.is_nested() or values.dtype == pl.Object:
+        raise DataError(f"column '{named[0]}' holds {type_name(values.dtype)} values, which have no order")
+    number, distinct = factorize(values)
+    place = np.empty(len(distinct), np.int32)
+    place[distinct.arg_sort(nulls_last=True).to_numpy()] = np.arange(len(distinct), dtype=np.int32)
+    return place[number]
 
 
 class _InMemory:

@@ -30,7 +30,9 @@ class ColumnPlan:
     limit: int | tuple[str, ...] | None = None
     """How far values may be generalized: a level, or the names of the highest allowed nodes."""
     publish: Literal["pseudonym"] | None = None
-    """What is published instead of an identifier; None: nothing."""
+    """What is published instead of an identifier or of the name of a person; None: nothing."""
+    order: str | None = None
+    """The column by which the rows of a person are sorted, if they can be followed."""
 
     show: Literal["bounds"] | None = None
     """`bounds`: the ends of its cells are columns of their own, too."""

@@ -63,6 +63,10 @@ class CodedTable(Brief):
     """Row -> person, numbered 0, 1, .., if some person has several rows. None: every row is a person of its own."""
     earlier: Earlier | None = None
     """Earlier releases of the same people; None if there are none, or if they do not matter."""
+    followed: bool = False
+    """Rows of a person are published with one pseudonym, so that they can be followed."""
+    in_order: IntVector | None = None
+    """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -107,6 +111,11 @@ class CodedTable(Brief):
         if isinstance(given, Kept):
             return given.columns
         return {column.name: column for column in given}
+
+    @property
+    def one_value(self) -> bool:
+        """Every row is a person of its own, with one value of each sensitive column."""
+        return self.person is None
 
     @cached_property
     def people(self) -> int:

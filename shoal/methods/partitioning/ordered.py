@@ -45,7 +45,7 @@ class AlongAnOrder(Method):
         """
         run.progress("partition", 0.0)
         spread, k = spread_asked(requirements), requirements.k
-        if spread is None or table.person is not None:
+        if spread is None or not table.one_value:
             # Values are spread over rows, which may belong to the same people.
             return homogeneous(table, self._merged(table, requirements), self.show)
         whole = blocks_first(table, self._order(table), k, requirements)

@@ -191,7 +191,7 @@ class _Problem:
                 labels.share,
                 self.losses,
             )
-        if not self.demands.complete or (labels.share <= 1).any() or self.table.person is not None:
+        if not self.demands.complete or (labels.share <= 1).any() or not self.table.one_value:
             class_of = self._mended(rows, codes, class_of, classes)
         return class_of
 
