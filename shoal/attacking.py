@@ -103,6 +103,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         method: Method | None = recorded_method(record)
     else:
         method = policy.build_method() if policy.method.name in METHODS else None
+    several = evidence.of_people and (case.table is None or case.table.person is not None)
     return Setting(
         method=method,
         models=case.requirements.models,
@@ -112,8 +113,9 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         intact=evidence.published.rows_intact,
         in_buckets=evidence.published.bucket_of is not None,
         empty=not evidence.published.rows,
-        people=evidence.of_people and (case.table is None or case.table.person is not None),
         earlier=case.table is not None and case.table.earlier is not None,
+        people=several,
+        followed=several and evidence.follow is not None,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
     )
 

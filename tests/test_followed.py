@@ -185,3 +185,13 @@ def test_people_who_are_not_looked_at_share_their_number(often, least):
     shown = fewest_left_out(np.array(often), least)
     assert (shown <= often).all()
     assert all(count >= least for number, count in Counter(shown.tolist()).items() if number)
+
+
+# --- what audits read ---------------------------------------------------------------------------------------------
+
+
+def test_lists_of_values_that_nobody_knows_are_told_apart():
+    """Without the original, no value of a column has a code."""
+    lists = pl.Series([["02130", "02131"]] * 2 + [["02130", "02132"]], dtype=pl.List(pl.String))
+    release = pl.DataFrame({"zip": lists, "sick": ["a", "b", "c"]})
+    assert shoal.audit(release, quasi=["zip"], sensitive=["sick"], k=2).verdicts[0].reached == 1

@@ -51,6 +51,8 @@ class Setting:
     """Some people have several rows, so guarantees count people, not rows."""
     earlier: bool = False
     """Earlier releases of the same people are known."""
+    followed: bool = False
+    """Their rows can be followed, so guarantees are about people who show the same rows."""
 
     @property
     def relocated(self) -> bool:
@@ -209,12 +211,16 @@ class Attack(ABC):
     """It counts people where some have several rows. Others count rows, and would say too little then."""
     only_rows: ClassVar[str] = ""
     """Why its definition does not carry over to people with several rows."""
+    follows: ClassVar[bool] = False
+    """It takes all rows of a person together where they can be followed. Others would say too little then."""
 
     @classmethod
     def refuses(cls, setting: Setting) -> str:
         """Return why it cannot be played against such a release, or an empty text."""
         if setting.people and not cls.counts_people:
             return f"some people have several rows, and {cls.only_rows or 'it counts rows as people'}"
+        if setting.followed and not cls.follows:
+            return "rows of a person can be followed, and it takes each row by itself"
         return cls.inapplicable(setting)
 
     @classmethod

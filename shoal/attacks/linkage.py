@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, check_everybody
-from shoal.errors import DataError, check_known
+from shoal.errors import check_known
 from shoal.linking.crowds import candidate_people
 from shoal.linking.evidence import Evidence
 from shoal.linking.posterior import Posterior, posterior
@@ -123,8 +123,6 @@ class Linkage(Attack):
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count candidates, and for ``members`` those after pruning. O(rows + matching pairs)."""
         run.progress("link", 0.0)
-        if evidence.follow is not None:
-            raise DataError("rows can be followed, and this attack takes each row by itself")
         graph = evidence.consistency
         before = graph.candidates[graph.people.row_of]
         if not self.relocated:

@@ -140,6 +140,7 @@ def planned_attacks(policy: Policy) -> list[PlannedAttack]:
         population=True,  # A policy about presence names a population, or it is given with the table.
         owners=True,
         people=bool(policy.names("person")),
+        followed=any(name in policy.pseudonyms for name in policy.names("person")),
     )
     found: list[PlannedAttack] = []
     for adversary in implied(policy.privacy):

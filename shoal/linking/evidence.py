@@ -135,11 +135,6 @@ class Evidence(Brief):
         """
         if self.crowd_of is not None:
             return np.bincount(self.crowd_of).astype(np.int64)
-        return self.row_sizes
-
-    @cached_property
-    def row_sizes(self) -> LongVector:
-        """``[classes]`` people who have a row in each class of rows that read alike, or an error if nobody can know."""
         from shoal.kernels.people import count_people, rows_by_group
 
         person, published = self.owners.person, self.published

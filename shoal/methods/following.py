@@ -125,7 +125,7 @@ class _People:
         return [
             j
             for j in range(len(self.table.attributes))
-            if not np.array_equal(self.table.codes[:, j], self.table.codes[first, j])
+            if not np.array_equal(self.table.column(j), self.table.column(j)[first])
         ]
 
     @staticmethod
@@ -135,7 +135,7 @@ class _People:
     def _by(self, keys: list[IntVector], columns: list[int]) -> LongVector:
         """Sort by person, then by these keys, then by these columns."""
         assert self.table.person is not None
-        wanted = [self.table.person, *keys, *(self.table.codes[:, j] for j in columns)]
+        wanted = [self.table.person, *keys, *(self.table.column(j) for j in columns)]
         found: LongVector = np.lexsort(wanted[::-1])
         return found
 

@@ -145,7 +145,8 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
     each, values = factorize(elements)
     codes = _located(values, hierarchy)[each] if len(values) else np.zeros(0, np.int32)
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    number, first = number_lists(start, codes)
+    # By their values, not by codes: values outside the domain have none, and lists of them would pass for equal.
+    number, first = number_lists(start, each.astype(np.int32))
     lengths = start[first + 1] - start[first]
     each = np.repeat(np.arange(len(first)), lengths)
     own = codes[np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(each))]

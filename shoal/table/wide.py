@@ -73,7 +73,7 @@ class WideTable(CodedTable):
         count = members.shape[1]
         places = np.empty((count, len(whole.attributes)), np.int32)
         for j, attribute in enumerate(whole.attributes):
-            codes = whole.codes[:, j][members]
+            codes = whole.column(j)[members].astype(np.int32)
             if bool((codes == codes[:, :1]).all()):
                 places[:, j] = len(columns)
                 attributes.append(replace(attribute, weight=attribute.weight * count, bounds=None))
@@ -87,7 +87,7 @@ class WideTable(CodedTable):
                 columns.append(codes[:, place])
         rarest = np.empty((len(members), len(whole.sensitive)), np.int32, order="F")
         for j, totals in enumerate(whole.totals):
-            codes = whole.sensitive_codes[:, j][members]
+            codes = whole.sensitive_column(j)[members].astype(np.int32)
             rarest[:, j] = codes[np.arange(len(codes)), np.argmin(totals[codes], axis=1)]
         return cls(
             tuple(attributes),
