@@ -280,7 +280,7 @@ def _check_alike(table: CodedTable, requirements: Requirements, release: Release
     """Refuse classes that read alike if they do not satisfy the requirements together. Where people have several rows,
     two classes may each satisfy a rule about shares, and their union may not.
     """
-    if table.person is None or requirements.monotone(table):
+    if table.owners is None or requirements.monotone(table):
         return
     if not (alike if table.followed else reads_well)(table, requirements, release):
         asked = " and ".join(model.title for model in requirements.group_models)
@@ -350,12 +350,13 @@ def _result(
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
-    if people and case.owner is not None:
+    if case.original.owners is not None and case.owner is not None:
         # A release does not show whose its rows are, and later audits have to count people.
         record["owners"] = " ".join(map(str, case.owner.tolist()))
     card = make_card(
         summary if case.tells_levels else {**summary, "levels": None},
         roles=roles,
+        groups={name: own.group for name, own in policy.columns.items() if own.group is not None},
         verdicts=case.verdicts,
         meanings=meanings,
         measures=public_measures(

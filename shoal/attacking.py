@@ -103,7 +103,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         method: Method | None = recorded_method(record)
     else:
         method = policy.build_method() if policy.method.name in METHODS else None
-    several = evidence.of_people and (case.table is None or case.table.person is not None)
+    several = evidence.of_people and (case.table is None or case.table.owners is not None)
     return Setting(
         method=method,
         models=case.requirements.models,
@@ -115,6 +115,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         empty=not evidence.published.rows,
         earlier=case.table is not None and case.table.earlier is not None,
         people=several,
+        groups=policy.groups,
         followed=several and evidence.follow is not None,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
     )
@@ -131,7 +132,13 @@ def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, An
     }
     if "threshold" not in options:
         known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(sensitive)))
-    return _attacker(name, options, known).attempt(evidence, run)
+    kind = options.get("group", "")
+    attacker = _attacker(name, options, known)
+    if not kind:
+        return attacker.attempt(evidence, run)
+    found = attacker.attempt(evidence.by_group(kind), run)
+    knows = f"{found.adversary}; everything is counted by {kind}, not in people"
+    return dataclasses.replace(found, adversary=knows, whom=f"{kind} groups")
 
 
 def _belief(requirements: Requirements, column: int) -> float:

@@ -230,19 +230,30 @@ class Case(Evidence):
     @property
     def people(self) -> dict[str, Any]:
         """How many people the original has, of how many all rows were suppressed, and how many the smallest class has;
-        empty if every row is a person of its own, or if nobody can know.
+        the same for groups of people, such as households. Empty if every row is a person of its own, or if nobody can
+        know.
         """
-        person = self.owners.person
-        if person is None or (self.table is None and self.follow is None):
-            return {}
-        there = len(np.unique(person))
-        people = there if self.table is None else self.table.people
-        return {
-            "people": people,
-            "people_suppressed": people - there,
-            "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
-            "followed": self.follow is not None,
-        }
+        table, person, rows = self.table, self.owners.person, self.owners.rows
+        found: dict[str, Any] = {}
+        if person is not None and not (table is None and self.follow is None):
+            there = len(np.unique(person))
+            people = there if table is None else table.people
+            found = {
+                "people": people,
+                "people_suppressed": people - there,
+                "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
+                "followed": self.follow is not None,
+            }
+        if table is not None and rows is not None and table.units:
+            found["groups_of_people"] = {
+                unit.name: {
+                    "count": unit.count,
+                    "suppressed": unit.count - len(np.unique(unit.of[rows])),
+                    "fewest": int(own.size.min(initial=unit.count)) if len(own) else 0,
+                }
+                for unit, own in zip(table.units, self.groups.units, strict=True)
+            }
+        return found
 
     @property
     def failing(self) -> list[Verdict]:

@@ -48,6 +48,8 @@ class AttributeDisclosure(Attack):
     """
     protected: tuple[tuple[str, ...], ...] = ()
     """Per sensitive column, the protected nodes of its hierarchy; without any, single values count."""
+    group: str = ""
+    """The kind of groups that are counted instead of people, such as households; empty: people."""
 
     def __post_init__(self) -> None:
         for threshold in (self.threshold, *self.thresholds):

@@ -53,6 +53,8 @@ class Setting:
     """Earlier releases of the same people are known."""
     followed: bool = False
     """Their rows can be followed, so guarantees are about people who show the same rows."""
+    groups: tuple[str, ...] = ()
+    """The kinds of groups of people that guarantees count, too, such as households."""
 
     @property
     def relocated(self) -> bool:
@@ -103,6 +105,8 @@ class Exposure:
     """People for whom the adversary gets further than the policy allows."""
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    whom: str = "people"
+    """Who is counted: people, or groups of them."""
     rows: LongVector | None = None
     """Person -> that row of the original, if some people have several rows. Private."""
 
@@ -123,13 +127,13 @@ class Exposure:
             ("success", _share(self.success)),
             ("success without the release", _share(self.baseline)),
             *((name.replace("_", " "), number(value)) for name, value in figures.items()),
-            ("people at risk", f"{self.at_risk:,} of {people:,}"),
+            (f"{self.whom} at risk", f"{self.at_risk:,} of {people:,}"),
             ("holds", self.holds),
         ]
         return html_table(f"The adversary {self.adversary}.", (self.attack, ""), rows)
 
     def _head(self) -> str:
-        risk = "nobody is" if self.holds else f"{self.at_risk:,} of {len(self.chances):,} people are"
+        risk = "nobody is" if self.holds else f"{self.at_risk:,} of {len(self.chances):,} {self.whom} are"
         return (
             f"{self.attack}; success {_share(self.success)}, without the release {_share(self.baseline)}; "
             f"{risk} exposed more than the policy allows"
@@ -156,6 +160,7 @@ class Exposure:
             "attack": self.attack,
             "adversary": self.adversary,
             "people": len(self.chances),
+            **({} if self.whom == "people" else {"counted": self.whom}),
             "success": plain(self.success),
             "baseline": plain(self.baseline),
             "at_risk": self.at_risk,
@@ -243,7 +248,17 @@ class Attack(ABC):
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
         """Return the titles under which a report tries it, each with its options."""
-        return {} if cls.refuses(setting) else {cls.title: cls.reads(setting)}
+        return {} if cls.refuses(setting) else cls.by_group({cls.title: cls.reads(setting)}, setting)
+
+    @classmethod
+    def by_group(cls, found: Mapping[str, Options], setting: Setting) -> dict[str, Options]:
+        """Return scenarios, and the same for each kind of groups of people."""
+        more = {
+            f"{title}, by {kind}": {**options, "group": kind}
+            for kind in (setting.groups if cls.counts_people else ())
+            for title, options in found.items()
+        }
+        return {**found, **more}
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:

@@ -60,6 +60,8 @@ class Linkage(Attack):
     """With fewer candidates a person is at risk; 1 if the policy has no k, so that nobody is."""
     likeliest: bool = True
     """Compute how likely each pair is, if the adversary knows the members: exact where assignments can be counted."""
+    group: str = ""
+    """The kind of groups that are counted instead of people, such as households; empty: people."""
     relocated: bool = False
     """Rows may have been relocated, so that people match none although theirs is published."""
 
@@ -90,10 +92,11 @@ class Linkage(Attack):
         """Try both adversaries, the stronger one last."""
         if cls.refuses(setting):
             return {}
-        return {
+        found = {
             "linkage, knows some people": {"adversary": "some", **cls.reads(setting)},
             "linkage, knows all members": {"adversary": "members", **cls.reads(setting)},
         }
+        return cls.by_group(found, setting)
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:

@@ -33,6 +33,7 @@ from shoal.cli.options import PATH, SOURCE, TARGET, chosen_policy, listed, names
 )
 @click.option("--identifier", callback=listed, metavar="A,B,..", help="Without a policy: columns to remove.")
 @options.person
+@options.groups
 @click.option(
     "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
@@ -67,6 +68,7 @@ def anonymize(
     sensitive: list[str],
     identifier: list[str],
     person: list[str],
+    groups: dict[str, list[str]],
     plain: list[str],
     drop: list[str],
     k: int | None,
@@ -85,7 +87,7 @@ def anonymize(
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
     policy = chosen_policy(
-        policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop, person
+        policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop, person, groups
     )
     data = options.chosen_data(policy, data, table, query)
     options.check_readable(data)

@@ -53,6 +53,11 @@ if TYPE_CHECKING:
     type=click.FloatRange(0, min_open=True),
     help="Membership: seconds per bucket for what Shoal cannot count exactly [1].",
 )
+@click.option(
+    "--group",
+    metavar="KIND",
+    help="Count groups of people instead, such as household, if the policy names any.",
+)
 @options.settings
 @options.record
 @click.option(
@@ -82,6 +87,7 @@ def attack(
     population: Path | None,
     limit: int | None,
     seconds: float | None,
+    group: str | None,
     settings: tuple[str, ...],
     record: Path | None,
     output: Path | None,
@@ -114,7 +120,7 @@ def attack(
     from shoal.attacking import attack as attempt
     from shoal.cli import show
 
-    given = {"limit": limit, "seconds": seconds}
+    given = {"limit": limit, "seconds": seconds, "group": group}
     with show.progress(quiet=as_json) as progress:
         found = attempt(
             release,
@@ -146,9 +152,11 @@ def _words(found: Exposure) -> str:
             continue
         lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else number(value)}")
     if found.success == found.success:
-        lines.append(f"success: {found.success:.3%} of people, without the release {found.baseline:.3%}")
+        lines.append(
+            f"success: {found.success:.3%} of {found.whom}, without the release {found.baseline:.3%}"
+        )
     people = len(found.chances)
-    at_risk = f"{found.at_risk:,} of {people:,} people are" if found.at_risk else "nobody is"
+    at_risk = f"{found.at_risk:,} of {people:,} {found.whom} are" if found.at_risk else "nobody is"
     lines.append(f"{at_risk} exposed more than the policy allows")
     lines += [f"note: {note}" for note in found.notes]
     return "\n".join(lines)

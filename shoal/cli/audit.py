@@ -30,6 +30,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
     "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
 )
 @options.person
+@options.groups
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
@@ -52,6 +53,7 @@ def audit(
     quasi: list[str],
     sensitive: list[str],
     person: list[str],
+    groups: dict[str, list[str]],
     k: int | None,
     measures: tuple[str, ...],
     codebooks: tuple[Path, ...],
@@ -59,7 +61,7 @@ def audit(
     as_json: bool,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
-    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [], [], person)
+    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [], [], person, groups)
     release = options.chosen_source(release, table, query)
     if original is not None or original_table is not None or original_query is not None:
         original = options.chosen_original(policy, original, original_table, original_query, release)

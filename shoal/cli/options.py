@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +123,30 @@ person = click.option(
     callback=listed,
     metavar="A,B,..",
     help="Without a policy: columns that say whose a row is; guarantees then count people.",
+)
+
+
+def _groups(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, list[str]]:
+    """Read groups of people, ``household=a,b``."""
+    found: dict[str, list[str]] = {}
+    for text in given:
+        kind, sign, names = text.partition("=")
+        if not kind.strip() or not sign or not listed(_context, _parameter, names):
+            raise click.BadParameter(f"{text!r} names no columns; for example household=address")
+        found.setdefault(kind.strip(), []).extend(listed(_context, _parameter, names))
+    return found
+
+
+groups = click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    callback=_groups,
+    metavar="KIND=A,B,..",
+    help="Without a policy: columns that name groups of people, such as household=address; guarantees then count "
+    "these as well.",
 )
 
 
@@ -270,6 +294,7 @@ def chosen_policy(
     plain: list[str],
     drop: list[str],
     person: list[str],
+    groups: Mapping[str, list[str]],
 ) -> Policy:
     """Return the policy of a command, from a file or from roles on the command line, with all settings applied."""
     from shoal.policy import Policy
@@ -283,7 +308,7 @@ def chosen_policy(
         "person": person,
     }
     if path is not None:
-        given = [f"--{name}" for name, columns in roles.items() if columns]
+        given = [f"--{name}" for name, columns in {**roles, "group": groups}.items() if columns]
         if given:
             problems = [
                 Problem(name, "cannot be combined with a policy file", "give one or the other")
@@ -306,6 +331,7 @@ def chosen_policy(
         plain=plain,
         drop=drop,
         person=person,
+        groups=groups,
         k=USUAL_K,
     )
     return policy.override(changes) if changes else policy

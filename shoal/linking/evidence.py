@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
-from shoal.errors import DataError
+from shoal.errors import DataError, check_known
 from shoal.linking.consistency import Consistency, consistency
 from shoal.linking.owners import Owners, confirmed, contradicted, matched
 from shoal.linking.risk import Risk, assess, population_sizes
@@ -46,8 +47,18 @@ class Evidence(Brief):
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
         """Render what a method proposes, and read the rows back as an outsider does."""
         rendered = render(table, release)
-        people = table.person is not None
+        people = table.owners is not None
         return cls(read_back(table, release, rendered), table, rendered.owner, k, people)
+
+    def by_group(self, name: str) -> Evidence:
+        """Return the same with groups of a kind, such as households, in the place of people."""
+        table = self.original
+        units = {unit.name: unit for unit in table.units}
+        check_known("group", name, units)
+        whose = replace(table, person=units[name].of, units=())
+        found = Evidence(self.published, whose, self.owner, self.k, self.of_people, self.claimed)
+        vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
+        return found
 
     @property
     def classes_tell(self) -> bool:
@@ -64,20 +75,25 @@ class Evidence(Brief):
     @cached_property
     def groups(self) -> Groups:
         """The equivalence classes as group models see them; with the original's totals if it is known."""
-        person, published, table = self.owners.person, self.published, self.table
+        person, published, table, rows = self.owners.person, self.published, self.table, self.owners.rows
+        number = published.candidates if self.crowd_of is None or person is None else self.crowd_of[person]
+
+        def counted(owner: IntVector, owners: int, totals: Sequence[LongVector]) -> Groups:
+            codes, whole = published.sensitive_codes, int(number.max(initial=-1)) + 1
+            return group(number, whole, codes, published.sensitive, totals, person=owner, people=owners)
+
         if person is None:
-            whole = published.groups
-            return whole if table is None else replace(whole, totals=table.sensitive_counts)
-        people = int(person.max(initial=-1)) + 1 if table is None else table.people
-        number = published.candidates if self.crowd_of is None else self.crowd_of[person]
-        return group(
-            number,
-            int(number.max(initial=-1)) + 1,
-            published.sensitive_codes,
-            published.sensitive,
-            people_by_value(published, person) if table is None else table.totals,
-            person=person,
-            people=people,
+            found = published.groups
+            found = found if table is None else replace(found, totals=table.sensitive_counts)
+        elif table is None:
+            found = counted(person, int(person.max(initial=-1)) + 1, people_by_value(published, person))
+        else:
+            found = counted(person, table.people, table.totals)
+        if table is None or rows is None or not table.units:
+            return found
+        units = zip(table.units, table.unit_totals, strict=True)
+        return replace(
+            found, units=tuple(counted(unit.of[rows], unit.count, totals) for unit, totals in units)
         )
 
     @cached_property
@@ -99,11 +115,11 @@ class Evidence(Brief):
         if self.follow is not None:
             return self._followed(self.follow)
         if self.table is None:
-            return Owners(unknown="only the original says whose each row is: give it")
-        if self.table.person is None:
+            return Owners.missing(None, "only the original says whose each row is: give it")
+        if self.table.owners is None:
             return Owners()
         if self.owner is not None:
-            return Owners(self.table.person[self.owner])
+            return Owners.of(self.table, self.owner)
         if self.claimed is not None:
             return confirmed(self.published, self.table, self.claimed)
         return matched(self.published, self.table)

@@ -25,6 +25,21 @@ class Owners(Brief):
     """Published row -> person. None: every row is a person of its own, or `unknown` says why nobody can tell."""
     unknown: str = ""
     """Why people cannot be counted; empty if they can."""
+    rows: LongVector | None = None
+    """Published row -> row of the original, up to rows that are alike in what is published; None if it is not known, or
+    nothing depends on it."""
+    lost: str = ""
+    """Why groups of people cannot be counted; empty if they can."""
+
+    @classmethod
+    def of(cls, table: CodedTable, rows: IntVector | LongVector) -> Owners:
+        """Return the owners of published rows that come from these rows of the original."""
+        return cls(None if table.person is None else table.person[rows], rows=np.asarray(rows, np.int64))
+
+    @classmethod
+    def missing(cls, table: CodedTable | None, why: str) -> Owners:
+        """Say why nobody can know them. If every row is a person of its own, people can be counted all the same."""
+        return cls(unknown="" if table is not None and table.person is None else why, lost=why)
 
 
 def matched(published: Published, table: CodedTable) -> Owners:
@@ -35,40 +50,39 @@ def matched(published: Published, table: CodedTable) -> Owners:
     is that nobody can know. O(rows x columns), plus the search for fitting classes.
     """
     if published.bucket_of is not None:
-        return Owners(unknown="values were shuffled within buckets")
+        return Owners.missing(table, "values were shuffled within buckets")
     try:
         graph = consistency(published, table)
     except DataError as error:
-        return Owners(unknown=str(error))
+        return Owners.missing(table, str(error))
     classes = published.classes
     # A last class, if there is one, stands for rows that are not published.
     links = graph.links[: graph.start[classes]]
     if np.bincount(links, minlength=1).max(initial=0) > 1:
-        return Owners(unknown=_UNSURE)
+        return Owners.missing(table, _UNSURE)
     class_of_tuple = np.full(len(graph.people.weight), -1, np.int32)
     class_of_tuple[links] = np.repeat(np.arange(classes, dtype=np.int32), np.diff(graph.start[: classes + 1]))
     class_of = class_of_tuple[graph.people.row_of]
     fitting = np.flatnonzero(class_of >= 0)
     if not np.array_equal(np.bincount(class_of[fitting], minlength=classes), published.sizes):
-        return Owners(unknown=_UNSURE)
+        return Owners.missing(table, _UNSURE)
     ours = _alike(class_of[fitting], table.sensitive_codes[fitting])
     theirs = _alike(published.class_of, published.sensitive_codes)
     same = published.class_of[theirs] == class_of[fitting][ours]
     same &= (published.sensitive_codes[theirs] == table.sensitive_codes[fitting][ours]).all(axis=1)
     if not same.all():
-        return Owners(unknown="sensitive values of the release are not those of the original")
-    assert table.person is not None
-    person = np.empty(published.rows, np.int32)
-    person[theirs] = table.person[fitting[ours]]
-    return Owners(person)
+        return Owners.missing(table, "sensitive values of the release are not those of the original")
+    rows = np.empty(published.rows, np.int64)
+    rows[theirs] = fitting[ours]
+    return Owners.of(table, rows)
 
 
 def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Owners:
     """Return whose each row is by the record of the run, if every row covers the values of the original row that the
     record names, shows its sensitive values, and none is named twice. O(rows x columns).
     """
-    wrong = Owners(
-        unknown="the record does not say whose these rows are: give the one of the run that made the release"
+    wrong = Owners.missing(
+        table, "the record does not say whose these rows are: give the one of the run that made the release"
     )
     if published.bucket_of is not None or len(claimed) != published.rows:
         return wrong
@@ -85,8 +99,7 @@ def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Ow
         fitting &= bool(np.isin(published.class_of.astype(np.int64) * width + codes[:, j], shown).all())
     if not fitting or not np.array_equal(table.sensitive_codes[claimed], published.sensitive_codes):
         return wrong
-    assert table.person is not None
-    return Owners(table.person[claimed])
+    return Owners.of(table, claimed)
 
 
 def contradicted(follow: IntVector, of_rows: IntVector, known: IntVector | None) -> Owners | None:

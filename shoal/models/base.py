@@ -269,9 +269,9 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
     """Return the whole table as one group; with `counts`, what is left of it for one column."""
     from shoal.table.groups import Groups, Histograms
 
-    if table.person is not None:
-        if counts is not None:
-            raise ValueError("what is left of people with several rows does not follow from counts")
+    if table.person is not None and counts is not None:
+        raise ValueError("what is left of people with several rows does not follow from counts")
+    if table.owners is not None and counts is None:
         return table.grouped(np.zeros(table.rows, np.int32), 1)
     columns = list(table.sensitive_counts)
     if counts is not None:

@@ -149,7 +149,12 @@ def _check_followed(draft: _Draft) -> list[Problem]:
     if not shown:
         return []
     found = []
-    if len(people) > 1:
+    groups = [name for name in people if draft.columns[name].group is not None]
+    if groups:
+        message = "groups of people are counted only where rows cannot be followed"
+        hint = f"leave it out, or leave out publish of {shown[0]}"
+        found.append(Problem(dotted("columns", groups[0], "group"), message, hint))
+    elif len(people) > 1:
         message = f"needs one column that names a person, but {' and '.join(people)} do so together"
         hint = "join them into one column, or leave it out"
         found.append(Problem(dotted("columns", shown[0], "publish"), message, hint))
@@ -215,6 +220,11 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("order", message, 'leave it out, or add publish = "pseudonym" to a column with the role person')
     elif column.order == name:
         add("order", "says whose a row is, so it cannot order the rows of a person", "name another column")
+    if column.group is not None and role != "person":
+        message = f"goes with the role person, but the column is {role}"
+        add("group", message, "give it the role person, or leave it out")
+    elif column.group is not None and column.publish is not None:
+        add("publish", "would show which people belong together, which nothing protects", "leave it out")
     if column.hierarchy is not None and role in ("plain", *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     else:

@@ -153,6 +153,7 @@ class Policy(BaseModel):
         sensitive: Iterable[str] = (),
         identifier: Iterable[str] = (),
         person: Iterable[str] = (),
+        groups: Mapping[str, Iterable[str]] | None = None,
         plain: Iterable[str] = (),
         drop: Iterable[str] = (),
         hierarchies: Mapping[str, Any] | None = None,
@@ -177,7 +178,8 @@ class Policy(BaseModel):
         **requirements: Any,
     ) -> Policy:
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
-        a method by name or as a table. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
+        a method by name or as a table. `groups` names groups of people that guarantees count as well:
+        ``{"household": ["address"]}``. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
         `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, `order` by which column the
         rows of people who can be followed are sorted: ``{"patient": "date"}``, and `show`
         which columns are shown with their ends: ``{"age": "bounds"}``.
@@ -191,6 +193,12 @@ class Policy(BaseModel):
             "drop": drop,
         }
         columns, problems = _by_role(python_values(roles))
+        for kind, members in python_values(groups or {}).items():
+            for name in map(str, [members] if isinstance(members, str) else members or ()):
+                if name in columns:
+                    message = f"has two roles, {columns[name].get('group', columns[name]['role'])} and {kind}"
+                    problems.append(Problem(dotted("columns", name), message, "keep one of them"))
+                columns.setdefault(name, {"role": "person", "group": kind})
         keys = Privacy.model_fields
         own = inspect.signature(cls.from_keywords).parameters
         known = [*keys, *(name for name, entry in own.items() if entry.kind is entry.KEYWORD_ONLY)]
@@ -337,6 +345,12 @@ class Policy(BaseModel):
         """The columns that are published as pseudonyms: identifiers, and those that say whose a row is."""
         return tuple(name for name, column in self.columns.items() if column.publish is not None)
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The kinds of groups that guarantees count besides people, such as households."""
+        named = (column.group for column in self.columns.values() if column.role == "person")
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the policy."""
         return tuple(name for name, column in self.columns.items() if column.role == role)
@@ -387,6 +401,7 @@ class Policy(BaseModel):
             column.weight,
             column.limit,
             column.publish,
+            group=column.group,
             show=column.show,
             order=column.order,
         )
@@ -414,6 +429,7 @@ class Policy(BaseModel):
 
         Raises PolicyError if a model needs an order of values that have none.
         """
+        from shoal.models.of_group import of_groups
         from shoal.models.requirements import Requirements
 
         names = None if sensitive is None else [attribute.name for attribute in sensitive]
@@ -421,7 +437,7 @@ class Policy(BaseModel):
         if problems:
             raise PolicyError(problems)
         return Requirements(
-            models=self.models(names),
+            models=of_groups(self.models(names), self.groups),
             suppression=self.utility.suppression,
             measure=self.utility.measure,
             suppress=self.utility.suppress,

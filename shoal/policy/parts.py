@@ -243,6 +243,9 @@ class Column(Part):
     order: Text | None = None
     """With `publish` on a `person` column: the column by which the rows of a person are compared with those of others,
     first with first and so on. By default the quasi-identifier that loses least on a sample."""
+    group: Text | None = None
+    """With the role `person`: the column names a group of people, such as a `household`, and guarantees count groups of
+    this kind as well as people."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 

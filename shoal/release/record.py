@@ -70,6 +70,7 @@ def make_card(
     measures: Mapping[str, float],
     seed: int | None,
     recoded: Sequence[str] = (),
+    groups: Mapping[str, str] | None = None,
     following: Sequence[str] = (),
     person: Collection[str] = (),
 ) -> dict[str, Any]:
@@ -77,13 +78,14 @@ def make_card(
 
     `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
     `roles` are those of the columns, or ``pseudonym`` for an identifier that is published as tokens. `following` warns
-    of rows that can be followed, and the columns `person` say whose they are.
+    of rows that can be followed, and the columns `person` say whose they are. `groups` are the kinds of groups that
+    columns name, such as households.
     In the columns `recoded`, codes for missing became null. Only the policy says which codes: maybe no published row
     has one.
     """
     if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
-    rows = summary["rows"]
+    rows, named = summary["rows"], groups or {}
     # Methods that do not generalize report what they do instead.
     words = {**PUBLISHED_AS, **summary.get("published_as", {})}
     return {
@@ -101,7 +103,9 @@ def make_card(
             {
                 "name": name,
                 "role": role if role != PSEUDONYM else "person" if name in person else "identifier",
-                "published": words[role],
+                "published": words[role]
+                if name not in named
+                else f"removed; guarantees count by {named[name]}",
                 "loss": summary["losses"].get(name),
             }
             for name, role in roles.items()

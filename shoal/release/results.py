@@ -53,6 +53,9 @@ class Audit:
     """How many people the class with the fewest has; 0 if nothing is published, or `people` is None."""
     followed: bool = False
     """Rows of a person can be followed by their pseudonym, so classes are people who show the same rows."""
+    groups_of_people: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """For each kind of groups that the policy counts besides people, such as households: how many there are (`count`),
+    how many have no row in the release (`suppressed`), and how many the class with the fewest has (`fewest`)."""
     classes: int | None
     """Number of equivalence classes; None if columns were shuffled within buckets, since shuffled rows form none."""
     buckets: int | None = None
@@ -102,15 +105,21 @@ class Audit:
     def whose(self) -> str:
         """How many people these rows belong to, in words; empty if every row is a person of its own, or nobody can
         know."""
-        if self.people is None:
-            return ""
-        said = f"{counted(self.people, 'person', 'people')} in {counted(self.rows, 'row')}"
-        if self.people_suppressed:
-            said += f", all rows of {counted(self.people_suppressed, 'person', 'people')} suppressed"
-        others = counted(max(self.fewest_people - 1, 0), "other person", "other people")
-        if self.followed:
-            return f"{said}; rows of a person can be followed, and every person looks like at least {others}"
-        return f"{said}; every row looks like those of at least {others}"
+        parts = []
+        if self.people is not None:
+            said = f"{counted(self.people, 'person', 'people')} in {counted(self.rows, 'row')}"
+            if self.people_suppressed:
+                said += f", all rows of {counted(self.people_suppressed, 'person', 'people')} suppressed"
+            others = counted(max(self.fewest_people - 1, 0), "other person", "other people")
+            if self.followed:
+                alike = "rows of a person can be followed, and every person looks like"
+            else:
+                alike = "every row looks like those of"
+            parts.append(f"{said}; {alike} at least {others}")
+        for name, own in self.groups_of_people.items():
+            gone = f" (all rows of {own['suppressed']:,} suppressed)" if own["suppressed"] else ""
+            parts.append(f"by {name}: {own['count']:,}{gone}, at least {own['fewest']:,} in every class")
+        return "; ".join(parts)
 
     def _by(self) -> str:
         return ""
@@ -129,6 +138,11 @@ class Audit:
                 {}
                 if self.people is None
                 else {"people": self.people, "people_suppressed": self.people_suppressed}
+            ),
+            **(
+                {"groups_of_people": {name: dict(own) for name, own in self.groups_of_people.items()}}
+                if self.groups_of_people
+                else {}
             ),
             "classes": self.classes,
             **({} if self.buckets is None else {"buckets": self.buckets}),

@@ -38,9 +38,10 @@ class TriedAttack:
         if self.exposure.holds:
             return "nobody is exposed more than the policy allows"
         if self.shown is not None:
-            return "some people are exposed more than the policy allows"
+            return f"some {self.exposure.whom} are exposed more than the policy allows"
         people = gate.count(self.exposure.at_risk)
-        return f"{people} of {len(self.exposure.chances):,} people are exposed more than the policy allows"
+        whom = self.exposure.whom
+        return f"{people} of {len(self.exposure.chances):,} {whom} are exposed more than the policy allows"
 
     def found(self, gate: Gate) -> str:
         """Return the expected share of people that the adversary identifies."""

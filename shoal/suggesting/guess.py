@@ -17,12 +17,16 @@ from shoal.suggesting.bands import bands
 from shoal.suggesting.content import contacts_in, is_row_key, role_by_content
 from shoal.suggesting.losing import OwnLoss, own_loss
 from shoal.suggesting.reading import AS_IT_IS, Told, told
-from shoal.suggesting.vocabulary import is_code, is_numbering, role_by_name
+from shoal.suggesting.vocabulary import is_code, is_household, is_numbering, role_by_name
 from shoal.table.plan import REMOVED
 
 REPEATED = (
     "values of this key repeat: if it says whose a row is, give it the role person, "
     "so that guarantees count people"
+)
+SHARED = (
+    "values of this column repeat: if it says which rows are of one household, give it the role person and "
+    'group = "household", so that guarantees count households, too'
 )
 FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
@@ -139,10 +143,14 @@ def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     distinct = 0 if facts.filled == 0 else facts.distinct
     guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
     if role in REMOVED:
-        repeated = role == "identifier" and 1 < facts.distinct < facts.filled and is_numbering(facts.name)
-        return replace(guess, warning=REPEATED if repeated else "")
+        if role != "identifier" or not 1 < facts.distinct < facts.filled:
+            return replace(guess, warning="")
+        repeated = REPEATED if is_numbering(facts.name) else ""
+        return replace(guess, warning=SHARED if is_household(facts.name) else repeated)
     loss = None if hierarchy is None else own_loss(facts.values, hierarchy, k)
-    return replace(guess, reading=own.reading, told=own.reasons, loss=loss)
+    shared = is_household(facts.name) and is_numbering(facts.name) and 1 < facts.distinct < facts.filled
+    warning = own.warning or (SHARED if shared else "")
+    return replace(guess, reading=own.reading, told=own.reasons, loss=loss, warning=warning)
 
 
 def _role(facts: _Facts) -> tuple[str, str, str]:

@@ -16,6 +16,9 @@ PEOPLE = _set(
     "patient person customer client user member employee student subject participant respondent citizen "
     "applicant insured policyholder donor voter tenant resident guest staff doctor physician"
 )
+HOUSEHOLDS = _set(
+    "household households haushalt foyer hogar famiglia huishouden family familie address adresse"
+)
 THINGS = _set(
     "country city town state county region product company firm employer hospital school university "
     "department ward drug medication disease file table column model brand occupation job"
@@ -127,6 +130,11 @@ def is_key(name: str) -> bool:
             words_of(name)
         )
     )
+
+
+def is_household(name: str) -> bool:
+    """Return whether a name is about a household or a family."""
+    return bool(HOUSEHOLDS.intersection(words_of(name)))
 
 
 def is_numbering(name: str) -> bool:

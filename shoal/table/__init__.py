@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from shoal.registry import imported_late
 
 if TYPE_CHECKING:
-    from shoal.table.table import Attribute, CodedTable
+    from shoal.table.table import Attribute, CodedTable, Unit
 
 # Late, because policies need plans, and are checked before polars is imported.
-__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable")})
+__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable", "Unit")})
 
-__all__ = ["Attribute", "CodedTable"]
+__all__ = ["Attribute", "CodedTable", "Unit"]

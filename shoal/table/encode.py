@@ -17,7 +17,7 @@ from shoal.frames.coded import Coded, Codes, coded, narrowest
 from shoal.hierarchy import Hierarchy, build
 from shoal.hierarchy.kinds import parsed
 from shoal.parallel import PIECE, in_threads
-from shoal.table import Attribute, CodedTable
+from shoal.table import Attribute, CodedTable, Unit
 from shoal.table.plan import REMOVED, ColumnPlan
 from shoal.table.storage import Kept, Narrow
 from shoal.wording import type_name
@@ -53,6 +53,7 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     shown = {name: _kept(table, name) if (mine := own.get(name)) is None else mine for name in kept}
     dropped = tuple(name for name in table.columns if name not in columns)
     owners = [name for name in table.columns if _role(by_name, name) == "person"]
+    person, units = _owners(table, [by_name[name] for name in owners])
     named = [name for name in columns if by_name[name].role in REMOVED]
     stored: Any = [Narrow(table.rows, tuple(one.codes for one in part)) for part in (attributes, secrets)]
     kept_columns: Any = Kept(shown)
@@ -65,34 +66,56 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
         tuple(columns),
         dropped=dropped,
         named=pl.DataFrame({name: table.column(name) for name in named}),
-        person=_people(table, owners) if owners else None,
+        person=person,
+        units=units,
         followed=any(by_name[name].publish for name in owners),
         in_order=_in_order(table, [by_name[name].order for name in owners]),
     )
 
 
-def _people(table: _Columns, names: Sequence[str]) -> IntVector | None:
-    """Number the people of a table, whom some columns name together, or return None if every row is a person of its
-    own. Raises DataError for rows of nobody.
+def _owners(table: _Columns, plan: Sequence[ColumnPlan]) -> tuple[IntVector | None, tuple[Unit, ...]]:
+    """Number the people of a table, or return None if every row is a person of its own, and the groups that they
+    belong to. Columns of one kind name them together. Raises DataError for rows of nobody.
     """
-    from shoal.kernels.grouping import distinct
-
-    numbers = np.empty((table.rows, len(names)), np.int32, order="F")
     lines = []
-    for index, name in enumerate(names):
-        values = table.column(name)
-        nobody = values.null_count()
+    for column in plan:
+        nobody = table.column(column.name).null_count()
         if nobody:
+            what = "whose a row is" if column.group is None else f"to which {column.group} a row belongs"
             lines.append(
-                f"column '{name}' says whose a row is, but it is empty in {nobody:,} of {table.rows:,} rows: fill them "
+                f"column '{column.name}' says {what}, but it is empty in {nobody:,} of {table.rows:,} rows: fill them "
                 "in, or leave these rows out"
             )
-        else:
-            numbers[:, index] = factorize(values)[0]
     if lines:
         raise DataError(_together(lines))
-    person, first = distinct(numbers)
-    return None if len(first) == table.rows else person
+    person, people = _numbered(table, [column.name for column in plan if column.group is None])
+    units = []
+    for kind in dict.fromkeys(column.group for column in plan if column.group is not None):
+        number, count = _numbered(table, [column.name for column in plan if column.group == kind])
+        units.append(Unit(kind, number, count))
+    if people in (0, table.rows):
+        return None, tuple(units)
+    if units:
+        # Rows that are sorted by person are then sorted by household, too, if nobody belongs to two.
+        first = np.empty(people, np.int64)
+        first[person] = units[0].of
+        rank = np.empty(people, np.int32)
+        rank[np.argsort(first, kind="stable")] = np.arange(people, dtype=np.int32)
+        person = rank[person]
+    return person, tuple(units)
+
+
+def _numbered(table: _Columns, names: Sequence[str]) -> tuple[IntVector, int]:
+    """Number what some columns name together, and count it."""
+    from shoal.kernels.grouping import distinct
+
+    if not names:
+        return np.zeros(table.rows, np.int32), 0
+    numbers = np.empty((table.rows, len(names)), np.int32, order="F")
+    for index, name in enumerate(names):
+        numbers[:, index] = factorize(table.column(name))[0]
+    number, first = distinct(numbers)
+    return number, len(first)
 
 
 def _in_order(table: _Columns, names: Sequence[str | None]) -> IntVector | None:

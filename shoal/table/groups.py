@@ -55,6 +55,8 @@ class Groups(Brief):
     """The sensitive columns."""
     shared: Shared | None = None
     """What is different if some people have several rows; None: every row is a person of its own."""
+    units: tuple[Groups, ...] = ()
+    """The same rows with the groups that people belong to in the place of people, one per kind, such as households."""
 
     @property
     def rows(self) -> LongVector:

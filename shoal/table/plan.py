@@ -34,6 +34,9 @@ class ColumnPlan:
     order: str | None = None
     """The column by which the rows of a person are sorted, if they can be followed."""
 
+    group: str | None = None
+    """The kind of groups that a column of the role `person` names, such as `household`; None: it names people."""
+
     show: Literal["bounds"] | None = None
     """`bounds`: the ends of its cells are columns of their own, too."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,17 @@ class Attribute:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Unit(Brief):
+    """A kind of groups of people, such as households, and which of them each row belongs to."""
+
+    name: str
+    of: IntVector
+    """Row -> group, numbered 0, 1, .."""
+    count: int
+    """How many there are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CodedTable(Brief):
     """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
 
@@ -67,6 +78,8 @@ class CodedTable(Brief):
     """Rows of a person are published with one pseudonym, so that they can be followed."""
     in_order: IntVector | None = None
     """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
+    units: tuple[Unit, ...] = ()
+    """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -143,12 +156,27 @@ class CodedTable(Brief):
         """How many people have each code, per sensitive column."""
         if self.person is None:
             return self.sensitive_counts
+        return self._totals(self.person)
+
+    @cached_property
+    def unit_totals(self) -> tuple[tuple[LongVector, ...], ...]:
+        """How many groups of each kind have each code, per sensitive column."""
+        return tuple(self._totals(unit.of) for unit in self.units)
+
+    def _totals(self, owner: IntVector) -> tuple[LongVector, ...]:
         found = []
         for index, attribute in enumerate(self.sensitive):
             size = attribute.hierarchy.size
-            pairs = np.unique(self.person.astype(np.int64) * size + self.sensitive_column(index))
+            pairs = np.unique(owner.astype(np.int64) * size + self.sensitive_column(index))
             found.append(np.bincount(pairs % size, minlength=size))
         return tuple(found)
+
+    @property
+    def owners(self) -> IntVector | None:
+        """Row -> whom guarantees count, in an order in which rows of a person, and mostly of a household, are
+        neighbours; None if every row counts by itself.
+        """
+        return self.person if self.person is not None or not self.units else self.units[0].of
 
     def grouped(self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None) -> Groups:
         """Return groups as privacy models see them, from a group number per row, or per one of some rows. Rows with
@@ -156,7 +184,22 @@ class CodedTable(Brief):
         """
         codes = self.sensitive_codes if rows is None else self.sensitive_codes[rows]
         person = self.person if self.person is None or rows is None else self.person[rows]
-        return group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=self.people)
+        found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=self.people)
+        if not self.units:
+            return found
+        units = (
+            group(
+                group_of,
+                groups,
+                codes,
+                self.sensitive,
+                totals,
+                person=unit.of if rows is None else unit.of[rows],
+                people=unit.count,
+            )
+            for unit, totals in zip(self.units, self.unit_totals, strict=True)
+        )
+        return replace(found, units=tuple(units))
 
     @cached_property
     def block_of(self) -> IntVector:

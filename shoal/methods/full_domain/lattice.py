@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -167,7 +168,7 @@ class RollUps:
     """Packed rows of a table, rolled up to any mapping from the smallest cached specialization.
 
     Sensitive columns, if they are needed, are additional columns with two levels: shown (0) and left out (1). So is the
-    owner of a row, if some people have several.
+    owner of a row, if some people have several, and their household.
     """
 
     def __init__(self, table: CodedTable, sensitive: bool) -> None:
@@ -178,11 +179,12 @@ class RollUps:
         hierarchies += [a.hierarchy for a in table.sensitive[: self.secrets]]
         sizes, heights = [h.size for h in hierarchies], [len(h.levels) for h in hierarchies]
         named = [h.low.ravel() for h in hierarchies]
-        if sensitive and table.person is not None:
+        people = [] if table.person is None else [(table.person, table.people)]
+        for owner, count in (*people, *((unit.of, unit.count) for unit in table.units)) if sensitive else ():
             self.secrets += 1
-            secret.append(table.person)
-            sizes, heights = [*sizes, table.people], [*heights, 1]
-            named.append(np.arange(table.people, dtype=np.int32))
+            secret.append(owner)
+            sizes, heights = [*sizes, count], [*heights, 1]
+            named.append(np.arange(count, dtype=np.int32))
         self.fields, words = _fields(sizes, heights)
         self.table: IntVector = np.concatenate(named)
         most = max(2, *heights)
@@ -332,6 +334,7 @@ class Judge:
         self.rows = table.rows
         self.people = table.people if table.person is not None else 0
         """How many people there are, if some have several rows; else 0: every row is a person of its own."""
+        self.units, self.unit_totals = [unit.count for unit in table.units], table.unit_totals
         # Rows are counted in any case, which is enough for k if each is a person of its own.
         self.others = tuple(
             m for m in requirements.group_models if self.people or not isinstance(m, KAnonymity)
@@ -355,17 +358,15 @@ class Judge:
         codes = np.empty((len(numbers), len(self.attributes)), np.int32, order="F")
         for j in range(len(self.attributes)):
             codes[:, j] = self.rollups.codes(fine.keys, first + j)
-        person = self.rollups.codes(fine.keys, first + len(self.attributes)) if self.people else None
-        return group(
-            place[numbers],
-            int(good.sum()),
-            codes,
-            self.attributes,
-            self.totals,
-            fine.weights,
-            person,
-            self.people,
+        rows, own = (place[numbers], int(good.sum()), codes, self.attributes), first + len(self.attributes)
+        person = self.rollups.codes(fine.keys, own) if self.people else None
+        found = group(*rows, self.totals, fine.weights, person, self.people)
+        own += bool(self.people)
+        units = (
+            group(*rows, totals, fine.weights, self.rollups.codes(fine.keys, own + index), count)
+            for index, (count, totals) in enumerate(zip(self.units, self.unit_totals, strict=True))
         )
+        return replace(found, units=tuple(units))
 
     def _drop(self, rolled: RollUp, lost: LongVector, gain: FloatVector) -> tuple[int, float]:
         from shoal.kernels.lattice import shortfall

@@ -138,10 +138,18 @@ def _most(starts: LongVector, values: IntVector) -> LongVector:
     return most
 
 
+def _apart(bounds: LongVector) -> LongVector:
+    """Keep every other one of each run of neighbouring bounds."""
+    begins = np.flatnonzero(np.diff(bounds, prepend=-2) > 1)
+    place = np.arange(len(bounds)) - np.repeat(begins, np.diff(np.append(begins, len(bounds))))
+    return np.asarray(bounds[place % 2 == 0])
+
+
 def merged_until_satisfied(table: CodedTable, partition: Partition, requirements: Requirements) -> Partition:
     """Merge groups with their neighbours until all satisfy the group models. O(rows) per round, few rounds.
 
-    Every block as one group satisfies them (see `blocks_first`), so this ends.
+    Every block as one group satisfies them (see `blocks_first`), so this ends. If people have several rows, most groups
+    of k rows fail at first, so at most two are merged in a round: otherwise long runs would become one group.
     """
     starts = partition.starts
     while not requirements.plain_k(table):
@@ -153,6 +161,8 @@ def merged_until_satisfied(table: CodedTable, partition: Partition, requirements
             return replace(partition, starts=starts)
         ends_block = np.isin(starts[failing + 1], partition.blocks)
         gone = np.where(ends_block, failing, failing + 1)
+        if table.owners is not None:
+            gone = _apart(np.unique(gone))
         keep = np.ones(len(starts), np.bool_)
         keep[gone] = False
         keep |= np.isin(starts, partition.blocks)

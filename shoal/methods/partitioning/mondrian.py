@@ -80,9 +80,9 @@ class Mondrian(Method):
         costs O(rows x columns) for every split that it tries.
         """
         ids, blocks = rows_by_block(table, satisfying(table, requirements))
-        if table.person is not None:
+        if table.owners is not None:
             # Cuts keep the order of rows, so rows of a person stay neighbours, and people are counted without sorting.
-            ids = ids[np.lexsort((table.person[ids], table.block_of[ids]))]
+            ids = ids[np.lexsort((table.owners[ids], table.block_of[ids]))]
         boxes = _Boxes(
             table, ids, blocks, losses_of(table, requirements.measure), max(requirements.k, 1), self
         )
@@ -126,7 +126,7 @@ class _Boxes:
         self.words = np.zeros((2 * len(ids), -(-(len(sizes) * kind.itemsize + 4) // 8)), np.uint64)
         self.codes: NDArray[Any] = self.words.view(kind)
         self.ids = self.words.view(np.uint32)
-        in_order = len(ids) == table.rows and len(blocks) == 2 and table.person is None
+        in_order = len(ids) == table.rows and len(blocks) == 2 and table.owners is None
         for j in range(len(sizes)):
             self.codes[: len(ids), j] = table.column(j) if in_order else table.column(j)[ids]
         self.ids[: len(ids), -1] = ids
