@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from shoal.frames.databases import DatabaseTable
     from shoal.network.anonymize import NetworkResult, anonymize_network
     from shoal.network.judging import audit_network
+    from shoal.packs.checking import check_evidence
+    from shoal.packs.pack import evidence
     from shoal.policy import Policy
     from shoal.release import Release
     from shoal.release.results import Audit, Result
@@ -63,6 +65,8 @@ __getattr__ = imported_late(
         "frames.databases": ("DatabaseTable",),
         "network.anonymize": ("NetworkResult", "anonymize_network"),
         "network.judging": ("audit_network",),
+        "packs.checking": ("check_evidence",),
+        "packs.pack": ("evidence",),
         "policy": ("Policy",),
         "release": ("Release",),
         "release.results": ("Audit", "Result"),
@@ -95,8 +99,10 @@ __all__ = [
     "attack",
     "audit",
     "audit_network",
+    "check_evidence",
     "codebook",
     "compare",
+    "evidence",
     "explain",
     "report",
     "suggest",

@@ -38,6 +38,7 @@ LAYERS = (
     ("comparing",),
     ("anonymizing",),
     ("explaining", "reporting"),
+    ("packs",),
     ("network",),
     ("studio",),
     ("cli",),

@@ -14,6 +14,7 @@ from shoal.cli.anonymize import anonymize
 from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
+from shoal.cli.evidence import evidence
 from shoal.cli.failing import EXIT_CODES, Group
 from shoal.cli.init import init
 from shoal.cli.listing import LISTED, listing, schema
@@ -47,7 +48,20 @@ def completion(shell: str, as_json: bool) -> None:
     click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
 
 
-for command in (studio, init, anonymize, audit, attack, compare, explain, report, network, sample, schema):
+for command in (
+    studio,
+    init,
+    anonymize,
+    audit,
+    attack,
+    compare,
+    explain,
+    report,
+    evidence,
+    network,
+    sample,
+    schema,
+):
     main.add_command(command)
 for kind in LISTED:
     main.add_command(listing(kind))

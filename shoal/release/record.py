@@ -42,12 +42,13 @@ def make_record(
         "seed": seed,
         "input": {"sha256": digest, "rows": summary["rows"], **({"source": source} if source else {})},
         "policy": policy,
-        "versions": _versions(),
+        "versions": versions(),
         **{key: value for key, value in summary.items() if key != "rows"},
     }
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of what makes a release."""
     import numba
     import numpy
     import polars

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +25,8 @@ class TriedAttack:
     """The key in the registry of attacks."""
     title: str
     knows: str
+    options: Mapping[str, Any]
+    """Its parameters."""
     exposure: Exposure | None
     shown: Exposure | None = None
     """What the edition may show instead, if that differs."""
@@ -76,11 +79,16 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
             if subject.gate.public and ATTACKS[name] is AttributeDisclosure:
                 shown = disclosed_by_rows(subject, exposure)
             knows = exposure.adversary
-            found.append(TriedAttack(attack=name, title=title, knows=knows, exposure=exposure, shown=shown))
+            tried = TriedAttack(
+                attack=name, title=title, knows=knows, options=options, exposure=exposure, shown=shown
+            )
+            found.append(tried)
         except ShoalError as error:
             knows = ATTACKS[name].summary
             found.append(
-                TriedAttack(attack=name, title=title, knows=knows, exposure=None, failure=str(error))
+                TriedAttack(
+                    attack=name, title=title, knows=knows, options=options, exposure=None, failure=str(error)
+                )
             )
     return found
 

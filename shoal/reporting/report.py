@@ -12,7 +12,7 @@ from shoal.pages.printing import pdf_of
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
-from shoal.reporting.attacks import try_all
+from shoal.reporting.attacks import TriedAttack, try_all
 from shoal.reporting.examples import examples
 from shoal.reporting.face import face_of
 from shoal.reporting.page import page
@@ -48,6 +48,10 @@ class Report:
     """The same for the release; None if it is not known."""
     smallest: int | None
     """Rows of the smallest equivalence class; None if classes do not say who can be found."""
+    subject: Subject
+    """What it is about. Private."""
+    tried: tuple[TriedAttack, ...]
+    """The attacks that were tried. Private."""
 
     def __repr__(self) -> str:
         """Say in a line what it is, without the page."""
@@ -158,6 +162,8 @@ def report(
         risk_before=risks.before.prosecutor_max,
         risk_after=_largest(risks),
         smallest=int(subject.sizes.min()) if subject.classes_tell and subject.published.rows else None,
+        subject=subject,
+        tried=tuple(attacks),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.anonymizing import SUPPRESSION_MEANING
 from shoal.case import Case
 from shoal.errors import PolicyError
 from shoal.policy import Policy
@@ -18,7 +19,6 @@ from shoal.release.verdict import Verdict
 from shoal.reporting.gate import Gate
 from shoal.table import CodedTable
 
-SUPPRESSION = "how many rows were suppressed because they could not be made safe"
 TRUTH = "how many rows are false: they cover nobody, or only people whom other rows need"
 IDENTIFIERS = "no column of the release names people directly"
 
@@ -48,7 +48,7 @@ class Subject(Case):
             model.meaning(several=several, followed=self.follow is not None)
             for model in self.requirements.judged
         ]
-        meanings += [SUPPRESSION] * (len(self.verdicts) - len(meanings))
+        meanings += [SUPPRESSION_MEANING] * (len(self.verdicts) - len(meanings))
         meanings += [TRUTH] * len(self.truthful) + [IDENTIFIERS] * len(self.identifiers_removed)
         verdicts = (*self.verdicts, *self.truthful, *self.identifiers_removed)
         return tuple(zip(verdicts, meanings, strict=True))

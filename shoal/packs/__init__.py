@@ -1,0 +1,1 @@
+"""Evidence packs: a release with everything that defends it, in one folder that anyone can check."""

@@ -1,0 +1,264 @@
+"""All of `shoal.evidence`: a release with everything that defends it, as one folder and a zip."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from shoal import frames
+from shoal.codebooks.codebook import codebook
+from shoal.codebooks.writing import codebook_text
+from shoal.errors import OutputError, PolicyError
+from shoal.hierarchy.kinds import parsed
+from shoal.hierarchy.kinds.file import File
+from shoal.measures.evaluate import public_measures
+from shoal.packs.manifest import MANIFEST, SEAL, SIGNATURE, digest, entry, entry_of, manifest_text, seal_text
+from shoal.packs.outlines import anonymization_report, attack_list, expert_determination
+from shoal.packs.signing import check_signing, signed
+from shoal.policy import Policy, toml
+from shoal.recorded import read_record
+from shoal.release.record import card_markdown, make_card, versions
+from shoal.release.two_tables import second_beside
+from shoal.reporting.parts import SignOff
+from shoal.reporting.report import Report, report
+from shoal.run import Progress, silent
+
+PUBLIC, PRIVATE = "public", "private"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pack:
+    """An evidence pack that was written."""
+
+    folder: Path
+    zip: Path
+    files: tuple[str, ...]
+    holds: bool
+    """Every requirement of the policy is satisfied."""
+    withstands: bool
+    """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+    signed: bool
+    notes: tuple[str, ...] = ()
+    """What the pack lacks, and why."""
+
+
+def evidence(
+    source: str | Path,
+    policy: Policy | str | Path,
+    *,
+    original: Any,
+    output: str | Path,
+    record: str | Path | None = None,
+    second: str | Path | None = None,
+    suppressed_as: str | None = None,
+    comparison: Any = None,
+    sign: str | Path | None = None,
+    owner: str = "",
+    purpose: str = "",
+    recipient: str = "",
+    date: str = "",
+    signed_by: str = "",
+    force: bool = False,
+    progress: Progress = silent,
+) -> Pack:
+    """Write an evidence pack about a release that is a file: both reports, card, codebook, record, policy, the attacks
+    that were tried, versions and digests, and two documents for regulators; as the folder `output` and as a zip.
+
+    Files that may be published stand in ``public``, others in ``private``. `sign` is a private key of OpenSSH. A pack
+    is written of a release that violates its policy, too: it then says so, and marks nothing as public.
+    """
+    release, folder = Path(source), Path(output)
+    chosen = Policy.given(policy, {})
+    archive = folder.with_name(f"{folder.name}.zip")
+    _check(release, folder, archive, sign, force=force)
+    sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
+    told = read_record(record)
+    if second is None:
+        names = frames.read(release, chosen.release_options(None)).columns
+        second = second_beside(release, names, chosen.names("sensitive"))
+    shared: dict[str, Any] = {
+        "original": original, "record": record, "second": second, "suppressed_as": suppressed_as,
+        "comparison": comparison, "owner": owner, "purpose": purpose, "recipient": recipient, "date": date,
+        "signed_by": signed_by,
+    }  # fmt: skip
+
+    def half(first: float) -> Progress:
+        return lambda stage, share: progress(stage, first + 0.45 * share)
+
+    private = report(release, chosen, edition="private", progress=half(0.0), **shared)
+    notes, texts = [], {}
+    may = private.holds and not private.subject.seeded
+    public = PUBLIC if may else PRIVATE
+    try:
+        open_ = report(release, chosen, edition="public", progress=half(0.45), **shared)
+        texts[f"{public}/report.html"] = open_.html
+    except PolicyError as error:
+        notes.append(f"there is no public edition of the report: {error}")
+    book = codebook(release, chosen, second=second)
+    texts[f"{public}/codebook.md"] = codebook_text(book, Path("codebook.md"), release)
+    if told is None:
+        notes.append(
+            "there is no record of the run, so the pack has no card and does not say how the release was made"
+        )
+    else:
+        texts[f"{public}/card.md"] = card_markdown(_card(private, told, original))
+    texts[f"{PRIVATE}/report.html"] = private.html
+    texts[f"{PRIVATE}/attacks.json"] = json.dumps(attack_list(private), indent=2, ensure_ascii=False) + "\n"
+    texts[f"{PRIVATE}/anonymization-report.md"] = anonymization_report(private, told, sign_off)
+    texts[f"{PRIVATE}/expert-determination.md"] = expert_determination(private, told, sign_off)
+    text, files = _movable(chosen)
+    texts[f"{PRIVATE}/policy.toml"] = text
+    copies = {
+        f"{public}/{release.name}": release,
+        **{f"{PRIVATE}/{name}": path for name, path in files.items()},
+    }
+    if second is not None:
+        copies[f"{public}/{Path(second).name}"] = Path(second)
+    if record is not None:
+        copies[f"{PRIVATE}/record.json"] = Path(record)
+    manifest = {
+        "about": "What this evidence pack contains. `shoal evidence --check` compares it with the files.",
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "release": f"{public}/{release.name}",
+        "second": None if second is None else f"{public}/{Path(second).name}",
+        "policy": f"{PRIVATE}/policy.toml",
+        "record": None if record is None else f"{PRIVATE}/record.json",
+        "suppressed_as": suppressed_as,
+        "original": _original(original, private),
+        "holds": private.holds,
+        "withstands": private.withstands,
+        "for_publication": may,
+        "requirements": [
+            {"model": verdict.model, "holds": verdict.holds} for verdict, _ in private.subject.judged
+        ],
+        "notes": notes,
+        "files": {
+            **{name: entry(content.encode()) for name, content in texts.items()},
+            **{name: entry_of(path) for name, path in copies.items()},
+        },
+    }
+    own = manifest_text(manifest)
+    contents = {name: content.encode() for name, content in texts.items()}
+    contents[MANIFEST] = own.encode()
+    if sign is not None:
+        contents[SIGNATURE] = signed(own.encode(), Path(sign))
+    contents[SEAL] = seal_text(own.encode(), contents.get(SIGNATURE)).encode()
+    progress("write", 0.95)
+    _write(folder, archive, contents, copies, force=force)
+    return Pack(
+        folder=folder,
+        zip=archive,
+        files=tuple(sorted((*contents, *copies))),
+        holds=private.holds,
+        withstands=private.withstands,
+        signed=sign is not None,
+        notes=tuple(notes),
+    )
+
+
+def _check(release: Path, folder: Path, archive: Path, sign: str | Path | None, *, force: bool) -> None:
+    """Refuse what cannot be written, before the work."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} exists and is not a folder; choose another name")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise OutputError(
+            f"{folder} exists and is not empty. A pack contains nothing else: choose a new folder, or remove it"
+        )
+    frames.check_writable(archive, force=force, table=False)
+    if release.name in (MANIFEST, "report.html", "codebook.md", "card.md"):
+        raise OutputError(f"the pack has a file {release.name} of its own; give the release another name")
+    if sign is not None:
+        check_signing(Path(sign))
+
+
+def _original(original: Any, made: Report) -> Mapping[str, Any]:
+    found: dict[str, Any] = {"rows": made.subject.table.rows}
+    if isinstance(original, str | Path) and Path(original).is_file():
+        found |= {"name": Path(original).name, "sha256": digest(Path(original))}
+    return found
+
+
+def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str, Any]:
+    """Make the card of a release again, from its record and from its rows."""
+    subject = made.subject
+    summary = {**record, "rows": record["input"]["rows"]}
+    columns = frames.read(original, subject.policy.read_options()).columns
+    count = len(subject.verdicts)
+    return make_card(
+        summary if subject.tells_levels else {**summary, "levels": None},
+        roles={plan.name: plan.publish or plan.role for plan in subject.policy.plans(columns)},
+        verdicts=subject.verdicts,
+        meanings=[meaning for _, meaning in subject.judged[:count]],
+        measures=public_measures(
+            subject.measures, levels=subject.tells_levels, people=subject.table.person is not None
+        ),
+        seed=record["seed"],
+        recoded=[name for name, column in subject.policy.columns.items() if column.null_values],
+        following=subject.following,
+    )
+
+
+def _movable(policy: Policy) -> tuple[str, dict[str, Path]]:
+    """Return a policy as it can be used elsewhere, and the files that belong next to it, by their names."""
+    tables = toml.parsed(policy.to_toml(), "policy")
+    files: dict[str, Path] = {}
+    for entry_ in tables.get("columns", {}).values():
+        if not isinstance(entry_, dict) or "hierarchy" not in entry_:
+            continue
+        kind = parsed(entry_["hierarchy"])
+        if isinstance(kind, File):
+            path = policy.base / kind.path
+            name = path.name
+            while files.get(name, path) != path:
+                name = f"_{name}"
+            files[name] = path
+            entry_["hierarchy"] = name
+    population = tables.get("population", {})
+    if "file" in population:  # it is about people, so it stays where it is
+        population["file"] = str((policy.base / population["file"]).resolve())
+    return toml.document(tables), files
+
+
+def _write(
+    folder: Path, archive: Path, contents: Mapping[str, bytes], copies: Mapping[str, Path], *, force: bool
+) -> None:
+    made_here = not folder.exists()
+    try:
+        for name in (PUBLIC, PRIVATE):
+            if any(file.startswith(f"{name}/") for file in (*contents, *copies)):
+                (folder / name).mkdir(parents=True, exist_ok=True, mode=0o755 if name == PUBLIC else 0o700)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
+    try:
+        with frames.Outbox(force=force) as box:
+            for name, content in contents.items():
+                box.write_bytes(folder / name, content, private=not name.startswith(f"{PUBLIC}/"))
+            for name, path in copies.items():
+                box.copy(path, folder / name)
+            box.write_bytes(archive, _zipped(contents, copies), private=True)
+    except BaseException:
+        for name in (PUBLIC, PRIVATE, "."):
+            place = folder / name
+            if place.is_dir() and not any(place.iterdir()) and (name != "." or made_here):
+                place.rmdir()
+        raise
+    for name in copies:
+        if not name.startswith(f"{PUBLIC}/"):
+            (folder / name).chmod(0o600)
+
+
+def _zipped(contents: Mapping[str, bytes], copies: Mapping[str, Path]) -> bytes:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        for name, path in copies.items():
+            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

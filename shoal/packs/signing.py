@@ -1,0 +1,93 @@
+"""Detached signatures with a key of the user: OpenSSH's, which most people have, so that no key is made for Shoal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from shoal.errors import DataError, OutputError
+
+PURPOSE = "shoal-evidence"
+"""OpenSSH calls it the namespace: a signature for another purpose is not taken for one of a pack."""
+
+
+def check_signing(key: Path) -> None:
+    """Refuse a key that is not there, before the work."""
+    _keygen("sign")
+    if not key.is_file():
+        raise OutputError(
+            f"the key {key} does not exist; `ssh-keygen -t ed25519 -f {key}` makes one, or give the path of yours"
+        )
+
+
+def signed(content: bytes, key: Path) -> bytes:
+    """Sign with a private key of OpenSSH; it asks for a passphrase on the terminal, if the key has one."""
+    with tempfile.TemporaryDirectory(prefix="shoal-sign-") as folder:
+        path = Path(folder) / "content"
+        path.write_bytes(content)
+        done = subprocess.run(
+            [_keygen("sign"), "-q", "-Y", "sign", "-f", str(key), "-n", PURPOSE, str(path)],
+            capture_output=True, check=False,
+        )  # fmt: skip
+        written = path.with_name(f"{path.name}.sig")
+        if done.returncode or not written.exists():
+            raise OutputError(f"ssh-keygen could not sign with {key}: {_words(done)}")
+        return written.read_bytes()
+
+
+def signer(content: bytes, signature: Path, signers: Path | None) -> tuple[str, bool]:
+    """Check a signature. Return who signed, and whether that is known: the name in the list `signers` (the
+    ``allowed_signers`` of OpenSSH), or the fingerprint of the key without one. DataError if the signature is not right.
+    """
+    keygen = _keygen("check a signature")
+    if signers is None:
+        done = _ran([keygen, "-Y", "check-novalidate", "-n", PURPOSE, "-s", str(signature)], content)
+        found = re.search(r"(\S+) key (\S+)", done.stdout.decode(errors="replace"))
+        if done.returncode or found is None:
+            raise DataError(f"the signature is not right: {_words(done)}")
+        return f"{found[1]} {found[2]}", False
+    if not signers.is_file():
+        raise DataError(f"the list of signers {signers} does not exist")
+    asked = _ran([keygen, "-Y", "find-principals", "-s", str(signature), "-f", str(signers)], b"")
+    names = asked.stdout.decode(errors="replace").split()
+    if asked.returncode or not names:
+        raise DataError(f"the pack is signed with a key that {signers} does not list")
+    command = [
+        keygen,
+        "-Y",
+        "verify",
+        "-f",
+        str(signers),
+        "-I",
+        names[0],
+        "-n",
+        PURPOSE,
+        "-s",
+        str(signature),
+    ]
+    done = _ran(command, content)
+    if done.returncode:
+        raise DataError(f"the signature is not right: {_words(done)}")
+    return names[0], True
+
+
+def _keygen(what: str) -> str:
+    found = shutil.which("ssh-keygen")
+    if found is None:
+        raise OutputError(
+            f"to {what}, Shoal needs ssh-keygen of OpenSSH, which is not installed; on Debian and Ubuntu: "
+            "apt-get install openssh-client"
+        )
+    return found
+
+
+def _ran(command: list[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, input=content, capture_output=True, check=False)
+
+
+def _words(done: subprocess.CompletedProcess[bytes]) -> str:
+    told = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
+    return told.splitlines()[-1] if told else "it did not say why"
