@@ -201,6 +201,18 @@ def test_a_folder_with_files_is_refused_before_the_work(made, tmp_path):
     assert files(tmp_path / "pack") == ["mine.txt"]
 
 
+def test_an_older_pack_is_replaced_with_force_alone(made, copied):
+    words = (
+        "evidence", made / "release.csv", "--original", made / "patients.csv", "-p", made / "patients.toml",
+        "-o", copied,
+    )  # fmt: skip
+    assert "Only an older pack can be replaced" in run(*words, code=6)
+    run(*words, "--force")
+    assert not (copied / SIGNATURE).exists()
+    assert not (copied / "private/record.json").exists()
+    assert shoal.check_evidence(copied).right
+
+
 def test_a_zip_that_is_none_and_a_folder_that_is_no_pack(tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK no")
     assert "cannot be read as a zip" in run("evidence", "--check", tmp_path / "a.zip", code=3)

@@ -24,6 +24,9 @@ STEPS = (
     ("A page for the people who decide: guarantees, attacks, losses. Open it in a browser.",
      "report {0}/release.csv --original {0}/patients.csv -p {0}/patients.toml --record {0}/record.json "
      "-o {0}/report.html --force"),
+    ("Everything that defends the release in one folder, with a digest of every file.",
+     "evidence {0}/release.csv --original {0}/patients.csv -p {0}/patients.toml --record {0}/record.json "
+     "-o {0}/pack --force"),
 )  # fmt: skip
 
 
@@ -38,7 +41,8 @@ def run() -> None:
         if line.startswith("anonymize"):
             _first_lines(FOLDER / "release.csv")
     click.secho(
-        f"\nThe release, its card, codebook and report for the public, and its private record are in {FOLDER}/.",
+        f"\nThe release, its card, codebook and report for the public, its private record and its evidence pack are in "
+        f"{FOLDER}/.",
         fg="cyan",
     )
 

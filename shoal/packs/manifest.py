@@ -85,9 +85,14 @@ def differences(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
             found.append(f"{name} is missing")
         elif not isinstance(told, Mapping) or digest(path) != told.get("sha256"):
             found.append(f"{name} was changed: its digest is another one")
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-    found += [f"{name} does not belong to the pack" for name in sorted(there - {*listed, *UNLISTED})]
+    found += [f"{name} does not belong to the pack" for name in foreign(folder, manifest)]
     return found
+
+
+def foreign(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the files in the folder of a pack that its manifest does not list."""
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    return sorted(there - {*manifest["files"], *UNLISTED})
 
 
 def _inside(folder: Path, path: Path) -> bool:

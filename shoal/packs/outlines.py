@@ -89,7 +89,8 @@ def expert_determination(made: Report, record: Mapping[str, Any] | None, sign_of
         "",
         "| principle | question | what Shoal knows | the expert's judgement |",
         "| --- | --- | --- | --- |",
-        f"| replicability | which columns stay the same for a person over time? | {_names(made)} | {BLANK} |",
+        f"| replicability | which columns stay the same for a person over time? | quasi-identifiers: {_names(made)} | "
+        f"{BLANK} |",
         f"| availability | which of them are in sources that others have? | not known | {BLANK} |",
         f"| distinguishability | how far do the columns single people out? | {_distinguished(made)} | {BLANK} |",
         "",

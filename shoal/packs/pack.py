@@ -14,11 +14,22 @@ from typing import Any
 from shoal import frames
 from shoal.codebooks.codebook import codebook
 from shoal.codebooks.writing import codebook_text
-from shoal.errors import OutputError, PolicyError
+from shoal.errors import DataError, OutputError, PolicyError
 from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.file import File
 from shoal.measures.evaluate import public_measures
-from shoal.packs.manifest import MANIFEST, SEAL, SIGNATURE, digest, entry, entry_of, manifest_text, seal_text
+from shoal.packs.manifest import (
+    MANIFEST,
+    SEAL,
+    SIGNATURE,
+    digest,
+    entry,
+    entry_of,
+    foreign,
+    manifest_text,
+    read_manifest,
+    seal_text,
+)
 from shoal.packs.outlines import anonymization_report, attack_list, expert_determination
 from shoal.packs.signing import check_signing, signed
 from shoal.policy import Policy, toml
@@ -167,15 +178,24 @@ def _check(release: Path, folder: Path, archive: Path, sign: str | Path | None, 
     """Refuse what cannot be written, before the work."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} exists and is not a folder; choose another name")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and any(folder.iterdir()) and not (force and _is_pack(folder)):
         raise OutputError(
-            f"{folder} exists and is not empty. A pack contains nothing else: choose a new folder, or remove it"
+            f"{folder} exists and is not empty. A pack contains nothing else: choose a new folder. "
+            "Only an older pack can be replaced, with force"
         )
     frames.check_writable(archive, force=force, table=False)
     if release.name in (MANIFEST, "report.html", "codebook.md", "card.md"):
         raise OutputError(f"the pack has a file {release.name} of its own; give the release another name")
     if sign is not None:
         check_signing(Path(sign))
+
+
+def _is_pack(folder: Path) -> bool:
+    """Whether a folder contains a pack and nothing else."""
+    try:
+        return not foreign(folder, read_manifest(folder))
+    except DataError:
+        return False
 
 
 def _original(original: Any, made: Report) -> Mapping[str, Any]:
@@ -230,6 +250,7 @@ def _write(
     folder: Path, archive: Path, contents: Mapping[str, bytes], copies: Mapping[str, Path], *, force: bool
 ) -> None:
     made_here = not folder.exists()
+    stale = {} if made_here or not _is_pack(folder) else read_manifest(folder)["files"]
     try:
         for name in (PUBLIC, PRIVATE):
             if any(file.startswith(f"{name}/") for file in (*contents, *copies)):
@@ -249,6 +270,8 @@ def _write(
             if place.is_dir() and not any(place.iterdir()) and (name != "." or made_here):
                 place.rmdir()
         raise
+    for name in {*stale, SIGNATURE} - {*contents, *copies}:
+        (folder / name).unlink(missing_ok=True)
     for name in copies:
         if not name.startswith(f"{PUBLIC}/"):
             (folder / name).chmod(0o600)
