@@ -216,7 +216,7 @@ def _make(
     way: _Way,
     population: Any = None,
 ) -> _Made:
-    run = Run.start(seed, progress)
+    run = Run.start(seed, progress, policy.engine.division)
     method = method_of(policy)
     progress("read", 0.0)
     with clock("read"):

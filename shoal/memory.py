@@ -1,4 +1,4 @@
-"""How much memory this process may reserve, if the system limits it."""
+"""How much memory is left, and how much this process may reserve, if the system limits it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ import os
 
 BASE, PER_PROCESSOR = 1.6, 0.2
 """Gigabytes of addresses that libraries reserve, most of it for threads; they use a small part of it."""
+
+
+def memory_left() -> int | None:
+    """Return how many bytes of memory programs can still get; None if the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            left = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return None
+    try:
+        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as used:
+            return min(left, max(int(most.read()) - int(used.read()), 0))
+    except (OSError, ValueError):  # no limit
+        return left
 
 
 def addresses_allowed() -> float | None:

@@ -15,9 +15,15 @@ PIECE = 1 << 18
 """Rows that are worked on at a time. Tables up to this size take no detour: threads and pieces are for larger ones."""
 
 
+THREADS = "POLARS_MAX_THREADS"
+"""The variable that says how many threads a process may use, if several processes share the processors."""
+
+
 def processors() -> int:
     """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    given = os.environ.get(THREADS, "")
+    return min(own, int(given)) if given.isdigit() and int(given) else own
 
 
 def in_threads(work: Callable[[Item], Found], items: Sequence[Item], *, many: bool = True) -> list[Found]:

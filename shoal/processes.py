@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any, cast
 
 import shoal
-from shoal.wording import voice
+from shoal.ending import end_with_parent
+from shoal.parallel import THREADS
+from shoal.wording import Voice, speak, voice
+
+LOST = (EOFError, OSError, pickle.UnpicklingError)
+"""What talking to a process raises if the process has ended."""
 
 
 def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen[bytes]:
@@ -18,7 +28,7 @@ def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen
     home = str(Path(shoal.__file__).resolve().parents[1])
     environment["PYTHONPATH"] = os.pathsep.join([home, *filter(None, [environment.get("PYTHONPATH")])])
     if threads is not None:
-        environment["POLARS_MAX_THREADS"] = str(threads)
+        environment[THREADS] = str(threads)
     return subprocess.Popen(
         # -P: a file of the user with the name of a library must not replace it.
         [sys.executable, "-P", "-m", module, str(os.getpid()), voice()],
@@ -28,3 +38,54 @@ def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen
         stderr=None if os.environ.get("SHOAL_DEBUG") else subprocess.DEVNULL,
         env=environment,
     )
+
+
+class Child:
+    """A module of Shoal as a process that objects are sent to, and that answers with objects.
+
+    A plain subprocess rather than `multiprocessing`, which would run an unguarded script of the user again.
+    """
+
+    def __init__(self, module: str, *, threads: int | None = None) -> None:
+        self._process = start_python(module, threads=threads)
+
+    def send(self, what: Any) -> None:
+        """Send an object; one of `LOST` if the process has ended."""
+        assert self._process.stdin is not None
+        pickle.dump(what, self._process.stdin, protocol=5)
+        self._process.stdin.flush()
+
+    def receive(self) -> Any:
+        """Wait for an object; one of `LOST` if the process has ended."""
+        assert self._process.stdout is not None
+        return pickle.load(self._process.stdout)
+
+    def ended(self) -> int | None:
+        """Return the exit code, None if the process still runs."""
+        return self._process.poll()
+
+    def kill(self) -> None:
+        """Let the process end at once."""
+        self._process.kill()
+
+    def end(self) -> int:
+        """End the process at once, and return its exit code."""
+        self._process.kill()
+        code = self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        return code
+
+
+def answering(serve: Callable[[IO[bytes], IO[bytes]], None]) -> None:
+    """Be the process of a `Child`: read from its input, write to its output, and end with the process that asks."""
+    # The parent stops its workers itself, and nothing else may write between the answers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed.
+    end_with_parent(int(sys.argv[1]))
+    speak(cast(Voice, sys.argv[2]))
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(os.fdopen(os.dup(0), "rb"), answers)

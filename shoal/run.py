@@ -1,4 +1,4 @@
-"""`Run`: the randomness, progress and cancellation of a method or an attack."""
+"""`Run`: the randomness, progress, cancellation and division of a method or an attack."""
 
 from __future__ import annotations
 
@@ -30,8 +30,22 @@ def checked_seed(seed: Any) -> int | None:
 
 
 @dataclass(frozen=True)
+class Division:
+    """Whether large tables are divided into parts, and how many processes work on them."""
+
+    part_rows: int | None = None
+    """How many rows a part has at most; None: the method and the memory decide."""
+    jobs: int | None = None
+    """How many processes work on parts; None: one per processor."""
+
+
+UNDIVIDED = Division(part_rows=0)
+"""The table stays whole."""
+
+
+@dataclass(frozen=True)
 class Run:
-    """Randomness and progress for one piece of work."""
+    """Randomness, progress and division for one piece of work."""
 
     random: np.random.Generator
     """All randomness of the work. Draw arrays from it and pass them to kernels."""
@@ -40,10 +54,15 @@ class Run:
     progress: Progress = silent
     """Called with the name of the stage and the share done, 0..1, at most a few times a second. It may raise
     KeyboardInterrupt, so call it where it is safe to stop."""
+    division: Division = Division()
+    """How methods that work on parts divide the table."""
 
     @classmethod
-    def start(cls, seed: int | None = None, progress: Progress = silent) -> Run:
+    def start(
+        cls, seed: int | None = None, progress: Progress = silent, division: Division | None = None
+    ) -> Run:
         """Begin a run. Randomness comes from the operating system, unless a seed is given."""
         seed = checked_seed(seed)
         entropy = secrets.randbits(256) if seed is None else seed
-        return cls(np.random.Generator(np.random.PCG64DXSM(entropy)), seed, progress)
+        drawn = np.random.Generator(np.random.PCG64DXSM(entropy))
+        return cls(drawn, seed, progress, division or Division())

@@ -48,7 +48,7 @@ def setting(path: str, value: object) -> str:
     keys = rest.split(".")
     inner = ".." if value is ... else json.dumps(value)
     bare = value if isinstance(value, str) else inner.replace(" ", "")
-    if section in ("data", "release", "population") and keys != ["other_columns"]:
+    if section in ("data", "release", "population", "engine") and keys != ["other_columns"]:
         keys = [section, *keys]
     elif section == "method":
         keys = ["method"] if keys == ["name"] else ["method", *keys]

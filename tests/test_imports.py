@@ -14,9 +14,9 @@ ROOT = Path(shoal.__file__).parent
 # From the bottom to the top. A module imports from its own layer's folder and from the layers below it;
 # two folders of one layer do not know each other.
 LAYERS = (
-    ("errors", "arrays", "ending", "memory", "wording"),
+    ("errors", "arrays", "ending", "memory", "parallel", "wording"),
     ("brief", "processes", "pages"),
-    ("run", "registry", "parallel"),
+    ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),
     ("table",),

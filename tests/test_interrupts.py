@@ -40,6 +40,7 @@ ANONYMIZE = ("anonymize", "census.parquet", *POLICY, "-o", "out/release.csv", "-
 COMMANDS = {
     "agglomerative": (*ANONYMIZE, "--method", "agglomerative"),
     "forest": (*ANONYMIZE, "--method", "forest"),
+    "parts": (*ANONYMIZE, "--method", "agglomerative", "--set", "engine.part_rows=3000", "--set", "engine.jobs=2"),
     "improve": (*ANONYMIZE, "--method", "agglomerative", "--set", "method.improve=true"),
     "full-domain by dm": (*ANONYMIZE, "--method", "full-domain", "--set", "utility.measure=dm"),
     "k-k": (*ANONYMIZE, "--method", "k-k", "--set", "privacy.notion=k-k"),

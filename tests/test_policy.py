@@ -262,7 +262,7 @@ def test_all_problems_at_once():
         (SMALL + "[data]\ndelimiter = ';'\nquote = ';'\n", "data", "both ';'"),
         (SMALL + "[data]\nother_columns = 'dorp'\n", "data.other_columns", "'dorp' is unknown"),
         (SMALL + "[engine]\nname = 'hadoop'\n", "engine.name", "'hadoop' is unknown"),
-        (SMALL + "[engine]\npart_rows = 0\n", "engine.part_rows", "at least 1, not 0"),
+        (SMALL + "[engine]\npart_rows = -1\n", "engine.part_rows", "at least 0, not -1"),
         (SMALL + "[engine]\njobs = 1.5\n", "engine.jobs", "whole number, not 1.5"),
         (SMALL + "[engine]\nmaster = 'yarn'\n", "engine", "master is about Spark"),
         (SMALL + "[engine]\nsettings = { a = 'b' }\n", "engine", "settings is about Spark"),

@@ -14,6 +14,7 @@ from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.methods.auto import Auto, check_methods
 from shoal.methods.base import Method
+from shoal.methods.parts.dividing import division_problems
 from shoal.methods.starring import cells_problems
 from shoal.policy import Policy
 from shoal.release import Release
@@ -34,6 +35,8 @@ def method_of(policy: Policy) -> Method:
     requirements = policy.requirements()
     method.check_suited(requirements, policy.names("sensitive"))
     problems = cells_problems(method, requirements) if requirements.suppress == "cells" else []
+    if policy.engine.name == "local":
+        problems += division_problems(method, policy.engine.division)
     if problems:
         raise PolicyError(problems)
     if isinstance(method, Auto):

@@ -62,7 +62,7 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
 
 def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:
     policy = task.policy
-    run = Run.start(task.seed)
+    run = Run.start(task.seed, division=policy.engine.division)
     start = time.perf_counter()
     release = proposed(policy.build_method(), table, policy.requirements(table.sensitive), run)
     trial = replace(trial, seconds=time.perf_counter() - start)

@@ -6,14 +6,10 @@ has separate memory.
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
-import sys
-from typing import IO, cast
+from typing import IO
 
-from shoal.ending import end_with_parent
-from shoal.wording import Voice, speak
+from shoal.processes import answering
 
 READY = b"ready"
 
@@ -37,11 +33,4 @@ def serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    # The parent stops its workers itself, and nothing else may write between the answers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed.
-    end_with_parent(int(sys.argv[1]))
-    speak(cast(Voice, sys.argv[2]))
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    serve(os.fdopen(os.dup(0), "rb"), answers)
+    answering(serve)

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pickle
-import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from typing import Any
 
 from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.comparing.watching import Watch
 from shoal.errors import ShoalError
-from shoal.processes import start_python
+from shoal.processes import LOST, Child
 from shoal.release import Release
 from shoal.table import CodedTable
 
 
 class Worker:
-    """One process that has the table and runs trials one after another; a new one takes over where it was stopped.
-
-    A plain subprocess rather than `multiprocessing`, which would run an unguarded script of the user again.
-    """
+    """One process that has the table and runs trials one after another; a new one takes over where it was stopped."""
 
     def __init__(self, table: CodedTable, threads: int) -> None:
         self._table = table
         self._threads = threads
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._closed = False
 
     def run(
@@ -56,21 +49,19 @@ class Worker:
                 return _stopped(task, time.perf_counter() - start), None
             start = time.perf_counter()
             timer.start()
-            _send(process, task)
-            found: tuple[Trial, Release | None] = _receive(process)
+            process.send(task)
+            found: tuple[Trial, Release | None] = process.receive()
             return found
-        except (EOFError, OSError, pickle.UnpicklingError, ShoalError):
+        except (*LOST, ShoalError):
             if unwanted.is_set():
                 return _stopped(task, time.perf_counter() - start), None
-            ended = self._process
-            if ended is None:
+            if self._process is None:
                 raise  # it could not be started
-            self._discard()
+            code = self._discard()
             if late.is_set():
                 reason = f"stopped after {limit:g} seconds"
                 trial = replace(task.trial, status="timeout", reason=reason, seconds=limit)
                 return replace(trial, reason_is_public=True), None
-            code = ended.returncode
             reason = f"its process ended unexpectedly (exit code {code}), perhaps for lack of memory"
             return replace(task.trial, status="failed", reason=reason, reason_is_public=True), None
         finally:
@@ -84,15 +75,15 @@ class Worker:
         self._closed = True
         self._discard()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> Child:
         if self._process is None:
-            self._process = start_python("shoal.comparing.worker", threads=self._threads)
+            self._process = Child("shoal.comparing.worker", threads=self._threads)
             if self._closed:
                 self._process.kill()
             try:
-                _send(self._process, self._table)
-                _receive(self._process)
-            except (EOFError, OSError, pickle.UnpicklingError):
+                self._process.send(self._table)
+                self._process.receive()
+            except LOST:
                 self._discard()
                 raise ShoalError(
                     "a process for trials could not be started, most likely for lack of memory; "
@@ -100,26 +91,9 @@ class Worker:
                 ) from None
         return self._process
 
-    def _discard(self) -> None:
+    def _discard(self) -> int | None:
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
-
-
-def _send(process: subprocess.Popen[bytes], what: Any) -> None:
-    assert process.stdin is not None
-    pickle.dump(what, process.stdin, protocol=5)
-    process.stdin.flush()
-
-
-def _receive(process: subprocess.Popen[bytes]) -> Any:
-    assert process.stdout is not None
-    return pickle.load(process.stdout)
+        return None if process is None else process.end()
 
 
 def _stopped(task: Task, seconds: float) -> Trial:

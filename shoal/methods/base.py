@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.errors import PolicyError, Problem
@@ -16,6 +17,26 @@ from shoal.table import CodedTable
 from shoal.wording import either
 
 Shuffled = tuple[tuple[tuple[int, ...], ...] | None, tuple[int, ...] | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A method that may work on disjoint parts of a table: its releases of them are together a release of the table."""
+
+    why: str
+    """Why the releases of the parts are together a release that satisfies the requirements: a proof in a sentence."""
+    whole: int | None = None
+    """Tables of at most so many rows are not divided unless the policy says so; None: no table is."""
+    rows: int = 0
+    """How many rows a part has, unless the policy says so."""
+    memory: int = 1000
+    """About how many bytes its search needs per row."""
+    sums: tuple[str, ...] = ("suppressed",)
+    """Facts about its work that add up over parts; others are not told, because they are about a part only."""
+
+
+CLASSES_OF_PARTS = "classes of disjoint parts are classes of the table, and every class is judged by itself"
+"""Why methods that make classes may work on parts."""
 
 
 class Method(ABC):
@@ -53,6 +74,9 @@ class Method(ABC):
     """It changes cells, so that some do not hold their owner's value."""
     helpless: ClassVar[tuple[str, ...]] = ()
     """Adversaries that it does not stop, whatever its options."""
+
+    parts: ClassVar[Parts | str] = "it is not proven that releases of parts make a release of the whole table"
+    """How it works on parts of a large table, or why it cannot."""
 
     counts_people: ClassVar[bool] = False
     """Its searches count the people of a class, where a policy says whose each row is."""
@@ -95,6 +119,11 @@ class Method(ABC):
     def steered_by(self) -> tuple[str, ...]:
         """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
         return self.optimizes
+
+    @property
+    def divides(self) -> Parts | str:
+        """How it works on parts of a large table with these options, or why it cannot."""
+        return self.parts
 
     @property
     def heeds_limits(self) -> bool:

@@ -13,6 +13,7 @@ from shoal.brief import Brief
 from shoal.errors import LimitError, PolicyError, Problem
 from shoal.measures.base import CellMeasure, ClassMeasure
 from shoal.methods.base import Method
+from shoal.methods.parts import divided
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -50,7 +51,7 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
     then published with some columns at their top. The release with the least loss is returned.
     """
     if requirements.suppress == "rows":
-        return method.anonymize(table, requirements, run)
+        return divided(method, table, requirements, run)
     problems = cells_problems(method, requirements)
     if problems:
         raise PolicyError(problems)
@@ -61,7 +62,7 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
     errors = []
     for share in shares:
         try:
-            made = method.anonymize(table, replace(requirements, suppression=share), run)
+            made = divided(method, table, replace(requirements, suppression=share), run)
         except LimitError as error:
             errors.append(error)
             continue

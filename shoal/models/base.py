@@ -282,7 +282,7 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
         for own, column in zip(codes, columns, strict=True)
     )
     size = table.rows if counts is None else int(counts.sum())
-    return Groups(np.array([size], np.int64), histograms, table.sensitive_counts, table.sensitive)
+    return Groups(np.array([size], np.int64), histograms, table.totals, table.sensitive)
 
 
 def evened(counts: LongVector, drop: int) -> LongVector:

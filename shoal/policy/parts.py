@@ -28,6 +28,7 @@ from shoal.wording import shown
 
 if TYPE_CHECKING:
     from shoal.frames.options import ColumnReading, ReadOptions
+    from shoal.run import Division
 
 # --- reading options --------------------------------------------------------------------------------------
 
@@ -341,11 +342,18 @@ class Engine(Part):
         WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}),
     ] = Field(default_factory=dict)
     """Settings of Spark, such as `spark.executor.memory`."""
-    part_rows: Annotated[Whole, Field(ge=1)] | None = None
-    """How many rows a part has at most, for methods that work on parts of a large table. By default the method and the
-    memory decide, and small tables are not divided."""
+    part_rows: Annotated[Whole, Field(ge=0)] | None = None
+    """How many rows a part has at most, for methods that work on parts of a large table; 0: the table stays whole. By
+    default the method and the memory decide, and small tables are not divided."""
     jobs: Annotated[Whole, Field(ge=1)] | None = None
     """How many parts are worked on at a time, each in a process. By default one per processor."""
+
+    @property
+    def division(self) -> Division:
+        """How the table is divided into parts on this machine."""
+        from shoal.run import Division
+
+        return Division(self.part_rows, self.jobs)
 
     @model_validator(mode="after")
     def _of_spark(self) -> Engine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -48,6 +48,20 @@ class Unit(Brief):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Whole(Brief):
+    """What a part of a table has to know about the whole table: losses and some models compare with it."""
+
+    value_counts: tuple[LongVector, ...]
+    """How often each code occurs, per quasi-identifier."""
+    totals: tuple[LongVector, ...]
+    """How many people have each code, per sensitive column."""
+    people: int
+    """Number of different people."""
+    unit_totals: tuple[tuple[LongVector, ...], ...] = ()
+    """How many groups of each kind have each code, per sensitive column."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CodedTable(Brief):
     """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
 
@@ -80,6 +94,8 @@ class CodedTable(Brief):
     """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
     units: tuple[Unit, ...] = ()
     """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
+    of_whole: Whole | None = None
+    """Facts of the whole table, if this is a part of one."""
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -137,7 +153,9 @@ class CodedTable(Brief):
 
     @cached_property
     def value_counts(self) -> tuple[LongVector, ...]:
-        """How often each code occurs, per quasi-identifier."""
+        """How often each code occurs, per quasi-identifier; in a part, how often in the whole table."""
+        if self.of_whole is not None:
+            return self.of_whole.value_counts
         return tuple(
             counted(self.column(index), attribute.hierarchy.size)
             for index, attribute in enumerate(self.attributes)
@@ -153,14 +171,18 @@ class CodedTable(Brief):
 
     @cached_property
     def totals(self) -> tuple[LongVector, ...]:
-        """How many people have each code, per sensitive column."""
+        """How many people have each code, per sensitive column; in a part, how many of the whole table."""
+        if self.of_whole is not None:
+            return self.of_whole.totals
         if self.person is None:
             return self.sensitive_counts
         return self._totals(self.person)
 
     @cached_property
     def unit_totals(self) -> tuple[tuple[LongVector, ...], ...]:
-        """How many groups of each kind have each code, per sensitive column."""
+        """How many groups of each kind have each code, per sensitive column; in a part, how many of the whole table."""
+        if self.of_whole is not None:
+            return self.of_whole.unit_totals
         return tuple(self._totals(unit.of) for unit in self.units)
 
     def _totals(self, owner: IntVector) -> tuple[LongVector, ...]:
@@ -184,7 +206,8 @@ class CodedTable(Brief):
         """
         codes = self.sensitive_codes if rows is None else self.sensitive_codes[rows]
         person = self.person if self.person is None or rows is None else self.person[rows]
-        found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=self.people)
+        people = self.people if self.of_whole is None else self.of_whole.people
+        found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=people)
         if not self.units:
             return found
         units = (
@@ -200,6 +223,35 @@ class CodedTable(Brief):
             for unit, totals in zip(self.units, self.unit_totals, strict=True)
         )
         return replace(found, units=tuple(units))
+
+    @property
+    def indivisible(self) -> str:
+        """Why methods cannot work on parts of it; empty if they can."""
+        return "parts do not know earlier releases of the same people" if self.earlier is not None else ""
+
+    def part(self, rows: IntVector | LongVector) -> CodedTable:
+        """Return some rows as a table of their own, for methods. Losses are those of the whole table, and models
+        compare with it. It has nothing to publish: no columns that are kept, no identifiers. O(rows).
+        """
+        import polars as pl
+
+        whole = self.of_whole or Whole(self.value_counts, self.totals, self.people, self.unit_totals)
+        person = None
+        if self.person is not None:
+            person = np.unique(self.person[rows], return_inverse=True)[1].astype(np.int32)
+        codes = tuple(self.column(index)[rows] for index in range(len(self.attributes)))
+        values = tuple(self.sensitive_column(index)[rows] for index in range(len(self.sensitive)))
+        return CodedTable(
+            self.attributes,
+            cast(IntMatrix, Narrow(len(rows), codes)),
+            self.sensitive,
+            cast(IntMatrix, Narrow(len(rows), values)),
+            pl.DataFrame(),
+            self.columns,
+            person=person,
+            units=tuple(replace(unit, of=unit.of[rows]) for unit in self.units),
+            of_whole=whole,
+        )
 
     @cached_property
     def block_of(self) -> IntVector:

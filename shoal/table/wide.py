@@ -102,6 +102,11 @@ class WideTable(CodedTable):
         )
 
     @property
+    def indivisible(self) -> str:
+        """Values of a person are in the rows of the table that they come from."""
+        return "people whose rows can be followed are compared as a whole"
+
+    @property
     def one_value(self) -> bool:
         """A person shows several values, if several rows."""
         return bool(self.members.shape[1] == 1)

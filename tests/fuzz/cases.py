@@ -98,6 +98,8 @@ class Case:
     extras: frozenset[str] = frozenset()
     """What else is asked for: ``uniform`` levels, suppressed ``cells``, ``bounds`` of cells, ``pseudonyms`` of
     identifiers."""
+    part_rows: int = 0
+    """How many rows a part of the table has at most; 0: the policy says nothing about parts."""
 
     @property
     def bounded(self) -> list[str]:
@@ -160,6 +162,8 @@ class Case:
             out["utility"]["suppress"] = "cells"
         if self.data:
             out["data"] = dict(self.data)
+        if self.part_rows:
+            out["engine"] = {"part_rows": self.part_rows, "jobs": 1}
         if self.others:
             out["population"] = {"column": self.of_role("member")[0].name}
         return out
@@ -277,7 +281,15 @@ def case(seed: int, number: int) -> Case:
         others=others,
         release_seed=random.randrange(2**31),
         extras=_extras(random, method, options, question),
+        part_rows=_part_rows(random, method, options),
     )
+
+
+def _part_rows(random: Random, method: str, options: Mapping[str, Any]) -> int:
+    """Divide some tables into tiny parts, if the method can."""
+    if isinstance(METHODS[method](**options).divides, str) or random.random() < 0.6:
+        return 0
+    return random.randint(2, 12)
 
 
 def _extras(random: Random, method: str, options: Mapping[str, Any], question: Question) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import Problem, ShoalBug
 from shoal.linking.consistency import Consistency, People
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.blocks import of_size
 from shoal.methods.losses import losses_of
 from shoal.models.hybrid import AlphaHybrid, HybridK
@@ -37,6 +37,15 @@ LOOK = 1000
 
 class OwnCells(Method):
     """A method that generalizes each row separately, and so satisfies the notions of k that it `gives`."""
+
+    parts: ClassVar[Parts | str] = Parts(
+        why="rows of other parts only add matches: (k,1), (1,k) and (k,k) count them, and a match of a complete "
+        "assignment of a part is one of the table, completed by the true owners in the other parts",
+        whole=500_000,
+        rows=200_000,
+        memory=4000,
+        sums=("suppressed", "grown"),
+    )
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return the requirements that are about classes, or about another notion."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import PolicyError, Problem, check_known
+from shoal.methods.base import Parts
 from shoal.methods.cells.cells import Cells, OwnCells
 from shoal.methods.cells.k_k import KK, STARTS
 from shoal.methods.cells.k_one import PAPER, widened
@@ -62,6 +63,13 @@ class GlobalOneK(OwnCells):
 
         others = [name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence]
         check_known("method.start", self.start, [KK.name, *STARTS, *others])
+
+    @property
+    def divides(self) -> Parts | str:
+        """Rows of other parts add assignments, which may make a pair more likely."""
+        if self.repair:
+            return "how likely a pair is depends on the rows of all parts"
+        return self.parts
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Each round is O(links) for the components, and O(links of the people who lack matches)."""

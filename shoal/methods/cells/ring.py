@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.blocks import fitting
 from shoal.methods.losses import cell_measure
 from shoal.methods.partitioning.diverse import (
@@ -78,6 +78,9 @@ class Ring(Method):
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
     )
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = (
+        "attacks rerun it on the whole table, and would not find the cells that parts show"
+    )
     gives: ClassVar[tuple[type[Model], ...]] = (KType,)
 
     partition: str = "lexicographic"

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.arrays import IntVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.methods.base import Method
+from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.clustering.finishing import blocked, checked, numbered, total_loss
 from shoal.methods.clustering.improvement import improved
@@ -43,6 +43,12 @@ class Agglomerative(Method):
     )
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = Parts(
+        why=CLASSES_OF_PARTS, whole=1_000_000, rows=250_000, memory=2000, sums=("suppressed", "clusters")
+    )
+    improved_parts: ClassVar[Parts] = Parts(
+        why=CLASSES_OF_PARTS, whole=200_000, rows=50_000, memory=4000, sums=("suppressed", "clusters")
+    )
 
     distance: str = "nergiz-clifton"
     """How to measure which clusters are close: ``growth``, ``difference``, ``logarithm``, ``ratio`` (the paper's (8)
@@ -79,6 +85,15 @@ class Agglomerative(Method):
             )
         if problems:
             raise PolicyError(problems)
+
+    @property
+    def divides(self) -> Parts | str:
+        """Improvement takes far longer, so its parts are smaller."""
+        if self.bound:
+            return "the lower bound is about the whole table"
+        if self.seconds:
+            return "the seconds for the improvement are those of the whole table"
+        return self.improved_parts if self.improve else self.parts
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Cluster, improve, and let the models judge: a cluster that fails joins its nearest neighbours.

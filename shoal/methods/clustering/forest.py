@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import IntVector
-from shoal.methods.base import Method
+from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
 from shoal.methods.clustering.clusters import Items, collapse
 from shoal.methods.clustering.finishing import blocked, checked, numbered, total_loss
 from shoal.models.requirements import Requirements
@@ -34,6 +34,9 @@ class Forest(Method):
     )
     paper: ClassVar[str] = "Aggarwal et al.: Approximation Algorithms for k-Anonymity, JPT 2005"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = Parts(
+        why=CLASSES_OF_PARTS, whole=1_000_000, rows=250_000, sums=("suppressed", "clusters")
+    )
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Grow, split, and let the models judge: a cluster that fails joins its nearest neighbours.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import PolicyError, Problem
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.full_domain import lattice
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
@@ -31,6 +31,7 @@ class FullDomain(Method):
     )
     paper: ClassVar[str] = "Samarati 2001; search in the spirit of Kohlmayer et al. 2012 (Flash)"
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
+    parts: ClassVar[Parts | str] = "each column has one level for all rows"
 
     seconds: float = 60.0
     """Of more mappings than can be listed, search for this long; the release then says how far from the best it can

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import LimitError
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.full_domain.lattice import Check, Judge, Lattice, rank
 from shoal.methods.full_domain.telling import infeasible, pruning
 from shoal.models.requirements import Requirements
@@ -32,6 +32,7 @@ class Incognito(Method):
     summary: ClassVar[str] = "all minimal choices of one level per column, and the best of them"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
+    parts: ClassVar[Parts | str] = "each column has one level for all rows"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Release the best minimal mapping; ``facts["minimal"]`` lists them all.

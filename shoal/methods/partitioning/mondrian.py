@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import check_known
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.windows import check_shown, listed
@@ -52,6 +52,7 @@ class Mondrian(Method):
     )
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = "it splits the table into ever smaller parts itself"
 
     strict: bool = True
     """Rows with equal values stay together in every split. Otherwise a side that is too small takes the closest
@@ -79,24 +80,33 @@ class Mondrian(Method):
         For plain k, O(rows x (splits above a row + columns x log rows)); otherwise each level of the descent
         costs O(rows x columns) for every split that it tries.
         """
+        (region_of, low, high), blocks, dropped = self._cut(table, requirements, run)
+        facts = {"cuts": len(low) - blocks, "blocks": blocks, "suppressed": dropped}
+        release = Release(region_of, low, high, facts=facts)
+        return listed(table, release) if self.show == "sets" else release
+
+    def first_boxes(self, table: CodedTable, requirements: Requirements, enough: int, run: Run) -> IntVector:
+        """Return the box of each row when boxes of at most `enough` rows are not split further; -1 for rows in blocks
+        that do not satisfy the requirements. Every box satisfies them as one class. Boxes that lie close in the tree of
+        splits have close numbers.
+        """
+        return self._cut(table, requirements, run, enough)[0][0]
+
+    def _cut(
+        self, table: CodedTable, requirements: Requirements, run: Run, enough: int = 0
+    ) -> tuple[Regions, int, int]:
+        """Return the regions, the number of blocks that are split, and of rows in blocks that are not published."""
         ids, blocks = rows_by_block(table, satisfying(table, requirements))
         if table.owners is not None:
             # Cuts keep the order of rows, so rows of a person stay neighbours, and people are counted without sorting.
             ids = ids[np.lexsort((table.owners[ids], table.block_of[ids]))]
-        boxes = _Boxes(
-            table, ids, blocks, losses_of(table, requirements.measure), max(requirements.k, 1), self
-        )
+        losses, k = losses_of(table, requirements.measure), max(requirements.k, 1)
+        boxes = _Boxes(table, ids, blocks, losses, k, self, enough)
         if requirements.plain_k(table) and boxes.cells <= MOST_CELLS:
-            region_of, low, high = boxes.cut_by_size(run)
+            regions = boxes.cut_by_size(run)
         else:
-            region_of, low, high = boxes.cut_by_models(requirements, run)
-        facts = {
-            "cuts": len(low) - (len(blocks) - 1),
-            "blocks": len(blocks) - 1,
-            "suppressed": table.rows - len(ids),
-        }
-        release = Release(region_of, low, high, facts=facts)
-        return listed(table, release) if self.show == "sets" else release
+            regions = boxes.cut_by_models(requirements, run)
+        return regions, len(blocks) - 1, table.rows - len(ids)
 
 
 class _Boxes:

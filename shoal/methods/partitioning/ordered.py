@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.arrays import BoolVector, IntVector
-from shoal.methods.base import Method
+from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
 from shoal.methods.partitioning.diverse import even, merged_until_satisfied, spread_asked, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
@@ -29,6 +29,8 @@ class AlongAnOrder(Method):
     """Groups of neighbours in an order of the rows; each group becomes an equivalence class."""
 
     makes_buckets: ClassVar[bool] = True
+    # The time grows with the rows alone, so no table is divided unless the policy says so.
+    parts: ClassVar[Parts | str] = Parts(why=CLASSES_OF_PARTS)
     cuts: ClassVar[bool]
     """With sensitive values, the order is cut into pieces before values are spread over the groups of each."""
 

@@ -11,8 +11,9 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector
 from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.methods import METHODS
-from shoal.methods.base import Method, Shuffled
+from shoal.methods.base import Method, Parts, Shuffled
 from shoal.methods.blocks import fitting
+from shoal.methods.parts import divided
 from shoal.models.base import Model
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.hybrid import AlphaHybrid, HybridK
@@ -33,6 +34,9 @@ class Permuting(Method):
     """What all permuting methods share: buckets from a partitioner, and a shuffle within each bucket."""
 
     shows_buckets: ClassVar[bool] = True
+    parts: ClassVar[Parts | str] = (
+        "its buckets are classes of another method, which divides a large table itself; the rest takes little time"
+    )
     shows_exact: ClassVar[bool] = True
 
     k: int = 4
@@ -122,7 +126,7 @@ class Permuting(Method):
         )
         options = {"strict": self.strict} if _has_strict(kind) else {}
         try:
-            made: Release = kind(**options).anonymize(table, wanted, run)
+            made = divided(kind(**options), table, wanted, run)
         except (InfeasibleError, LimitError) as error:
             # The policy does not ask for buckets of k rows, so nothing is proven about other releases.
             raise LimitError(str(error), self._smaller(table, wanted)) from None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import LimitError, Problem
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.losses import losses_of
 from shoal.models.delta_presence import DeltaPresence, asked_presence, without_presence
 from shoal.models.requirements import Requirements
@@ -41,6 +41,7 @@ class MPALM(Method):
     )
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.errors import LimitError, Problem
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.losses import cell_measure
 from shoal.models.delta_presence import DeltaPresence, asked_presence, without_presence
@@ -39,6 +39,7 @@ class SPALM(Method):
     )
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""

@@ -14,7 +14,7 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.measures import steering
-from shoal.methods.base import Method
+from shoal.methods.base import Method, Parts
 from shoal.models.base import Model
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.k_anonymity import KAnonymity
@@ -60,6 +60,7 @@ class Relocating(Method):
     """A method that may change cells."""
 
     relocates: ClassVar[bool] = True
+    parts: ClassVar[Parts | str] = "where false cells may go, and how many, is decided among all rows"
 
     variant: str = "deterministic"
     """``deterministic``: rows move to the closest group; ``randomized``: to a random one, against adversaries who know

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import check_known
-from shoal.methods.base import Method
+from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
 from shoal.methods.sensitive.classes import cluster, limited_by_values
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -14,6 +14,8 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 SEEDS = ("farthest", "random")
+PARTS = Parts(why=CLASSES_OF_PARTS, whole=100_000, rows=20_000, sums=("clusters",))
+"""How all three work on parts. No part knows how many classes the table could have, so nothing is said about that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,7 @@ class GreedyPK(Method):
     )
     paper: ClassVar[str] = "Campan, Truta, Miller and Sinca 2007 (GreedyPKClustering)"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = PARTS
 
     seeds: str = "farthest"
     """Where the next class begins: at the row `farthest` from the last beginning, or at a `random` one."""
@@ -64,6 +67,7 @@ class EnhancedPK(Method):
     summary: ClassVar[str] = "makes as many p-sensitive classes as sensitive values allow; for large p"
     paper: ClassVar[str] = "Truta, Campan and Meyer 2007 (EnhancedPKClustering)"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = PARTS
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Grow as many classes as the feasibility bound allows, fewer where several columns conflict.
@@ -90,6 +94,7 @@ class PK(Method):
     )
     paper: ClassVar[str] = "Truta and Campan 2009"
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    parts: ClassVar[Parts | str] = PARTS
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Choose by the feasibility bound; at worst the cost of both methods."""

@@ -1,0 +1,5 @@
+"""Large tables in parts: mondrian's first cuts, the method in each part, the parts in processes of their own."""
+
+from shoal.methods.parts.dividing import divided
+
+__all__ = ["divided"]

@@ -1,0 +1,78 @@
+"""A method on the parts of a large table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from shoal.arrays import LongVector
+from shoal.errors import Problem
+from shoal.methods.base import Method
+from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.methods.parts.cutting import part_size, parts_of, shares_of
+from shoal.methods.parts.joining import joined
+from shoal.methods.parts.work import Task, worked
+from shoal.models.requirements import Requirements
+from shoal.release import Release
+from shoal.run import Division, Run
+from shoal.table import CodedTable
+
+WORDS = 4
+"""Words of 64 bits from which the randomness of a part is made."""
+
+
+def division_problems(method: Method, division: Division) -> list[Problem]:
+    """Return why a method cannot work on parts, if the policy asks for them."""
+    if not division.part_rows or not isinstance(method.divides, str):
+        return []
+    message = f"{method.name} cannot work on parts: {method.divides}"
+    return [Problem("engine.part_rows", message, "leave it out, or take another method")]
+
+
+def divided(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+    """Let a method make a release: of the whole table, or if it is large and the method may, of each part.
+
+    Every box that a part is made of satisfies the requirements as one class. If a method finds no release of a part
+    nevertheless, the part is joined with a neighbour; at last the whole table decides.
+    """
+    how, size = method.divides, part_size(method, table, run.division)
+    if isinstance(how, str) or size >= table.rows:
+        return method.anonymize(table, requirements, run)
+    Mondrian().prepare(table, requirements, run)
+    run.progress("divide", 0.0)
+    parts = parts_of(
+        table, requirements, size, replace(run, progress=lambda _, share: run.progress("divide", share))
+    )
+    made: list[Release | None] = [None] * len(parts)
+    while len(parts) > 1:
+        shares = shares_of(table, requirements, parts)
+        open_parts = [at for at, own in enumerate(made) if own is None]
+        words = run.random.integers(0, 1 << 64, (len(open_parts), WORDS), np.uint64)
+        tasks = [
+            Task(parts[at], shares[at], tuple(own.tolist()))
+            for at, own in zip(open_parts, words, strict=True)
+        ]
+        for at, found in zip(open_parts, worked(method, table, tasks, run), strict=True):
+            made[at] = found
+        releases = [own for own in made if own is not None]
+        if len(releases) == len(parts):
+            return joined(table, how, parts, releases)
+        parts, made = _merged(parts, made)
+    return method.anonymize(table, requirements, run)
+
+
+def _merged(
+    parts: list[LongVector], made: list[Release | None]
+) -> tuple[list[LongVector], list[Release | None]]:
+    """Join each part without a release with the part before it, the first one with the part after it."""
+    found: list[LongVector] = [parts[0]]
+    kept: list[Release | None] = [made[0]]
+    for rows, own in zip(parts[1:], made[1:], strict=True):
+        if own is None or kept == [None]:
+            found[-1] = np.sort(np.concatenate([found[-1], rows]))
+            kept[-1] = None
+        else:
+            found.append(rows)
+            kept.append(own)
+    return found, kept
