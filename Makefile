@@ -36,11 +36,13 @@ studio: $(VENV)/studio
 	@$(BIN)/shoal studio $(VENV)/hospital/patients.csv -p $(VENV)/hospital/patients.toml
 
 test: $(VENV)/dev
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' $(PYTEST)
+	@$(BIN)/python -m pytest -n0 $(wildcard tests/test_spark_*.py) $(PYTEST)
 
 # All examples of every property, and the lines that no test reaches; about three times as long.
 test-thorough: $(VENV)/dev
-	@$(BIN)/python -m pytest -n auto --dist worksteal --thorough --cov --cov-report=term:skip-covered $(PYTEST)
+	@$(BIN)/python -m pytest -n0 --thorough $(wildcard tests/test_spark_*.py) $(PYTEST)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' --thorough --cov --cov-report=term:skip-covered $(PYTEST)
 
 # Random tables, policies and formats, checked by tests/checker. One case: make fuzz SEED=7 CASE=123
 RELEASES ?= 2000

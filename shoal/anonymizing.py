@@ -40,6 +40,7 @@ from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import Verdict, shortfalls
 from shoal.run import Progress, Run, checked_seed, silent
+from shoal.spark import SPARK, is_spark_frame
 from shoal.table import CodedTable
 
 SUPPRESSION_MEANING = "rows that could not be made safe without harming the rest were suppressed"
@@ -56,8 +57,8 @@ def anonymize(
 ) -> Result:
     """Turn a table into a verified release.
 
-    `source` is a path or a polars, pandas or pyarrow frame; `table` of the result is of the same kind. `policy` is a
-    `Policy`, the path of one, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
+    `source` is a path or a polars, pandas, pyarrow or Spark frame; `table` of the result is of the same kind. `policy`
+    is a `Policy`, its path, or absent: then keywords make it, ``quasi=["age", "zip"], sensitive=["disease"], k=5``.
     `population`, a path or a frame too, is everybody who could be in the table, for guarantees about who is in it.
     Raises InfeasibleError, before the work starts, if no release can satisfy the policy, LimitError if this method
     finds none although another may, and ViolationError if the release that was made does not.
@@ -65,6 +66,8 @@ def anonymize(
     clock = Clock()
     seed = checked_seed(seed)
     chosen = Policy.given(policy, keywords)
+    if on_spark(source, chosen):
+        return _anonymize_on_spark(source, chosen, population, seed, progress, clock)
     shown = _ToFrames()
     made = _make(source, chosen, seed, progress, clock, shown, population)
     table, second = shown.given
@@ -92,6 +95,9 @@ def anonymize_file(
     If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
     Tables in a database are written in one transaction.
     """
+    if on_spark(source, policy):
+        papers_of_spark = (record, cards, codebooks, keys)
+        return _anonymize_file_on_spark(source, policy, output, papers_of_spark, spare, seed, force, progress)
     outputs: list[tuple[Path | DatabaseTable, str]] = [(output, "the release")]
     if method_of(policy).two_tables:
         outputs.append((second_path(output), "the release, its second table"))
@@ -132,6 +138,62 @@ def anonymize_file(
             )
     progress("done", 1.0)
     return result
+
+
+def on_spark(source: Any, policy: Policy) -> bool:
+    """Return whether Spark does the work: the policy says so, or it has the table."""
+    return policy.engine.name == SPARK or is_spark_frame(source)
+
+
+def _anonymize_on_spark(
+    source: Any, policy: Policy, population: Any, seed: int | None, progress: Progress, clock: Clock
+) -> Result:
+    from shoal.spark.making import made
+    from shoal.spark.refusals import refuse_population
+
+    refuse_population(population)
+    with made(source, policy, None, Run.start(seed, progress), clock) as found:
+        result = _result(_of_spark(found), policy, found.table, None, seed, clock)
+    progress("done", 1.0)
+    return result
+
+
+def _anonymize_file_on_spark(
+    source: Any,
+    policy: Policy,
+    output: Any,
+    papers: tuple[Path | None, Sequence[Path], Sequence[Path], Path | None],
+    spare: Sequence[Path],
+    seed: int | None,
+    force: bool,
+    progress: Progress,
+) -> Result:
+    """Write a folder of files, and its record and cards. The release appears last."""
+    from shoal.spark.making import made
+    from shoal.spark.refusals import refuse_papers
+
+    record, cards, codebooks, keys = papers
+    refuse_papers(codebooks, keys)
+    texts = [*((path, "a card") for path in cards), *([(record, "the record")] if record else [])]
+    frames.check_apart(
+        {source: "the data"} | dict.fromkeys(spare, "the policy"), [(output, "the release"), *texts]
+    )
+    for path, _ in texts:
+        frames.check_writable(path, force=force, table=False)
+    clock = Clock()
+    with made(source, policy, output, Run.start(seed, progress), clock, force=force) as found:
+        result = _result(_of_spark(found), policy, found.table, None, seed, clock)
+        with frames.Outbox(force=force) as box:
+            if record:
+                box.write_text(record, json.dumps(result.record, indent=2) + "\n")
+            for path in cards:
+                box.write_text(path, card_text(result.card, path))
+    progress("done", 1.0)
+    return result
+
+
+def _of_spark(found: Any) -> _Made:
+    return _Made(found.case, found.frame, None, found.unserved)
 
 
 def _before_codebooks(made: _Made, policy: Policy) -> list[str]:

@@ -11,6 +11,7 @@ from shoal.measures.evaluate import unmeasured
 from shoal.policy import Policy
 from shoal.release.results import Audit, Clock
 from shoal.run import Progress, silent
+from shoal.spark import SPARK, is_spark_frame
 
 
 def audit(
@@ -36,6 +37,20 @@ def audit(
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
+    if chosen.engine.name == SPARK or is_spark_frame(source):
+        from shoal.spark.judging import audit_on_spark
+
+        return audit_on_spark(
+            source,
+            chosen,
+            original=original,
+            second=second,
+            population=population,
+            suppressed_as=suppressed_as,
+            record=record,
+            measures=measures,
+            progress=progress,
+        )
     case = Case.read(
         source,
         chosen,

@@ -9,7 +9,8 @@
     ├── InfeasibleError        no release can satisfy the requirements, whatever the method
     ├── LimitError             this method finds no release that satisfies them; the message names methods to try
     ├── ViolationError         a release does not satisfy its policy, so it was not written
-    └── OutputError            the result cannot be written where it was asked for
+    ├── OutputError            the result cannot be written where it was asked for
+    └── EngineError            Spark is missing, cannot be reached, or gave up
     ShoalBug                   our mistake, never the user's
 
 Each class carries the exit code of the command line. Messages never contain rows of a table: at most the
@@ -99,6 +100,12 @@ class OutputError(ShoalError):
     """The result cannot be written where it was asked for."""
 
     exit_code = 6
+
+
+class EngineError(ShoalError):
+    """The engine that should do the work is missing, cannot be reached, or gave up: nothing is wrong with the table."""
+
+    exit_code = 8
 
 
 class ShoalBug(Exception):

@@ -70,7 +70,7 @@ def typed(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> pl.Da
         return retyped_as(rows, types | dict(table.kept.schema))
     plans = policy.plans(rows.columns, of_release=True)
     return with_guessed_types(
-        rows, [plan.name for plan in plans if plan.role == "sensitive" and not _has_domain(plan)]
+        rows, [plan.name for plan in plans if plan.role == "sensitive" and not has_domain(plan)]
     )
 
 
@@ -143,10 +143,10 @@ def as_published(
         attributes, sensitive = table.attributes, table.sensitive
         codes = sensitive_codes(rows, sensitive)
     else:
-        attributes = tuple(_attribute(plan) for plan in plans if plan.role == "quasi")
+        attributes = tuple(attribute_of(plan) for plan in plans if plan.role == "quasi")
         shown = encode(rows, [plan for plan in plans if plan.role == "sensitive"])
         sensitive, codes = shown.sensitive, shown.sensitive_codes
-    known = [_has_domain(plan) for plan in plans if plan.role == "quasi"]
+    known = [has_domain(plan) for plan in plans if plan.role == "quasi"]
     closed = table is not None or all(known)
 
     own = () if table is None else (*table.columns, *table.dropped)
@@ -256,14 +256,14 @@ def _unreadable(unknown: Sequence[str], table: CodedTable | None) -> list[str]:
     ]
 
 
-def _has_domain(plan: ColumnPlan) -> bool:
+def has_domain(plan: ColumnPlan) -> bool:
     """Return whether the policy alone defines the domain of a column: files and trees do, others need the original."""
     return parsed(plan.hierarchy).knows_domain
 
 
-def _attribute(plan: ColumnPlan) -> Attribute:
+def attribute_of(plan: ColumnPlan) -> Attribute:
     """Return what the policy alone says about a quasi-identifier."""
-    if _has_domain(plan):
+    if has_domain(plan):
         hierarchy = build(pl.Series([], dtype=pl.String), plan.hierarchy)
         limited = hierarchy if plan.limit is None else hierarchy.limited(plan.limit)
         return Attribute(plan.name, limited, plan.weight)

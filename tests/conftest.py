@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests import cluster as spark_cluster
 from tests.server import Server, programs, running
 from tests.studio import browser as browser
 from tests.studio import studio as studio
@@ -108,3 +109,20 @@ def server() -> Iterator[Server]:
     pytest.importorskip("adbc_driver_postgresql", reason='pip install "shoal[postgresql]"')
     with running(found) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[spark_cluster.Cluster]:
+    """A Spark cluster of the tests' own: one master, two workers."""
+    why = spark_cluster.missing()
+    if why:
+        pytest.skip(why)
+    with spark_cluster.running() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: spark_cluster.Cluster):
+    """A session on the cluster."""
+    with spark_cluster.session_on(cluster.master) as session:
+        yield session

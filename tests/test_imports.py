@@ -34,6 +34,7 @@ LAYERS = (
     ("earlier",),
     ("codebooks",),
     ("case",),
+    ("spark",),
     ("auditing", "attacking"),
     ("comparing",),
     ("anonymizing",),

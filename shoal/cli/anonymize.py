@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH, SOURCE, TARGET, chosen_policy, listed, names_of
+from shoal.cli.options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, listed, names_of
 
 
 @click.command()
@@ -53,6 +53,7 @@ from shoal.cli.options import PATH, SOURCE, TARGET, chosen_policy, listed, names
     type=click.IntRange(0),
     help="Make the random choices repeatable. Such a release is not for publication.",
 )
+@options.engine
 @options.force
 @options.as_json
 def anonymize(
@@ -77,6 +78,7 @@ def anonymize(
     codebooks: tuple[Path, ...],
     keys: Path | None,
     seed: int | None,
+    engine: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -87,11 +89,22 @@ def anonymize(
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
     policy = chosen_policy(
-        policy_file, settings, method, k, quasi, sensitive, identifier, plain, drop, person, groups
+        policy_file,
+        options.with_engine(settings, engine),
+        method,
+        k,
+        quasi,
+        sensitive,
+        identifier,
+        plain,
+        drop,
+        person,
+        groups,
     )
     data = options.chosen_data(policy, data, table, query)
-    options.check_readable(data)
-    output = options.chosen_output(output, output_table)
+    if policy.engine.name == LOCAL:
+        options.check_readable(data)
+        output = options.chosen_output(output, output_table)
 
     from shoal.anonymizing import anonymize_file
     from shoal.cli import show

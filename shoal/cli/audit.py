@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
-from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
+from shoal.cli.options import LOCAL, PATH, SOURCE, chosen_policy, listed, names_of
 
 
 @click.command()
@@ -35,6 +35,7 @@ from shoal.cli.options import PATH, SOURCE, chosen_policy, listed, names_of
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip
 @options.codebooks
+@options.engine
 @options.force
 @options.as_json
 def audit(
@@ -57,16 +58,30 @@ def audit(
     k: int | None,
     measures: tuple[str, ...],
     codebooks: tuple[Path, ...],
+    engine: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
-    policy = chosen_policy(policy_file, settings, None, k, quasi, sensitive, [], [], [], person, groups)
+    policy = chosen_policy(
+        policy_file,
+        options.with_engine(settings, engine),
+        None,
+        k,
+        quasi,
+        sensitive,
+        [],
+        [],
+        [],
+        person,
+        groups,
+    )
     release = options.chosen_source(release, table, query)
     if original is not None or original_table is not None or original_query is not None:
         original = options.chosen_original(policy, original, original_table, original_query, release)
     second = options.chosen_source(second, second_table, None, release)
-    options.check_readable(release, original, second)
+    if policy.engine.name == LOCAL:
+        options.check_readable(release, original, second)
 
     from shoal.auditing import audit as judge
     from shoal.cli import show

@@ -32,9 +32,16 @@ class _Source(click.Path):
         if not scheme_of(value):
             in_database(value)  # raises if it is the address of a database in another form
             return super().convert(value, parameter, context)
+        if scheme_of(value) in REMOTE:
+            return value  # the engine says whether it can read from there
         format_of(value)  # raises if Shoal cannot read from there
         return in_database(value)  # raises if it contains a password
 
+
+LOCAL = "local"
+"""The engine that reads files itself, so that they can be checked before the work."""
+REMOTE = ("abfs", "abfss", "dbfs", "file", "gs", "hdfs", "s3", "s3a", "viewfs", "wasbs")
+"""Schemes of the file systems that Spark reads from and writes to."""
 
 SOURCE = _Source(path_type=Path)
 """Where a table comes from: a path, or a table in a database."""
@@ -94,6 +101,11 @@ codebooks = click.option(
     help="Write what each column and label means here (.md, .json, .csv, .jsonld, datapackage.json; may be given "
     "several times).",
 )
+engine = click.option(
+    "--engine",
+    type=click.Choice([LOCAL, "spark"]),
+    help="Where the work is done: on this machine, or on Apache Spark [that of the policy].",
+)
 force = click.option("--force", is_flag=True, help="Replace existing files.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
@@ -148,6 +160,11 @@ groups = click.option(
     help="Without a policy: columns that name groups of people, such as household=address; guarantees then count "
     "these as well.",
 )
+
+
+def with_engine(settings: tuple[str, ...], engine: str | None) -> tuple[str, ...]:
+    """Return the settings of a command with the engine that it names."""
+    return settings if engine is None else (*settings, f"engine.name={engine}")
 
 
 def chosen_source(source: Any, table: str | None, query: str | None, beside: Any = None) -> Any:
@@ -247,18 +264,21 @@ def check_readable(*sources: Any) -> None:
         if isinstance(source, DatabaseTable):
             source.database.check(source)
         elif source is not None:
-            format_of(source)
-            if isinstance(source, Path):
+            found = format_of(source)
+            if isinstance(source, Path) and found.suffixes:  # a folder of files has none
                 check(source)
 
 
 def chosen_output(output: Any, table: str | None) -> Any:
     """Return where a release goes, with its table in a database. Asks for a password, if the server wants one."""
     from shoal.frames.databases import DatabaseTable
+    from shoal.frames.formats import format_of
 
     if table is not None and not isinstance(output, DatabaseTable):
         problem = Problem("--output-table", f"goes with a database, and {output} is a file", "leave it out")
         raise PolicyError([problem], where=COMMAND_LINE)
+    if isinstance(output, str):
+        format_of(output)  # raises: only Spark writes there
     output = chosen_source(output, table, None)
     if isinstance(output, DatabaseTable) and not output.database.in_file:
         with output.database.opened(output, writing=True):

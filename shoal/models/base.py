@@ -212,8 +212,11 @@ class GroupModel(Model):
             return self.verdict(published, None, True, "nothing is published")
         reached = self.reached(groups)
         worst = float(reached.min() if self.higher_is_safer else reached.max())
-        failing = int((~self.satisfied(groups)).sum())
-        detail = f"{failing:,} of {len(groups):,} classes fall short" if failing else ""
+        return self.summed_up(published, worst, int((~self.satisfied(groups)).sum()), len(groups))
+
+    def summed_up(self, published: Published, worst: float, failing: int, classes: int) -> Verdict:
+        """Judge classes of which only this is known: how far the worst gets, and how many fall short."""
+        detail = f"{failing:,} of {classes:,} classes fall short" if failing else ""
         return self.verdict(published, plain(worst), failing == 0, detail)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:

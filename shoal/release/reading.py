@@ -76,12 +76,14 @@ def read_published(
     suppressed: int = 0,
     bucket: str | None = None,
     bounds: Mapping[str, tuple[str | None, str | None]] | None = None,
+    weights: LongVector | None = None,
 ) -> tuple[Published, list[str]]:
     """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
 
     Rows belong to one class if their texts are identical, letter by letter. Cells are found in their domain by name; if
     a name is unknown there, the classes remain valid, but no loss can be computed. `bounds` names the columns with the
-    ends of cells: they are part of the text, and a cell means what it and its bounds say together.
+    ends of cells: they are part of the text, and a cell means what it and its bounds say together. `weights` says how
+    many equal rows each row stands for, where equal ones were counted.
     """
     texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
     cells = []
@@ -117,8 +119,8 @@ def read_published(
         sets=sets,
         bucket_of=texts[:, -1] if bucket is not None else None,
         in_part=in_part,
-        beyond_limits=tuple(_beyond_limit(shown, texts[:, j]) for j, shown in enumerate(cells)),
-        rests=tuple(_rests(shown, texts[:, j]) for j, shown in enumerate(cells)),
+        beyond_limits=tuple(_beyond_limit(shown, texts[:, j], weights) for j, shown in enumerate(cells)),
+        rests=tuple(_rests(shown, texts[:, j], weights) for j, shown in enumerate(cells)),
         texts=texts[first, :-1] if bucket is not None else None,
     )
     return published, unknown
@@ -140,18 +142,23 @@ def _anything(shown: PlacedCells, size: int) -> PlacedCells:
     return replace(shown, low=low, high=high, sets=None)
 
 
-def _beyond_limit(shown: PlacedCells, number: IntVector) -> tuple[int, int]:
+def _beyond_limit(shown: PlacedCells, number: IntVector, weights: LongVector | None) -> tuple[int, int]:
     """Count the rows whose cell is above the generalization limit, and those whose cell is not in the hierarchy."""
     lost = ~shown.known & ~shown.above
     if not shown.above.any() and not lost.any():
         return 0, 0
-    rows = np.bincount(number, minlength=len(lost))
+    rows = np.bincount(number, weights, minlength=len(lost))
     return int(rows[shown.above].sum()), int(rows[lost].sum())
 
 
-def _rests(shown: PlacedCells, number: IntVector) -> tuple[tuple[int, int, int], ...]:
+def _rests(
+    shown: PlacedCells, number: IntVector, weights: LongVector | None
+) -> tuple[tuple[int, int, int], ...]:
     """Return the codes and the rows of each cell whose name lies above the limit for some values only."""
-    return tuple((int(shown.low[at]), int(shown.high[at]), int((number == at).sum())) for at in shown.rest)
+    many = np.ones(len(number), np.int64) if weights is None else weights
+    return tuple(
+        (int(shown.low[at]), int(shown.high[at]), int(many[number == at].sum())) for at in shown.rest
+    )
 
 
 def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:

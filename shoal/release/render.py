@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.arrays import BoolVector, IntVector
 from shoal.brief import Brief
+from shoal.hierarchy import Hierarchy
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
 from shoal.release.bounds import bound_columns
@@ -91,6 +92,17 @@ def _cells(table: CodedTable, release: Release, j: int, source: IntVector) -> pl
     if release.sets is not None:
         return shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
     seen = seen_codes(table, source, j, release if release.relocated else None)
+    return cells_of(hierarchy, low, high, level, seen)
+
+
+def cells_of(
+    hierarchy: Hierarchy, low: IntVector, high: IntVector, level: int | None, seen: BoolVector | None
+) -> pl.Series:
+    """Return what ranges of a column show: values, if all are single, else names as categories. `seen` says which codes
+    published rows have, None: all.
+    """
+    if not level and np.array_equal(low, high):
+        return hierarchy.leaves.gather(low)
     ends = hierarchy.shown(low, high, seen)
     if not level and np.array_equal(*ends):
         return hierarchy.leaves.gather(ends[0])

@@ -45,7 +45,7 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     found = _coded(table, [*quasi, *sensitive], problems)
     attributes, secrets = found[: len(quasi)], found[len(quasi) :]
     if problems:
-        _raise(problems)
+        raise_together(problems)
     kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
     columns = [name for name in table.columns if name in by_name and not by_name[name].removed]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
@@ -259,7 +259,8 @@ def renumbered(numbers: Codes, code_of: IntVector, size: int) -> Codes:
     return out
 
 
-def _raise(problems: list[tuple[str, ShoalError]]) -> None:
+def raise_together(problems: list[tuple[str, ShoalError]]) -> None:
+    """Raise the problems of several columns as one error."""
     kind = HierarchyError if all(isinstance(error, HierarchyError) for _, error in problems) else DataError
     raise kind(_together([_of_column(name, str(error)) for name, error in problems]))
 

@@ -146,6 +146,11 @@ class CodedTable(Brief):
         """Every row is a person of its own, with one value of each sensitive column."""
         return self.person is None
 
+    @property
+    def weights(self) -> LongVector:
+        """How many rows of the original each row of `codes` stands for: one, unless equal rows are counted together."""
+        return np.ones(self.rows, np.int64)
+
     @cached_property
     def people(self) -> int:
         """Number of different people."""

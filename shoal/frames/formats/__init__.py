@@ -30,6 +30,7 @@ FORMATS: Registry[Format] = Registry(
         "postgresql": "shoal.frames.formats.postgresql:PostgreSql",
         "sqlite": "shoal.frames.formats.sqlite:Sqlite",
         "duckdb": "shoal.frames.formats.duckdb:DuckDb",
+        "folder": "shoal.frames.formats.folder:Folder",
     },
 )
 
@@ -62,6 +63,8 @@ def format_of(source: str | os.PathLike[str]) -> Format:
                 return kind()
         # The rest of a URI may hold a password.
         raise DataError(f"Shoal cannot read from {scheme}:// addresses; name a file ({_endings()})")
+    if next(Path(source).glob("part-*"), None) is not None:
+        return FORMATS["folder"]()
     suffix = suffix_of(source)
     if suffix is None:
         check_readable(Path(source))

@@ -83,10 +83,27 @@ def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Read
     text = replace(text, delimiter=delimiter, quote=quote)
     options = replace(options, delimiter=delimiter, quote=quote, encoding=encoding)
     data = _read_fast(text, _column_names(text, options.header), options)
-    return data.with_columns([_typed(column, options) for column in data]), options
+    return data.with_columns([typed(column, options) for column in data]), options
 
 
-def _typed(texts: pl.Series, options: ReadOptions) -> pl.Series:
+def settled(head: bytes, path: Path, options: ReadOptions) -> tuple[list[str], ReadOptions]:
+    """Return the names of the columns of a file, and the options completed with what was detected, from its first
+    bytes. For tables that another reader splits.
+    """
+    encoding = options.encoding or next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+    whole = head.decode(encoding, errors="ignore").removeprefix("\ufeff")
+    text = _Text(path, whole.encode()[:_BYTES_TO_SNIFF], section=options.section)
+    if not text.head():
+        raise DataError(f"{path}: the file is empty")
+    quote = '"' if options.quote is None else options.quote
+    delimiter = _settle_delimiter(text, options, quote)
+    text = replace(text, delimiter=delimiter, quote=quote)
+    options = replace(options, delimiter=delimiter, quote=quote, encoding=encoding)
+    return _column_names(text, options.header), options
+
+
+def typed(texts: pl.Series, options: ReadOptions) -> pl.Series:
+    """Return a column of text in the type that all its values have, if nothing is lost."""
     plain, points = in_plain_notation(texts, options)
     if not options.guess_types:
         return (

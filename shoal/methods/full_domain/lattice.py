@@ -192,14 +192,15 @@ class RollUps:
         for j, hierarchy in enumerate(hierarchies[: self.quasi]):
             for level, nodes in enumerate(hierarchy.levels):
                 self.single[j, level] = len(nodes.starts) == 1
-        keys: KeyMatrix = np.zeros((words, table.rows), np.uint64)
+        weights = table.weights
+        keys: KeyMatrix = np.zeros((words, len(weights)), np.uint64)
         for j in range(len(sizes)):
             codes = table.column(j) if j < self.quasi else secret[j - self.quasi]
             word, shift = int(self.fields[j, 0]), np.uint64(self.fields[j, 1])
             keys[word] |= codes.astype(np.uint64) << shift
         bottom = np.zeros(len(sizes), np.int64)
-        self._buffers(words, table.rows)
-        every = RollUp(bottom, keys, np.ones(table.rows, np.int64))
+        self._buffers(words, len(weights))
+        every = RollUp(bottom, keys, weights)
         base, numbers = self._roll(every, bottom)
         self.number_of = numbers.copy()
         """Row of the table -> row of the base."""

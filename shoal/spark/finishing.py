@@ -1,0 +1,230 @@
+"""What each row will show, as first and last codes per column: a method finishes each box in a task, or one mapping
+holds for all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from shoal.arrays import IntMatrix, LongVector
+from shoal.errors import LimitError, ShoalError
+from shoal.methods.base import Method
+from shoal.models.requirements import Requirements
+from shoal.run import Run
+from shoal.spark.cutting import Boxes, Router
+from shoal.spark.tasks import codes_of, pieces, without_values
+from shoal.table import Attribute, CodedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from shoal.release import Release
+    from shoal.spark.known import Counted, Weighted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Part(CodedTable):
+    """Some rows of a table, with the counts of the whole, which losses and models compare with."""
+
+    counts: tuple[LongVector, ...] = ()
+    secrets: tuple[LongVector, ...] = ()
+
+    @property
+    def value_counts(self) -> tuple[LongVector, ...]:
+        """How often each code occurs in the whole table, per quasi-identifier."""
+        return self.counts
+
+    @property
+    def sensitive_counts(self) -> tuple[LongVector, ...]:
+        """How often each code occurs in the whole table, per sensitive column."""
+        return self.secrets
+
+    @cached_property
+    def lone(self) -> Any:
+        """Which rows are alone with their quasi-identifiers."""
+        from shoal.kernels.grouping import distinct
+
+        number, first = distinct(self.codes)
+        return np.bincount(number, minlength=len(first))[number] == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a task needs to finish a box."""
+
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[Attribute, ...]
+    counts: tuple[LongVector, ...]
+    secrets: tuple[LongVector, ...]
+    method: Method
+    requirements: Requirements
+    seed: int
+    """Drawn once: a task that runs again must decide the same."""
+
+
+def finished(
+    session: SparkSession,
+    frame: DataFrame,
+    table: Counted,
+    boxes: Boxes,
+    method: Method,
+    requirements: Requirements,
+    run: Run,
+) -> DataFrame:
+    """Move the rows of each box together, and let the method finish it in a task. Returns the columns l0, h0, .. next
+    to those of `frame`, and `lone` and `error`.
+
+    Boxes that no cut divides are published as they are.
+    """
+    seed = int(run.random.integers(2**62))
+    work = Work(table.attributes, table.sensitive, table.counts, table.secrets, method, requirements, seed)
+    shared = session.sparkContext.broadcast((work, boxes.router, boxes.closed))
+    schema = _schema(frame, len(table.attributes))
+    routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value[1]), _with_box(frame))
+    small = routed.filter(~routed.box.isin(*boxes.closed)) if boxes.closed else routed
+    done = small.groupBy("box").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
+    if not boxes.closed:
+        return done
+    whole = routed.filter(routed.box.isin(*boxes.closed))
+    return done.unionAll(whole.mapInArrow(lambda batches: _closed(batches, shared.value[2]), schema))
+
+
+def in_boxes(session: SparkSession, frame: DataFrame, boxes: Boxes) -> DataFrame:
+    """Return the rows of the boxes that are published as they are."""
+    shared = session.sparkContext.broadcast(boxes.router)
+    routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value), _with_box(frame))
+    return routed.filter(routed.box.isin(*boxes.closed))
+
+
+def _with_box(frame: DataFrame) -> Any:
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    return StructType([StructField("box", IntegerType()), *frame.schema.fields])
+
+
+def _schema(frame: DataFrame, columns: int) -> Any:
+    from pyspark.sql.types import BooleanType, IntegerType, StringType, StructField, StructType
+
+    ends = [StructField(f"{end}{j}", IntegerType()) for j in range(columns) for end in "lh"]
+    more = [StructField("lone", BooleanType()), StructField("error", StringType())]
+    return StructType([*frame.schema.fields, *ends, *more])
+
+
+@without_values("finding the box of each row")
+def _routed(batches: Iterator[pa.RecordBatch], router: Router) -> Iterator[pa.RecordBatch]:
+    for piece in pieces(batches):
+        box = router.box_of(codes_of(piece, "c"))
+        found = piece.add_column(0, "box", pa.array(box))
+        yield from (found if (box >= 0).all() else found.filter(pa.array(box >= 0))).to_batches()
+
+
+def _finish(given: pa.Table, work: Work) -> pa.Table:
+    """Finish one box. An error is a row, so that Spark does not try again four times."""
+    rows = given.drop_columns(["box"])
+    try:
+        low, high, lone, kept = _cells(rows, work, given.column("box")[0].as_py())
+    except ShoalError as error:
+        kind = LimitError if isinstance(error, LimitError) else type(error)
+        return _failure(rows, len(work.attributes), f"{kind.__name__}: {error}")
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:
+        raise RuntimeError(f"{type(error).__name__} while finishing a box") from None
+    return _extended(rows if kept is None else rows.filter(pa.array(kept)), low, high, lone)
+
+
+def _cells(rows: pa.Table, work: Work, box: int) -> tuple[IntMatrix, IntMatrix, Any, Any]:
+    codes, values = codes_of(rows, "c"), codes_of(rows, "s")
+    order = _stable(rows, codes, values)
+    part = Part(
+        work.attributes,
+        np.asfortranarray(codes[order]),
+        work.sensitive,
+        np.asfortranarray(values[order]),
+        pl.DataFrame(),
+        tuple(attribute.name for attribute in work.attributes),
+        counts=work.counts,
+        secrets=work.secrets,
+    )
+    release = work.method.anonymize(part, work.requirements, Run.start(work.seed + box))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    region = release.region_of[place]
+    kept = None if (region >= 0).all() else region >= 0
+    shown = region if kept is None else region[kept]
+    lone = part.lone[place]
+    return release.low[shown], release.high[shown], lone if kept is None else lone[kept], kept
+
+
+def _stable(rows: pa.Table, codes: IntMatrix, values: IntMatrix) -> LongVector:
+    """Return an order of the rows that does not depend on the order in which they arrived: by what they hold. Rows that
+    hold the same are interchangeable."""
+    keys = [codes[:, j] for j in range(codes.shape[1])] + [values[:, j] for j in range(values.shape[1])]
+    found: LongVector = np.lexsort(keys[::-1])
+    return found
+
+
+def _extended(rows: pa.Table, low: IntMatrix, high: IntMatrix, lone: Any) -> pa.Table:
+    for j in range(low.shape[1]):
+        rows = rows.append_column(f"l{j}", pa.array(np.ascontiguousarray(low[:, j]), pa.int32()))
+        rows = rows.append_column(f"h{j}", pa.array(np.ascontiguousarray(high[:, j]), pa.int32()))
+    rows = rows.append_column("lone", pa.array(lone, pa.bool_()))
+    return rows.append_column("error", pa.nulls(rows.num_rows, pa.string()))
+
+
+def _failure(rows: pa.Table, columns: int, error: str) -> pa.Table:
+    one = rows.slice(0, 1)
+    ends = np.zeros((1, columns), np.int32)
+    found = _extended(one, ends, ends, np.zeros(1, np.bool_))
+    return found.set_column(found.num_columns - 1, "error", pa.array([error], pa.string()))
+
+
+@without_values("publishing boxes as they are")
+def _closed(batches: Iterator[pa.RecordBatch], closed: dict[int, Any]) -> Iterator[pa.RecordBatch]:
+    numbers = np.array(sorted(closed), np.int64)
+    low = np.array([closed[int(number)][0] for number in numbers], np.int32)
+    high = np.array([closed[int(number)][1] for number in numbers], np.int32)
+    for piece in pieces(batches):
+        place = np.searchsorted(numbers, piece.column("box").to_numpy())
+        rows = piece.drop_columns(["box"])
+        # More rows than a part has: none of them is alone, or nobody has counted (see `Boxes.closed`).
+        yield from _extended(rows, low[place], high[place], np.zeros(len(place), np.bool_)).to_batches()
+
+
+def mapped(session: SparkSession, frame: DataFrame, table: Weighted, release: Release) -> DataFrame:
+    """Show the level of a mapping in every row, without the rows of groups that are suppressed."""
+    assert release.levels is not None
+    looked = [
+        (a.hierarchy.low[level], a.hierarchy.high[level])
+        for a, level in zip(table.attributes, release.levels, strict=True)
+    ]
+    out = release.region_of < 0
+    dropped = None
+    if out.any():
+        tuples = np.stack([low[table.codes[out, j]] for j, (low, _) in enumerate(looked)], axis=1)
+        dropped = pl.DataFrame({f"l{j}": tuples[:, j] for j in range(tuples.shape[1])}).unique()
+    shared = session.sparkContext.broadcast((looked, dropped))
+    return frame.mapInArrow(lambda batches: _map(batches, shared.value), _schema(frame, len(looked)))
+
+
+@without_values("generalizing rows")
+def _map(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
+    looked, dropped = shared
+    for piece in pieces(batches):
+        codes = codes_of(piece, "c")
+        low = np.stack([first[codes[:, j]] for j, (first, _) in enumerate(looked)], axis=1)
+        high = np.stack([last[codes[:, j]] for j, (_, last) in enumerate(looked)], axis=1)
+        if dropped is not None:
+            own = pl.DataFrame({f"l{j}": low[:, j] for j in range(low.shape[1])})
+            marked = own.join(
+                dropped.with_columns(out=True), on=dropped.columns, how="left", maintain_order="left"
+            )
+            kept = marked["out"].is_null().to_numpy()
+            piece, low, high = piece.filter(pa.array(kept)), low[kept], high[kept]
+        yield from _extended(piece, low, high, np.zeros(piece.num_rows, np.bool_)).to_batches()

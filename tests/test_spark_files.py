@@ -1,0 +1,246 @@
+"""Files on Spark: folders in and out, verified where they were written; audits by both engines; bad input."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.anonymizing import anonymize_file
+from shoal.errors import DataError, EngineError, LimitError, OutputError, PolicyError
+from shoal.policy import Policy
+from shoal.spark import coding, making
+from tests.test_spark_releases import locally, people, place, policy, rows_of
+
+__all__ = ["people", "place"]
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_a_frame_in_and_a_frame_out(spark, place: Path):
+    frame = spark.read.parquet(str(place))
+    result = shoal.anonymize(
+        frame, quasi=["age", "zip", "sex"], sensitive=["disease"], identifier=["name"], plain=["stay"], k=5
+    )
+    assert result.holds
+    assert result.table.columns == ["age", "zip", "sex", "disease", "stay"]
+    assert result.table.count() == 600
+    assert result.table.groupBy("age", "zip", "sex").count().agg({"count": "min"}).collect()[0][0] >= 5
+    assert shoal.audit(result.table, quasi=["age", "zip", "sex"], k=5).holds
+    assert "person" not in repr(result)
+
+
+def test_a_folder_is_written_and_audited_by_both_engines(spark, place: Path, tmp_path: Path):
+    chosen = policy("mondrian", l=2)
+    out, record, card = tmp_path / "out.parquet", tmp_path / "record.json", tmp_path / "card.md"
+    result = anonymize_file(place, chosen, out, record=record, cards=[card])
+    assert result.holds
+    assert left_in(tmp_path) == ["card.md", "out.parquet", "record.json"]
+    assert (out / "_SUCCESS").exists()
+    here = shoal.anonymize(place, locally(chosen))
+    assert rows_of(pl.read_parquet(out / "part-*.parquet")).equals(rows_of(here.table))
+    local = shoal.audit(out, locally(chosen), original=place)
+    there = shoal.audit(out, chosen, original=place)
+    assert local.holds
+    assert there.holds
+    assert [v for v in local.verdicts if v.model != "truthful"] == list(there.verdicts)
+    assert there.measures == pytest.approx(local.measures)
+    assert any("truthful" in note for note in there.notes)
+    alone, alone_here = shoal.audit(out, chosen), shoal.audit(out, locally(chosen))
+    assert alone.verdicts == alone_here.verdicts
+    assert alone.measures == pytest.approx(alone_here.measures)
+    strict = chosen.override(["privacy.k=30"])
+    failed, failed_here = shoal.audit(out, strict), shoal.audit(out, locally(strict))
+    assert not failed.holds
+    assert failed.verdicts == failed_here.verdicts
+
+
+def test_the_order_of_rows_follows_from_no_input(spark, place: Path, tmp_path: Path):
+    chosen = policy("full-domain")
+    orders = []
+    for name in ("a", "b"):
+        anonymize_file(place, chosen, tmp_path / name)
+        orders.append(pl.read_parquet(tmp_path / name / "part-*.parquet"))
+    assert rows_of(orders[0]).equals(rows_of(orders[1]))
+    assert not orders[0].equals(orders[1])
+
+
+TEXT = '''code,zip,remark,disease
+007,"10,1",,flu
+7,"10,1","",cold
+007,"10,2","two
+lines",flu
+7,"10,2","says ""hi""",cold
+'''
+
+
+def test_text_is_read_and_written_by_our_rules(spark, tmp_path: Path):
+    source = tmp_path / "in.csv"
+    source.write_text(TEXT + "".join(TEXT.partition("\\n")[2] for _ in range(3)))
+    made = Policy.from_keywords(quasi=["code", "zip"], sensitive=["disease"], plain=["remark"], k=2)
+    chosen = made.override(["engine.name=spark"])
+    anonymize_file(source, chosen, tmp_path / "there.csv")
+    anonymize_file(source, locally(chosen), tmp_path / "here.csv")
+    there = pl.concat(
+        [pl.read_csv(file, infer_schema=False) for file in (tmp_path / "there.csv").glob("part-*.csv")]
+    )
+    here = pl.read_csv(tmp_path / "here.csv", infer_schema=False)
+    assert there.sort(there.columns).equals(here.sort(here.columns))
+    assert "007" in there["code"].to_list() or not set(there["code"]) & {"7"}
+    audit = shoal.audit(tmp_path / "there.csv", locally(chosen), original=source)
+    assert audit.holds
+    assert audit.measures == pytest.approx(
+        shoal.audit(tmp_path / "here.csv", locally(chosen), original=source).measures
+    )
+
+
+def test_an_output_that_exists_is_kept_unless_forced(spark, place: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "part-0.parquet").write_text("mine")
+    with pytest.raises(OutputError, match="exists already"):
+        anonymize_file(place, policy("full-domain"), out)
+    assert left_in(out) == ["part-0.parquet"]
+    anonymize_file(place, policy("full-domain"), out, force=True)
+    assert pl.read_parquet(out / "part-*.parquet").height == 600
+    assert left_in(tmp_path) == ["out"]
+
+
+def test_what_violates_the_policy_is_not_written(spark, place: Path, tmp_path: Path, monkeypatch):
+    real = making.rendered
+
+    def broken(session, frame, *rest, **more):
+        return real(session, frame, *rest, **more).limit(598)
+
+    monkeypatch.setattr(making, "rendered", broken)
+    with pytest.raises(shoal.ViolationError, match=r"suppression|anonymity"):
+        anonymize_file(place, policy("mondrian"), tmp_path / "out")
+    assert left_in(tmp_path) == []
+
+
+# --- faults -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", ["encode", "cut", "anonymize", "write", "verify"])
+def test_a_worker_that_is_killed_changes_nothing(spark, cluster, place: Path, tmp_path: Path, stage: str):
+    chosen = policy("mondrian", l=2)
+    killed: list[bool] = []
+
+    def progress(name: str, _share: float) -> None:
+        if name == stage and not killed:
+            killed.append(True)
+            threading.Timer(0.3, lambda: killed.append(cluster.kill(len(killed) % 2))).start()
+
+    result = anonymize_file(place, chosen, tmp_path / "out", progress=progress)
+    assert killed
+    assert result.holds
+    here = shoal.anonymize(place, locally(chosen))
+    assert rows_of(pl.read_parquet(tmp_path / "out" / "part-*.parquet")).equals(rows_of(here.table))
+    assert left_in(tmp_path) == ["out"]
+
+
+def test_an_interrupted_driver_leaves_nothing(spark, place: Path, tmp_path: Path):
+    def progress(name: str, _share: float) -> None:
+        if name == "verify":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        anonymize_file(
+            place, policy("mondrian"), tmp_path / "out", record=tmp_path / "r.json", progress=progress
+        )
+    assert left_in(tmp_path) == []
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_a_task_without_memory_is_told_and_nothing_is_written(
+    spark, place: Path, tmp_path: Path, monkeypatch
+):
+    def greedy(session, frame, *_rest, **_more):
+        return frame.mapInArrow(_out_of_memory, frame.schema)
+
+    monkeypatch.setattr(making, "rendered", greedy)
+    with pytest.raises(EngineError, match=r"memory.*part_rows"):
+        anonymize_file(place, policy("full-domain"), tmp_path / "out")
+    assert left_in(tmp_path) == []
+
+
+def _out_of_memory(batches):
+    raise MemoryError
+    yield from batches
+
+
+# --- bad input ----------------------------------------------------------------------------------------------
+
+
+def test_a_column_with_too_many_values(spark, place: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(coding, "MOST_VALUES", 39)
+    with pytest.raises(
+        DataError, match=r"column 'zip'.* has more than 39 different values.*drop the column"
+    ) as error:
+        anonymize_file(place, policy("mondrian"), tmp_path / "out")
+    assert "'age'" in str(error.value)
+    assert left_in(tmp_path) == []
+
+
+def test_a_part_that_does_not_fit(spark, tmp_path: Path):
+    random = np.random.default_rng(5)
+    rows = pl.DataFrame(
+        {"sex": ["f", "m"] * 200, "age": random.integers(0, 4, 400), "ill": ["a"] * 399 + ["b"]}
+    )
+    rows.write_parquet(tmp_path / "in.parquet")
+    made = Policy.from_keywords(quasi=["sex", "age"], sensitive=["ill"], k=2, l=2, method="agglomerative")
+    chosen = made.override(["engine.name=spark", "engine.part_rows=100"])
+    with pytest.raises(LimitError, match=r"400 rows cannot be cut.*engine.part_rows to 400"):
+        anonymize_file(tmp_path / "in.parquet", chosen, tmp_path / "out")
+    assert left_in(tmp_path) == ["in.parquet"]
+    assert shoal.anonymize(
+        spark.read.parquet(str(tmp_path / "in.parquet")), chosen.with_method("mondrian")
+    ).holds
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_columns_that_change_between_files(spark, tmp_path: Path, ending: str):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, columns in (
+        ("a", {"age": [1, 2], "zip": ["x", "y"]}),
+        ("b", {"age": [1, 2], "zap": ["x", "y"]}),
+    ):
+        getattr(pl.DataFrame(columns), f"write_{ending}")(folder / f"{name}.{ending}")
+    chosen = Policy.from_keywords(quasi=["age", "zip"], k=2).override(["engine.name=spark"])
+    with pytest.raises(DataError, match=rf"b\.{ending} has other columns.*'zip' is missing"):
+        anonymize_file(folder, chosen, tmp_path / "out")
+    assert left_in(tmp_path) == ["in"]
+
+
+def test_what_spark_cannot_do_is_refused_with_a_way(spark, place: Path):
+    frame = spark.read.parquet(str(place))
+    base = {
+        "quasi": ["age", "zip", "sex"],
+        "sensitive": ["disease"],
+        "identifier": ["name"],
+        "plain": ["stay"],
+    }
+    for asked, path, says in (
+        ({"k": 3, "method": {"name": "mondrian", "strict": False}}, "method.strict", "order of rows"),
+        ({"k": 3, "method": "ring"}, "method.name", "equivalence classes"),
+        ({"k": 3, "method": "auto"}, "method.name", "sample"),
+        ({"k": 3, "notion": "k-k", "method": "k-k"}, "privacy.k", "matching"),
+        ({"k": 3, "method": "hilbert"}, "method.show", "value sets"),
+        ({"k": 3, "levels": "uniform"}, "utility.levels", "full-domain"),
+        ({"k": 3, "publish": {"name": "pseudonym"}}, "columns.name.publish", "one machine"),
+        ({"k": 3, "identifier": [], "person": ["name"]}, "columns", "whose each row is"),
+    ):
+        with pytest.raises(PolicyError) as error:
+            shoal.anonymize(frame, Policy.from_keywords(**{**base, **asked}))
+        assert any(problem.path == path and says in str(problem) for problem in error.value.problems), (
+            error.value
+        )
+        assert "local" in str(error.value) or "sample" in str(error.value)
