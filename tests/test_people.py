@@ -481,15 +481,61 @@ def test_attacks_that_count_rows_say_why_they_refuse(name):
         shoal.attack(made, original=table, k=4, name=name, **ROLES)
 
 
-def test_the_private_report_counts_people_and_the_public_one_is_refused():
+def test_the_private_report_counts_people():
     table = crowded()
     made = shoal.anonymize(table, seed=1, k=4, **ROLES)
     found = shoal.report(made, original=table, edition="private", k=4, **ROLES)
     assert found.smallest == made.verdicts[0].reached
     assert found.risk_after == pytest.approx(1 / found.smallest)
     assert f"{table.height} rows of 60 people" in found.html
-    with pytest.raises(DataError, match="some people have several rows"):
-        shoal.report(made, original=table, k=4, **ROLES)
+
+
+def _text(html):
+    """What a reader sees, without charts."""
+    words = re.sub(r"<(style|script|svg).*?</\1>", "", html, flags=re.S)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", words))
+
+
+def test_the_public_report_tells_what_is_guaranteed_and_no_number_of_people():
+    table = crowded(61)
+    rules = {"k": 4, "suppression": 0.1}
+    made = shoal.anonymize(table, method="mondrian", **rules, **ROLES)
+    found = shoal.report(made, original=table, **rules, **ROLES)
+    told = _text(found.html)
+    assert f"{made.rows - made.suppressed} rows of about 60 people" in told
+    assert not re.search(r"\b61\b", told)
+    assert "known to be in the release more than 25.00% at most 25.00%" in told
+    assert "Every class of identical rows has rows of at least 4 people" in told
+    assert "Some people have several rows" in told
+    assert "4-anonymity yes 4 at least 4" in told
+    assert not {section.key for section in found.sections} & {"associations", "questions", "private"}
+    # What a class has, and what the attacks count, follows from whose rows they are.
+    people = made.measures["risk-prosecutor-mean"]
+    assert f"{people:.1%}" not in told
+    assert f"{people:.2%}" not in told
+    private = _text(shoal.report(made, original=table, edition="private", **rules, **ROLES).html)
+    assert f"{people:.2%}" in private
+    assert "people in the original 61" in private
+
+
+def test_the_public_report_of_a_release_that_counts_rows_says_so():
+    table = crowded()
+    rows = {**ROLES, "person": [], "identifier": ["person"]}
+    made = shoal.anonymize(table, k=4, **rows)
+    found = shoal.report(made, original=table, k=4, **ROLES)
+    assert not found.holds
+    told = _text(found.html)
+    assert "4-anonymity NO 4" in told
+    assert "some people are exposed more than the policy allows" in told
+    assert "at most 25.00%" not in told.split("Risk of re-identification risk")[1]
+
+
+def test_a_report_needs_to_know_whose_rows_are():
+    table = crowded(400)
+    made = shoal.anonymize(table, k=4, method={"name": "hilbert", "show": "ranges"}, **ROLES)
+    with pytest.raises(DataError, match="people cannot be counted"):
+        shoal.report(made.table, original=table, k=4, **ROLES)
+    assert shoal.report(made.table, original=table, record=made.record, k=4, **ROLES).holds
 
 
 def test_the_command_line_counts_people(tmp_path):

@@ -42,6 +42,8 @@ class TriedAttack:
             return "nobody is exposed more than the policy allows"
         if self.shown is not None:
             return f"some {self.exposure.whom} are exposed more than the policy allows"
+        if not gate.tells_crowds:
+            return f"some {self.exposure.whom} are exposed more than the policy allows"
         people = gate.count(self.exposure.at_risk)
         whom = self.exposure.whom
         return f"{people} of {len(self.exposure.chances):,} {whom} are exposed more than the policy allows"
@@ -52,10 +54,12 @@ class TriedAttack:
             return _share(self.shown.success)
         return "" if self.exposure is None or not gate.tells_before else _share(self.exposure.success)
 
-    def guess(self) -> str:
+    def guess(self, gate: Gate) -> str:
         """Return the same without the release."""
         told = self.shown or self.exposure
-        return "" if told is None else _share(told.baseline)
+        # Of an attack that counts people, a blind guess tells how many there are.
+        hidden = self.shown is None and not gate.tells_crowds
+        return "" if told is None or hidden else _share(told.baseline)
 
     def details(self, gate: Gate) -> str:
         """Return the figures that matter for this attack; the gate hides small counts of people."""

@@ -50,6 +50,8 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
     highest = risk_before(before.prosecutor_max, gate, people, highest=True)
     if after is not None:
         limit = 1 / subject.requirements.k
+        if not gate.tells_crowds:
+            return _guaranteed_risk(subject)
         # The public learns only whether the risk before was above 1/k; next to a higher one after, that would mislead.
         before_it = "" if gate.public and after.prosecutor_max > 1 / gate.k * (1 + 1e-9) else highest
         held: State = "good" if after.prosecutor_max <= limit * (1 + 1e-9) < 1 else "bad"
@@ -78,9 +80,22 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
     )
 
 
+def _guaranteed_risk(subject: Subject) -> Tile:
+    """Say what is guaranteed, where the public may not learn how many people classes have."""
+    limit = subject.largest_risk
+    return Tile(
+        label="Risk of re-identification",
+        value="see below" if limit is None else f"≤ {limit:.1%}",
+        text="the policy does not limit it, or is violated"
+        if limit is None
+        else "guaranteed for any person who is known to be in the table, counted in people and not in rows",
+        state="" if limit is None else "good",
+    )
+
+
 def _loss(subject: Subject) -> Tile:
     told = (
-        public_measures(subject.measures, levels=subject.tells_levels)
+        public_measures(subject.measures, levels=subject.tells_levels, people=subject.gate.several)
         if subject.gate.public
         else subject.measures
     )

@@ -16,6 +16,12 @@ FEW_LEFT_OUT = (
     "reveal these few people, so this public edition does not show figures of the original."
 )
 
+SEVERAL_ROWS = (
+    "Some people have several rows, and one of them can change figures of the original by more than {0:,} rows. The "
+    "release does not show whose its rows are either. So this public edition shows no figures of the original, and for "
+    "the number of people in a class only what is guaranteed."
+)
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -26,20 +32,35 @@ class Gate:
     """Counts of fewer people than this are hidden in the public edition."""
     left_out: int = 0
     """Rows of the original that are not in the release."""
+    several: bool = False
+    """Some people have several rows, or households are counted: then a row says nothing about how many people."""
 
     @classmethod
-    def of(cls, requirements: Requirements, *, public: bool, left_out: int = 0) -> Gate:
+    def of(
+        cls, requirements: Requirements, *, public: bool, left_out: int = 0, several: bool = False
+    ) -> Gate:
         """Return the gate of an edition, by the k of the policy."""
         asked = [getattr(model, "k", 1) for model in requirements.models]
         k = max([requirements.k, *(int(k) for k in asked if isinstance(k, int))])
-        return cls(public, k if k > 1 else USUAL_K, left_out)
+        return cls(public, k if k > 1 else USUAL_K, left_out, several)
 
     @property
     def tells_before(self) -> bool:
         """Whether figures of the original may be shown next to those of the release. If few rows were suppressed, the
-        difference would be about these few people, however it is rounded.
+        difference would be about these few people, however it is rounded; if people have several rows, one of them
+        could change a figure by more than it is rounded.
         """
-        return not self.public or self.left_out == 0 or self.left_out >= self.k
+        return not self.public or (not self.several and (self.left_out == 0 or self.left_out >= self.k))
+
+    @property
+    def tells_crowds(self) -> bool:
+        """Whether the numbers of people in classes may be shown: not to the public if rows do not show them."""
+        return not (self.public and self.several)
+
+    @property
+    def why(self) -> str:
+        """Why figures of the original are not shown."""
+        return (SEVERAL_ROWS if self.several else FEW_LEFT_OUT).format(self.k)
 
     def count(self, people: int) -> str:
         """Write a number of people of the original."""

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from shoal import frames
-from shoal.errors import DataError, check_known
+from shoal.errors import check_known
 from shoal.pages.printing import pdf_of
 from shoal.policy import Policy
 from shoal.release.record import NOT_FOR_PUBLICATION
@@ -21,7 +23,7 @@ from shoal.reporting.risks import Risks, risks_of
 from shoal.reporting.subject import Subject, read_subject
 from shoal.reporting.threats import threats
 from shoal.run import Progress, silent
-from shoal.wording import counted, counted_parts, either
+from shoal.wording import counted, counted_parts
 
 if TYPE_CHECKING:
     from shoal.comparing import Comparison
@@ -121,11 +123,6 @@ def report(
         public=public,
         progress=progress,
     )
-    if public and subject.table.person is not None:
-        raise DataError(
-            "the public edition hides what fewer than k rows show, but some people have several rows: "
-            + either(command="write the private one with --private", python='ask for edition="private"')
-        )
     progress("verify", 0.2)
     holds = all(verdict.holds for verdict, _ in subject.judged)
     attacks = try_all(subject, progress)
@@ -146,7 +143,7 @@ def report(
     questions = utility.queries(subject, progress)
     parts += [] if questions is None else [questions]
     parts += (
-        [] if compared is None else [utility.compared(compared, public=public, levels=subject.tells_levels)]
+        [] if compared is None else [utility.compared(compared, subject.gate, levels=subject.tells_levels)]
     )
     if not public:
         shown = examples(subject)
@@ -183,9 +180,13 @@ def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
 
 def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff) -> str:
     known = subject.people
-    whose = (
-        f" of {counted(known['people'] - known['people_suppressed'], 'person', 'people')}" if known else ""
-    )
+    whose = ""
+    if "people" in known:
+        there = known["people"] - known["people_suppressed"]
+        whose = f" of {counted(there, 'person', 'people')}"
+        if subject.gate.public:
+            # The exact number would tell whether somebody is in the table to whoever knows all others.
+            whose = f" of about {int(subject.gate.steps(np.array([there]))[0]):,} people"
     parts_said = counted_parts(subject.published.classes, subject.published.buckets, explained=True)
     return page(
         face,

@@ -89,11 +89,13 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
     return np.maximum(counts[number[len(tuples) :]], raw.sizes)
 
 
-def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVector]:
+def size_bins(
+    risks: Risks, gate: Gate, named: tuple[str, str] = ("row", "rows")
+) -> tuple[list[str], FloatVector, FloatVector]:
     """Divide people by the size of their class: names of the bins, shares of people before and after.
 
     The first bins are what k forbids: unique rows, and fewer than k; the public edition combines these. It also joins
-    bins until each has k people of the original.
+    bins until each has k people of the original. `named` is one member of a class, and several.
     """
     largest = int(max(risks.sizes_before.max(initial=1), risks.sizes_after.max(initial=1)))
     # Only the private edition distinguishes unique people from small groups.
@@ -105,19 +107,19 @@ def size_bins(risks: Risks, gate: Gate) -> tuple[list[str], FloatVector, FloatVe
     )
     runs = gate.runs(before.astype(np.int64))
     ends = [*limits, 0]
-    names = [_between(limits[first], ends[last + 1] - 1) for first, last in runs]
+    names = [_between(limits[first], ends[last + 1] - 1, named) for first, last in runs]
     starts = [first for first, _ in runs]
     held = gate.steps(np.add.reduceat(before, starts))
     shown = np.add.reduceat(after, starts)
     return names, held / max(before.sum(), 1), shown / max(after.sum(), 1)
 
 
-def _between(first: int, last: int) -> str:
+def _between(first: int, last: int, named: tuple[str, str]) -> str:
     if last < 0:
-        return f"{counted(first, 'row')} or more"
+        return f"{counted(first, *named)} or more"
     if first == last:
-        return counted(first, "row")
-    return f"{first:,} to {last:,} rows"
+        return counted(first, *named)
+    return f"{first:,} to {last:,} {named[1]}"
 
 
 def risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str:

@@ -15,7 +15,6 @@ from shoal.release.record import PUBLISHED_AS
 from shoal.release.verdict import Verdict
 from shoal.reporting.attacks import TriedAttack
 from shoal.reporting.charts import before_and_after
-from shoal.reporting.gate import FEW_LEFT_OUT
 from shoal.reporting.parts import Fold, Part, Section, Table, Words
 from shoal.reporting.risks import Risks, risk_before, size_bins
 from shoal.reporting.subject import Subject
@@ -27,8 +26,10 @@ def asked(subject: Subject) -> Section:
     """Return what the policy asks for."""
     policy = subject.policy
     rows = []
+    several = subject.gate.several
     for key, value in policy.privacy.asked.items():
-        rows.append((key, _words(value), KINDS[key][0].key.meaning))
+        kind = KINDS[key][0]
+        rows.append((key, _words(value), (several and kind.summary_of_people) or kind.key.meaning))
     if policy.privacy.notion:
         rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
     if policy.privacy.adversary:
@@ -39,10 +40,7 @@ def asked(subject: Subject) -> Section:
     )
     rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
     plans = policy.plans(_all_columns(subject))
-    columns = [
-        (plan.name, plan.role, PUBLISHED_AS[plan.publish or plan.role], *_generalized(plan, subject))
-        for plan in plans
-    ]
+    columns = [(plan.name, plan.role, _published_as(plan), *_generalized(plan, subject)) for plan in plans]
     return Section(
         "asked",
         "What was asked",
@@ -57,10 +55,20 @@ def asked(subject: Subject) -> Section:
                 "A quasi-identifier is what other people may know about a person. A sensitive column is what nobody "
                 "should learn. An identifier names people directly. A plain column is published as it is. "
                 "A dropped column is not published, although it names nobody."
+                + (
+                    " A person column says whose a row is, and is not published; guarantees count people."
+                    * several
+                )
             ),
             *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
         ),
     )
+
+
+def _published_as(plan: ColumnPlan) -> str:
+    if plan.group is not None:
+        return f"removed; guarantees count by {plan.group}"
+    return PUBLISHED_AS[plan.publish or plan.role]
 
 
 def _all_columns(subject: Subject) -> list[str]:
@@ -100,6 +108,7 @@ def done(subject: Subject) -> Section:
         ("rows of the original", f"{rows_before:,}"),
         ("rows published", f"{published.rows:,}"),
         ("rows suppressed", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
+        *_whose(subject),
         ("equivalence classes", f"{published.classes:,}")
         if published.buckets is None
         else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
@@ -148,6 +157,18 @@ def done(subject: Subject) -> Section:
     return Section("done", "What was done", parts)
 
 
+def _whose(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Yield whose the rows are, for those who keep the original."""
+    known = subject.people
+    if subject.gate.public:
+        return
+    if "people" in known:
+        yield "people in the original", f"{known['people']:,}"
+        yield "people of whom all rows were suppressed", f"{known['people_suppressed']:,}"
+    for name, own in known.get("groups_of_people", {}).items():
+        yield f"groups of the kind {name}", f"{own['count']:,}; at least {own['fewest']:,} in every class"
+
+
 def guarantees(subject: Subject) -> Section:
     """Return what the release guarantees, in plain words."""
     rows = [
@@ -177,7 +198,7 @@ def _reached(verdict: Verdict, subject: Subject) -> Any:
 def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
     """Return which attacks Shoal ran, and how far they got."""
     gate = subject.gate
-    rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess()) for a in tried]
+    rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess(gate)) for a in tried]
     exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
     words = (
         Words(f"Not every attack was withstood: {', '.join(exposed)}.", "bad")
@@ -200,37 +221,45 @@ def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
 def risk(subject: Subject, risks: Risks) -> Section:
     """Compare the risk of re-identification before and after."""
     before, after, gate = risks.before, risks.after, subject.gate
+    several = subject.table.person is not None
+    whom = "people" if several else "rows"
     lines = (
         (
             "prosecutor, highest",
             "prosecutor_max",
             "finds the row of a person who is known to be in the release",
         ),
-        ("prosecutor, average", "prosecutor_mean", "the same, over all rows"),
+        ("prosecutor, average", "prosecutor_mean", f"the same, over all {whom}"),
         ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
-        ("marketer", "marketer", "share of rows found if all are tried"),
+        ("marketer", "marketer", f"share of {whom} found if all are tried"),
     )
     people = len(risks.sizes_before)
     rows = [
         (
             title, meaning, risk_before(getattr(before, name), gate, people, highest=name.endswith("max")),
-            "" if after is None else f"{getattr(after, name):.2%}",
+            "" if after is None else _after(getattr(after, name), subject),
         )
         for title, name, meaning in lines
     ]  # fmt: skip
     above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
+    if not gate.tells_crowds:
+        limit = subject.largest_risk
+        above = "0.00%" if limit is not None and limit <= before.threshold * (1 + 1e-9) else ""
+        unique = "0.00%" if limit is not None else ""
     rows.append(
-        (f"above {before.threshold:.0%}", "share of rows with a prosecutor risk above the usual limit",
+        (f"above {before.threshold:.0%}", f"share of {whom} with a prosecutor risk above the usual limit",
          gate.share(round(before.at_risk * people), people) if gate.tells_before else "", above)
     )  # fmt: skip
     rows.append(
-        ("unique", "share of rows whose quasi-identifiers no other row has",
+        ("unique", f"share of {whom} whose quasi-identifiers no other {'person' if several else 'row'} has",
          gate.share(risks.unique_before, people) if gate.tells_before else "", unique)
     )  # fmt: skip
     parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
     parts += _risk_words(subject, risks)
     if gate.tells_before and len(risks.sizes_after):
-        names, shares_before, shares_after = size_bins(risks, gate)
+        names, shares_before, shares_after = size_bins(
+            risks, gate, ("person", "people") if several else ("row", "rows")
+        )
         by_class = after is not None
         parts.append(
             before_and_after(
@@ -238,18 +267,30 @@ def risk(subject: Subject, risks: Risks) -> Section:
                 "People by the size of their equivalence class" if by_class
                 else "People by their number of candidates",
                 names, shares_before, shares_after, "share of people",
-                first="rows in the class" if by_class else "candidate rows",
+                first=f"{whom} in the class" if by_class else "candidate rows",
             )
         )  # fmt: skip
     return Section("risk", "Risk before and after", parts)
 
 
+def _after(value: float, subject: Subject) -> str:
+    """Write a risk of the release; where the public may not learn it, what is guaranteed."""
+    if subject.gate.tells_crowds:
+        return f"{value:.2%}"
+    return "" if subject.largest_risk is None else f"at most {subject.largest_risk:.2%}"
+
+
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
+    if subject.table.person is not None:
+        yield Words(
+            "Some people have several rows. The size of a class is the number of different people who have a row in "
+            "it; who has rows in several classes counts once in each."
+        )
     yield Words(
         "Before: the risk if the quasi-identifiers of the original were published as they are, without names."
     )
     if not subject.gate.tells_before:
-        yield Words(FEW_LEFT_OUT.format(subject.gate.k))
+        yield Words(subject.gate.why)
     if not subject.published.rows_intact:
         yield Words(
             "Quasi-identifiers were shuffled against each other within buckets. A row then shows values of several "

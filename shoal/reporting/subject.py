@@ -13,6 +13,7 @@ import polars as pl
 from shoal.anonymizing import SUPPRESSION_MEANING
 from shoal.case import Case
 from shoal.errors import PolicyError
+from shoal.models.threats import SINGLING_OUT
 from shoal.policy import Policy
 from shoal.release.results import Result
 from shoal.release.verdict import Verdict
@@ -38,7 +39,18 @@ class Subject(Case):
     @cached_property
     def gate(self) -> Gate:
         """What the edition may show."""
-        return Gate.of(self.requirements, public=self.public, left_out=self.published.suppressed)
+        several = self.table.owners is not None
+        return Gate.of(
+            self.requirements, public=self.public, left_out=self.published.suppressed, several=several
+        )
+
+    @cached_property
+    def largest_risk(self) -> float | None:
+        """The largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
+        k = self.requirements.k
+        judged = zip(self.verdicts, self.requirements.judged, strict=False)
+        held = all(verdict.holds for verdict, model in judged if model.threat == SINGLING_OUT)
+        return 1 / k if k > 1 and held else None
 
     @cached_property
     def judged(self) -> tuple[tuple[Verdict, str], ...]:

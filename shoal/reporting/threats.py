@@ -69,8 +69,10 @@ def _attacked(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
 def _outcomes(subject: Subject, attacked: list[TriedAttack]) -> list[str]:
     lines = []
     for one in attacked:
-        found, guess = one.found(subject.gate), one.guess()
-        shares = f"; they are right about {found} of people" if found else ""
+        found, guess = one.found(subject.gate), one.guess(subject.gate)
+        of_rows = one.shown is not None and not subject.gate.tells_crowds
+        whom = "the published rows" if of_rows else "people" if one.exposure is None else one.exposure.whom
+        shares = f"; they are right about {found} of {whom}" if found else ""
         shares += f", a blind guess about {guess}" if shares and guess else ""
         lines.append(f"An adversary ({one.title}): {one.outcome(subject.gate)}{shares}.")
     return lines
@@ -82,7 +84,14 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
     if gate.tells_before:
         share = gate.share(risks.unique_before, len(risks.sizes_before))
         lines.append(f"Unique in their quasi-identifiers before: {share} of people.")
-    if risks.after is not None:
+    if risks.after is not None and not gate.tells_crowds:
+        if subject.largest_risk is not None:
+            lines.append(
+                f"Every class of identical rows has rows of at least {subject.requirements.k:,} people."
+            )
+        else:
+            doubt = "classes may have rows of a single person"
+    elif risks.after is not None:
         several = subject.table.person is not None
         what = "people, counted in each class that shows them" if several else "published rows"
         lines.append(f"Unique after: {risks.after.unique_after:.1%} of the {what}.")

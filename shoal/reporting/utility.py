@@ -15,7 +15,7 @@ from shoal.measures.evaluate import public_measures
 from shoal.measures.queries import QueryError
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.charts import bars, before_and_after, frontier, matrices
-from shoal.reporting.gate import FEW_LEFT_OUT
+from shoal.reporting.gate import Gate
 from shoal.reporting.parts import Chart, Fold, Grid, Part, Section, Table, Words
 from shoal.reporting.plain import plain_distributions, release_distributions
 from shoal.reporting.spread import Spread, correlations
@@ -70,7 +70,7 @@ def losses(subject: Subject) -> Section:
         )
     told = subject.measures
     if subject.gate.public:
-        told = public_measures(told, levels=subject.tells_levels)
+        told = public_measures(told, levels=subject.tells_levels, people=subject.gate.several)
     rows = [
         (name, number(value), MEASURES[name].summary)
         for name, value in told.items()
@@ -89,13 +89,13 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
     parts: list[Part] = [
         Words(
             "A cell of the release that covers several values counts for each of them in equal parts. "
-            + (_public_words(gate.k) if gate.public else "")
+            + (_public_words(gate) if gate.public else "")
         )
     ]
     found = [(own, spread.before(column), spread.after(column)) for column, own in enumerate(spread.bins)]
     if not gate.tells_before:
         found = []
-        parts.append(Words(FEW_LEFT_OUT.format(gate.k)))
+        parts.append(Words(gate.why))
     if not gate.public:
         found += plain_distributions(subject)
     charts: list[Chart] = []
@@ -130,7 +130,10 @@ def _as_published(subject: Subject) -> Iterator[Chart]:
         )  # fmt: skip
 
 
-def _public_words(k: int) -> str:
+def _public_words(gate: Gate) -> str:
+    k = gate.k
+    if not gate.tells_before:
+        return "In this public edition, only columns that are published as they are are shown, as the release has them."
     return (
         f"In this public edition, values that fewer than {k:,} people of the original have are joined with others, and "
         f"counts of the original are rounded to multiples of {k:,}. Sensitive and plain columns are published as they "
@@ -211,11 +214,11 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
     )
 
 
-def compared(comparison: Comparison, *, public: bool, levels: bool = True) -> Section:
+def compared(comparison: Comparison, gate: Gate, *, levels: bool = True) -> Section:
     """Show the frontier of a comparison. Why a method failed may name values, so the public edition does not show
     it."""
     parts: list[Part] = []
-    best = comparison.best()
+    public, best = gate.public, comparison.best()
     if best is not None:
         parts.append(
             Words(f"The best release by the policy's measure that withstands its adversary: {titled(best)}.")
@@ -225,6 +228,12 @@ def compared(comparison: Comparison, *, public: bool, levels: bool = True) -> Se
             Words(
                 f"The measure {comparison.measure} reveals exact counts or extremes of the original, so only the "
                 "private edition shows the frontier."
+            )
+        )
+    elif not gate.tells_crowds:
+        parts.append(
+            Words(
+                "The risk of other releases follows from whose their rows are, so only the private edition shows it."
             )
         )
     else:
