@@ -128,6 +128,7 @@ def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, An
         "k": max(requirements.k, ATTACKS[name].least_k),
         "presence": case.policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),
+        "requirements": requirements,
         "values": tuple(requirements.values_needed(j) for j in range(len(sensitive))),
     }
     if "threshold" not in options:

@@ -37,6 +37,7 @@ RUNS = {
     "attribute-disclosure": set(RELEASES),
     "corruption": {"rings"},
     "algorithm-aware": {"rings"},
+    "minimality": {"classes"},
     "intersection": {"classes", "levels", "cells", "rings"},
 }
 """Attack -> the releases on which it must run."""
@@ -47,6 +48,7 @@ REFUSES = {
     "attribute-disclosure": set(),
     "corruption": RELEASES.keys() - {"rings"},
     "algorithm-aware": RELEASES.keys() - {"rings"},
+    "minimality": RELEASES.keys() - {"classes"},
     "intersection": {"buckets", "two tables", "slices", "members"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""

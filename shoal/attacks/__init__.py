@@ -11,6 +11,7 @@ ATTACKS: Registry[Attack] = Registry(
         "statistical": "shoal.attacks.statistical:Statistical",
         "membership": "shoal.attacks.membership:Membership",
         "algorithm-aware": "shoal.attacks.algorithm_aware:AlgorithmAware",
+        "minimality": "shoal.attacks.minimality:Minimality",
         "corruption": "shoal.attacks.corruption:Corruption",
         "intersection": "shoal.attacks.intersection:Intersection",
     },

@@ -65,7 +65,8 @@ ADVERSARIES: dict[str, Adversary] = {
             "assignments are enough: probabilistic k. In a class of k rows each row belongs to a person with a "
             "probability of at most 1/k, and `ring` assigns its cells at random, each to one of k people with "
             "probability 1/k. `k-k` and `global-1-k` can be repeated and are ruled out. "
-            "This does not cover what the choice of classes reveals about sensitive values where a method reads them.",
+            "This does not cover what the choice of classes reveals about sensitive values where a method reads them: "
+            "the attack `minimality` measures that, and `blind = true` of `lexicographic` and `hilbert` stops it.",
         ),
         Adversary(
             "knows-distribution",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.methods.base import Method, Parts
 from shoal.methods.blocks import fitting
@@ -134,7 +134,7 @@ class Ring(Method):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Partition, order, generalize, draw. O(rows x (columns + k)) plus the partition."""
         self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
-        k, spread = _asked(requirements)
+        k, spread = asked_of(requirements)
         partition, widths = self.rings(table, k, spread, requirements, run)
         run.progress("generalize", 0.3)
         shown = windows(table, partition, widths, self.show)
@@ -327,6 +327,14 @@ def assigned(partition: Partition, widths: LongVector, varied: BoolVector, run: 
     return owner
 
 
+def drawn(size: int, width: int, times: int, run: Run) -> IntMatrix:
+    """Draw the assignment of a ring many times: ``[time, position]`` who gets the cell of each position."""
+    starts = np.arange(times + 1, dtype=np.int64) * size
+    rings = Partition(np.arange(times * size, dtype=np.int32), starts, starts[[0, -1]])
+    owner = assigned(rings, np.full(times, width), np.ones(times, np.bool_), run)
+    return owner.reshape(times, size) - starts[:-1, None].astype(np.int32)
+
+
 def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
     done = np.concatenate([[0], np.cumsum(work)])
     first = 0
@@ -336,7 +344,7 @@ def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _asked(requirements: Requirements) -> tuple[int, Spreading | None]:
+def asked_of(requirements: Requirements) -> tuple[int, Spreading | None]:
     """Return k, and the sensitive column to spread if there is one."""
     # Every cell covers k rows, and every person has k cells: all notions of k follow.
     k = max((model.k for model in requirements.models if isinstance(model, KType)), default=1)

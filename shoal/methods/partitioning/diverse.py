@@ -8,6 +8,7 @@ from math import ceil, floor
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.errors import LimitError
 from shoal.methods.partitioning.partition import Partition, by_domain, sorted_codes
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import GroupModel, SensitiveModel
@@ -16,6 +17,9 @@ from shoal.models.l_diversity import Diversity, RecursiveDiversity
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
+
+LEFT_OVER = 8
+"""Runs of rows that are cut off to make a size even have at least this many times k rows."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,68 @@ def _apart(bounds: LongVector) -> LongVector:
     begins = np.flatnonzero(np.diff(bounds, prepend=-2) > 1)
     place = np.arange(len(bounds)) - np.repeat(begins, np.diff(np.append(begins, len(bounds))))
     return np.asarray(bounds[place % 2 == 0])
+
+
+def halved(table: CodedTable, whole: Partition, k: int, requirements: Requirements) -> Partition:
+    """Halve blocks in the order of their rows, as long as both halves satisfy the group models. O(rows log rows).
+
+    The choice of groups says nothing about who has which value. Groups that were halved show their values half by half,
+    so only a group that stayed whole may tell: that one of its halves failed. Models look at how often values occur, so
+    this is as true if two people of a half change places, or both halves do, which are equally large. By such changes
+    everybody gets everywhere: each person of the group has a value with the same probability, its share of the group.
+
+    Sizes must be even for that, so a block is cut into multiples of powers of two first, by its number of rows alone.
+    """
+    begins, depths = _evenly(whole.blocks, k)
+    done: list[LongVector] = []
+    ends = np.concatenate([begins[1:], whole.blocks[-1:]])
+    good = _good(table, whole, begins, ends, requirements)
+    if not good.all():
+        raise LimitError(
+            f"blind groups begin with {len(begins):,} runs of rows, and {int((~good).sum()):,} of them fail the "
+            "models; set blind = false, or ask for less"
+        )
+    while len(begins):
+        middles = (begins + ends) // 2
+        split = depths > 0
+        split[split] = _good(table, whole, begins[split], middles[split], requirements)
+        split[split] = _good(table, whole, middles[split], ends[split], requirements)
+        done.append(begins[~split])
+        begins, ends, depths = (
+            np.concatenate([begins[split], middles[split]]),
+            np.concatenate([middles[split], ends[split]]),
+            np.tile(depths[split] - 1, 2),
+        )
+    return replace(whole, starts=np.concatenate([np.sort(np.concatenate(done)), whole.blocks[-1:]]))
+
+
+def _evenly(blocks: LongVector, k: int) -> tuple[LongVector, LongVector]:
+    """Cut blocks into runs that can be halved down to k rows or a little more; return where they begin, and how often.
+
+    What is left over of a block must be long enough to be cut itself, or nothing.
+    """
+    begins, depths = [], []
+    for block, end in zip(blocks[:-1].tolist(), blocks[1:].tolist(), strict=True):
+        begin = block
+        while begin < end:
+            rows = end - begin
+            depth = max(rows // max(k, 2), 1).bit_length() - 1
+            while depth and 0 < rows % (1 << depth) < LEFT_OVER * k:
+                depth -= 1
+            begins.append(begin)
+            depths.append(depth)
+            begin += rows >> depth << depth
+    return np.array(begins, np.int64), np.array(depths, np.int64)
+
+
+def _good(
+    table: CodedTable, whole: Partition, begins: LongVector, ends: LongVector, requirements: Requirements
+) -> BoolVector:
+    """Return which runs of rows satisfy the group models."""
+    sizes = ends - begins
+    rows = whole.order[np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))]
+    groups = table.grouped(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), len(sizes), rows)
+    return requirements.satisfied(groups)
 
 
 def merged_until_satisfied(table: CodedTable, partition: Partition, requirements: Requirements) -> Partition:

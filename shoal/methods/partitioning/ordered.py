@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.arrays import BoolVector, IntVector
+from shoal.errors import Problem
 from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
-from shoal.methods.partitioning.diverse import even, merged_until_satisfied, spread_asked, spread_out
+from shoal.methods.partitioning.diverse import even, halved, merged_until_satisfied, spread_asked, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
     blocks_first,
@@ -22,6 +24,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.wording import setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +41,30 @@ class AlongAnOrder(Method):
     """``sets`` lists the values that occur, which loses least; ``ranges`` shows the smallest node or range. Where the
     method optimizes a measure, it chooses the groups that lose least in this form."""
 
+    blind: bool = False
+    """Groups are halves of halves of the order, so that the choice of classes says nothing about who has which
+    sensitive value, even to an adversary who knows the method. Loses more."""
+
     def __post_init__(self) -> None:
         check_shown(self.show)
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Blind groups count rows."""
+        if not self.blind or not requirements.people:
+            return []
+        message = "blind groups count rows, but a column of the policy says whose each row is"
+        return [Problem("method.blind", message, f"set {setting('method.blind', False)}")]
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Order, group and generalize. O(rows x columns), x k where a measure is optimized; usually O(rows) more for
         sensitive values, for which groups are greedy.
         """
         run.progress("partition", 0.0)
+        self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         spread, k = spread_asked(requirements), requirements.k
+        if self.blind and not requirements.only_k:
+            whole = blocks_first(table, self._order(table), k, requirements)
+            return homogeneous(table, halved(table, whole, k, requirements), self.show)
         if spread is None or not table.one_value:
             # Values are spread over rows, which may belong to the same people.
             return homogeneous(table, self._merged(table, requirements), self.show)
