@@ -30,7 +30,7 @@ from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
 
 TOLERANCE = 0.01
-"""Rings with three or more choices are drawn 40,000 times, so their probabilities are not exact."""
+"""Rings with three or more choices are drawn 400,000 times, so their probabilities are not exact."""
 METHODS_TRIED = (
     ("ring", "ring", {}),
     ("lexicographic", "lexicographic", {}),

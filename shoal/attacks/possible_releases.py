@@ -21,7 +21,7 @@ from shoal.release import ValueSets
 from shoal.run import Run
 from shoal.table import CodedTable
 
-DRAWS = 40_000
+DRAWS = 400_000
 """How often the assignment of a ring with more than two choices is drawn to find how likely each is."""
 MOST_OUTCOMES = 100_000
 """Releases of one table that are compared at most."""
