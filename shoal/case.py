@@ -98,7 +98,7 @@ class Case(Evidence):
             rows=rendered.rows,
             second=rendered.second,
             release=release,
-            follow=pseudonym_numbers(rendered.rows, policy.names("person")),
+            follow=pseudonym_numbers(rendered.rows, policy.people),
             **more,
         )
 
@@ -184,7 +184,7 @@ class Case(Evidence):
             notes=found.notes,
             record=record,
             claimed=None if record is None else recorded_owners(record),
-            follow=pseudonym_numbers(found.rows, policy.names("person")),
+            follow=pseudonym_numbers(found.rows, policy.people),
             **more,
         )
 
@@ -293,7 +293,7 @@ class Case(Evidence):
         """What a reader should know about rows that can be followed by pseudonyms. All of it is public."""
         published = self.published
         groups = published.class_of if published.bucket_of is None else published.bucket_of
-        people = self.policy.names("person")
+        people = self.policy.people
         names = [name for name in self.policy.pseudonyms if name in self.rows.columns and name not in people]
         told = [followed(self.rows[name], groups).words() for name in names]
         if self.follow is not None:

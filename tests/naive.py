@@ -2369,3 +2369,27 @@ def walk_assignments(
             for q, edge, row in [*circle, (p, back[0], free)]:
                 left[link[q]] += link[q] != edge
                 link[q], holder[row] = edge, q
+
+
+# --- rows that can be followed --------------------------------------------------------------------------------------
+
+
+def fitting_crowds(
+    own_start, own_rows, match_start, match_class, holds_start, holds_crowd, crowd_start, crowd_class, most
+):
+    """Twin of shoal.kernels.followed.fitting_crowds: all ways to give each published row a row of its own are tried."""
+    del holds_start, holds_crowd
+    covering = [
+        set(match_class[match_start[row] : match_start[row + 1]]) for row in range(len(match_start) - 1)
+    ]
+    pairs = []
+    for i in range(len(own_start) - 1):
+        own = own_rows[own_start[i] : own_start[i + 1]]
+        for g in range(len(crowd_start) - 1):
+            shown = crowd_class[crowd_start[g] : crowd_start[g + 1]]
+            if 0 <= len(own) - len(shown) <= most and any(
+                all(c in covering[row] for c, row in zip(shown, chosen, strict=True))
+                for chosen in itertools.permutations(own, len(shown))
+            ):
+                pairs.append((i, g))
+    return np.array([i for i, _ in pairs], np.int64), np.array([g for _, g in pairs], np.int64)

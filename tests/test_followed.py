@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 
 import numpy as np
@@ -11,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import InfeasibleError, LimitError
+from shoal.anonymizing import anonymize_file
+from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
+from shoal.kernels import followed as kernels
 from shoal.methods import METHODS
 from shoal.methods.numbers_of_rows import fewest_left_out
-from tests import followers
+from shoal.policy import Policy
+from tests import followers, naive
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
 ROLES = {
@@ -195,3 +200,242 @@ def test_lists_of_values_that_nobody_knows_are_told_apart():
     lists = pl.Series([["02130", "02131"]] * 2 + [["02130", "02132"]], dtype=pl.List(pl.String))
     release = pl.DataFrame({"zip": lists, "sick": ["a", "b", "c"]})
     assert shoal.audit(release, quasi=["zip"], sensitive=["sick"], k=2).verdicts[0].reached == 1
+
+
+# --- attacks ------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def lists_and_crowds(draw):
+    """Rows that some classes cover, lists of rows, and crowds of classes: as arrays."""
+    classes, rows = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+
+    def many(values, most, least=1):
+        return draw(st.lists(values, min_size=least, max_size=most))
+
+    covering = [sorted(set(many(st.integers(0, classes - 1), 4, 0))) for _ in range(rows)]
+    lists = [many(st.integers(0, rows - 1), 4) for _ in range(draw(st.integers(0, 4)))]
+    shown = [sorted(many(st.integers(0, classes - 1), 4)) for _ in range(draw(st.integers(0, 4)))]
+    holding = [[g for g, own in enumerate(shown) for one in own if one == c] for c in range(classes)]
+
+    def arrays(nested):
+        start = np.cumsum([0, *map(len, nested)]).astype(np.int64)
+        return start, np.array([one for own in nested for one in own], np.int32)
+
+    return (*arrays(lists), *arrays(covering), *arrays(holding), *arrays(shown), draw(st.integers(0, 2)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(lists_and_crowds())
+def test_the_kernel_pairs_lists_and_crowds_as_its_twin_does(given_arrays):
+    found = set(zip(*map(list, kernels.fitting_crowds(*given_arrays)), strict=True))
+    assert found == set(zip(*map(list, naive.fitting_crowds(*given_arrays)), strict=True))
+
+
+def _covers(cells, row):
+    """Whether published cells cover a row (zip, age)."""
+    ages = [int(number) for number in re.findall(r"\d+", cells[1])]
+    return cells[0] in ("*", row[0]) and (not ages or ages[0] <= row[1] <= ages[-1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=visits(), k=st.integers(2, 3), share=st.sampled_from([0.3, 0.6]), l=st.booleans())
+def test_attacks_find_what_enumeration_finds(table, k, share, l):  # noqa: E741
+    roles = {**ROLES, "hierarchies": {"zip": "none"}}
+    rule = {"k": k}
+    if l:
+        rule["l"] = {"probabilistic": 1.2}
+    try:
+        made = shoal.anonymize(table, seed=3, suppression=share, **rule, **roles)
+    except (InfeasibleError, LimitError):
+        return
+    if not made.table.height:
+        return
+    known = {}
+    for row in table.iter_rows(named=True):
+        known.setdefault(row["person"], []).append((row["zip"], row["age"]))
+    if len(known) == table.height:
+        return
+    shown = [(token, cells) for token, cells, _ in rows_of(made.table)]
+    fits = followers.candidates(shown, known, _covers, left_out=made.suppressed)
+    counts = {person: len(tokens) for person, tokens in fits.items() if tokens}
+    asked = {"original": table, "suppression": share, **rule, **roles}
+    found = shoal.attack(made, adversary="some", **asked)
+    assert len(found.chances) == len(known)
+    assert found.figures["candidates"]["least"] == min(counts.values())
+    assert found.figures["candidates"]["mean"] == pytest.approx(sum(counts.values()) / len(counts))
+    assert found.success == pytest.approx(sum(1 / count for count in counts.values()) / len(known))
+    assert found.at_risk == 0
+    assert min(counts.values()) >= k
+    # Who knows everybody prunes; with few people, all assignments of tokens can be listed.
+    tokens = sorted({token for token, _ in shown})
+    if len(known) <= 6:
+        true = {person: set() for person in known}
+        for chosen in itertools.permutations(sorted(known), len(tokens)):
+            if all(token in fits[person] for person, token in zip(chosen, tokens, strict=True)):
+                for person, token in zip(chosen, tokens, strict=True):
+                    true[person].add(token)
+        sizes = [len(own) for own in true.values() if own]
+        pruned = shoal.attack(made, adversary="members", **asked)
+        assert pruned.figures["candidates_after_pruning"]["least"] == min(sizes)
+        assert pruned.figures["candidates_after_pruning"]["mean"] == pytest.approx(sum(sizes) / len(sizes))
+    # Who knows one row has more candidates: everybody with a row that covers it.
+    alone = {
+        person: min(
+            (len(own) for row in rows if (own := {token for token, cells in shown if _covers(cells, row)})),
+            default=0,
+        )
+        for person, rows in known.items()
+    }
+    weaker = shoal.attack(made, adversary="row", **asked)
+    assert weaker.figures["candidates"]["least"] == min(own for own in alone.values() if own)
+    # Beliefs in a value: the share of candidates who show it.
+    believed = shoal.attack(made, name="attribute-disclosure", **asked)
+    values = {}
+    for token, _, value in rows_of(made.table):
+        values.setdefault(token, set()).add(value)
+    tops = [
+        max((sum(value in values[token] for token in own) / len(own) for value in "abc"), default=0)
+        for own in fits.values()
+        if own
+    ]
+    tops += [0.0] * (len(known) - len(tops))
+    figures = believed.figures["columns"]["diagnosis"]["after"]
+    assert figures["mean_belief"] == pytest.approx(sum(tops) / len(known))
+    assert figures["certain"] == pytest.approx(sum(top == 1 for top in tops) / len(known))
+
+
+# --- what is told -------------------------------------------------------------------------------------------------
+
+
+def test_results_speak_of_people_who_can_be_followed(tmp_path):
+    table = crowded()
+    table.write_csv(tmp_path / "in.csv")
+    asked = {"k": 3, "suppression": 0.2, **ROLES}
+    policy = Policy.from_keywords(**asked)
+    out, record, keys = tmp_path / "out.csv", tmp_path / "record.json", tmp_path / "keys.csv"
+    card = tmp_path / "card.md"
+    made = anonymize_file(tmp_path / "in.csv", policy, out, record=record, keys=keys, cards=[card])
+    assert "every person looks like at least" in made.whose
+    assert "can be followed" in card.read_text()
+    assert "all rows of a person" in card.read_text()
+    assert {column["name"]: column["role"] for column in made.card["columns"]}["person"] == "person"
+    assert next(c.published for c in made.codebook.columns if c.name == "person").startswith("as random")
+    assert made.card["guarantees"][0]["reached"] == made.verdicts[0].reached >= 3
+    # The written file, with and without the record and the original: k needs neither.
+    alone = shoal.audit(out, policy)
+    assert alone.verdicts[0].reached == made.verdicts[0].reached
+    assert [v.model for v in alone.failing] == ["identifiers removed"]
+    for more in ({"record": record}, {"original": tmp_path / "in.csv"}):
+        found = shoal.audit(out, policy, **more)
+        assert found.verdicts[0].reached == made.verdicts[0].reached
+        assert found.holds, found.verdicts
+    both = shoal.audit(out, policy, record=record, original=tmp_path / "in.csv")
+    assert both.holds
+    assert both.people == 60
+    report = shoal.report(made, policy, original=table, edition="private")
+    assert report.smallest == made.verdicts[0].reached
+    assert "linkage, knows one row of some people" in report.html
+    named = dict(pl.read_csv(keys).select("identifier", "pseudonym").iter_rows())
+    assert set(pl.read_csv(out)["person"]) <= set(named.values())
+
+
+def test_the_order_of_rows_and_pseudonyms_tells_nothing():
+    """Rows of a person stand anywhere, and tokens are new in each run, even with a seed."""
+    table = crowded(200)
+    made = [shoal.anonymize(table, seed=seed, k=2, suppression=0.2, **ROLES) for seed in (1, 1, 2)]
+    tokens = [set(one.table["person"]) for one in made]
+    assert not tokens[0] & tokens[1]
+    assert made[0].table["row"].to_list() == made[1].table["row"].to_list() != made[2].table["row"].to_list()
+    for one in made:
+        places = one.table.with_row_index("at").group_by("person").agg("at", "row").filter(pl.len() >= 0)
+        near = [abs(a - b) == 1 for at in places["at"] for a, b in itertools.pairwise(sorted(at))]
+        assert sum(near) / len(near) < 0.1
+        rising = [a < b for row in places["row"] for a, b in itertools.pairwise(row)]
+        assert 0.3 < sum(rising) / len(rising) < 0.7
+
+
+def test_pseudonyms_that_tear_people_apart_or_join_them_are_found_out():
+    table = crowded()
+    asked = {"k": 3, "suppression": 0.2, **ROLES}
+    made = shoal.anonymize(table, seed=1, **asked)
+    rows = made.table.with_row_index("at")
+    once = rows.with_columns(person=pl.format("p{}", "at")).drop("at")
+    joined = made.table.with_columns(person=pl.lit("p0"))
+    for wrong, words in ((once, "several pseudonyms"), (joined, "belong to several people")):
+        found = shoal.audit(wrong, original=table, record=made.record, **asked)
+        assert found.verdicts[0].holds is False
+        assert words in found.verdicts[0].detail
+        without = shoal.audit(wrong, original=table, **asked)
+        assert "no people with so many rows" in without.verdicts[0].detail
+    empty = made.table.with_columns(person=pl.when(pl.int_range(pl.len()) > 2).then("person"))
+    assert "3 rows have no pseudonym" in shoal.audit(empty, **asked).verdicts[0].detail
+    hidden = shoal.audit(made.table.drop("person"), **asked).verdicts[0]
+    assert hidden.holds is False
+    assert "cannot be known" in hidden.detail
+
+
+def test_one_row_per_person_gives_the_release_of_rows():
+    table = crowded().with_columns(person=pl.format("x{}", "row"))
+    followed = shoal.anonymize(table, seed=1, k=4, **ROLES)
+    plain = shoal.anonymize(
+        table, seed=1, k=4, **{**ROLES, "publish": None, "person": [], "identifier": ["person"]}
+    )
+    assert followed.table.drop("person").equals(plain.table)
+    assert [v.reached for v in followed.verdicts] == [v.reached for v in plain.verdicts]
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+def test_rows_of_nobody_are_refused_with_their_number():
+    table = crowded().with_columns(person=pl.when(pl.int_range(pl.len()) > 1).then("person"))
+    with pytest.raises(DataError, match=r"'person'.*2 of \d+ rows"):
+        shoal.anonymize(table, k=2, **ROLES)
+
+
+def test_one_person_with_most_rows_loses_them_or_nothing_is_published():
+    alone = pl.DataFrame(
+        {
+            "person": ["A"] * 90 + [f"p{i}" for i in range(10)],
+            "zip": [str(i % 9) for i in range(100)],
+            "age": [20 + i % 50 for i in range(100)],
+            "diagnosis": ["flu", "asthma"] * 50,
+            "row": range(100),
+        }
+    )
+    with pytest.raises(
+        InfeasibleError, match="At least 89 of 100 rows would have to be left out, but only 50"
+    ):
+        shoal.anonymize(alone, seed=1, k=5, suppression=0.5, **ROLES)
+    made = shoal.anonymize(alone, seed=1, k=5, suppression=0.9, **ROLES)
+    assert made.suppressed == 89
+    assert made.people_suppressed == 0
+    assert made.verdicts[0].reached >= 5
+    with pytest.raises(InfeasibleError, match="11 people in 100 rows"):
+        shoal.anonymize(alone, k=12, suppression=0.9, **ROLES)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"order": {"person": "visited"}}, "the table has no column 'visited'"),
+        ({"order": {"person": "person"}}, "cannot order the rows of a person"),
+        ({"order": {"zip": "age"}}, "goes with people whose rows can be followed"),
+        ({"publish": None, "order": {"person": "age"}}, "goes with people whose rows can be followed"),
+        ({"publish": {"zip": "pseudonym"}}, "goes with identifiers and people"),
+        ({"levels": "uniform"}, "place by place"),
+        ({"person": ["person", "row"], "plain": []}, "needs one column that names a person"),
+        ({"notion": "k-k"}, "k-k is about rows"),
+        ({"groups": {"household": ["row"]}, "plain": []}, "does not count a household"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_the_work(more, told):
+    with pytest.raises(PolicyError, match=told):
+        shoal.anonymize(crowded(), **{"k": 2, **ROLES, **more})
+
+
+def test_an_order_needs_values_that_have_one():
+    table = crowded().with_columns(row=pl.concat_list("row"))
+    with pytest.raises(DataError, match="which have no order"):
+        shoal.anonymize(table, k=2, **{**ROLES, "order": {"person": "row"}})

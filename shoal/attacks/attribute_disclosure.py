@@ -13,11 +13,13 @@ from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.linking.crowds import candidate_people, crowds
 from shoal.linking.evidence import Evidence
+from shoal.linking.followed import Followed
 from shoal.models.extended_p import strong_values
 from shoal.models.threats import INFERENCE, Threat
 from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
+from shoal.table.wide import crowds as same_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,8 @@ class AttributeDisclosure(Attack):
 
     If some people have several rows, it is the share of people: of those who own matching rows, how many show the value
     in at least one of these. By which of their rows the adversary knows a person, nobody can tell: the one that tells
-    most counts.
+    most counts. If rows can be followed, they know all rows of a person, and believe what people show who may have all
+    of them.
 
     With protected nodes a category is enough for them: all values under a protected node count as one.
     """
@@ -36,6 +39,7 @@ class AttributeDisclosure(Attack):
     threat: ClassVar[Threat] = INFERENCE
     informs: ClassVar[Options | None] = {}
     counts_people: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "knows the quasi-identifiers; believes a sensitive value by its share of the matching rows"
     )
@@ -176,13 +180,16 @@ def _figures(top: FloatVector, exposed: BoolVector) -> dict[str, float]:
 
 def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
     """Return, per row, the share of the most frequent label among rows with equal quasi-identifiers, or among the
-    people who have such rows.
+    people who have such rows; the people who have all such rows, if rows can be followed.
     """
     from shoal.kernels.diversity import top_counts
     from shoal.kernels.grouping import distinct, histograms
 
     point_of, first = distinct(original.codes)
     if original.person is not None:
+        if original.followed:
+            point_of = same_rows(point_of, original.person)[original.person]
+            first = np.unique(point_of, return_index=True)[1]
         labels = int(label_of.max(initial=0)) + 1
         cells, cell_of = np.unique(point_of.astype(np.int64) * labels + label_of, return_inverse=True)
         shown = np.unique(cell_of * original.people + original.person) // original.people
@@ -211,6 +218,20 @@ def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector
     return begin, label[at], count[at]
 
 
+def _of_followed(
+    evidence: Evidence, known: Followed, shown: IntVector, labels: int, label_of: IntVector
+) -> tuple[FloatVector, FloatVector]:
+    """Return the same among the people who may be somebody all of whose rows are known."""
+    person, crowd_of, original = evidence.owners.person, evidence.crowd_of, evidence.original
+    assert person is not None
+    assert crowd_of is not None
+    assert original.person is not None
+    pairs = np.unique(person.astype(np.int64) * labels + shown)
+    beliefs = known.believed((crowd_of[pairs // labels], (pairs % labels).astype(np.int32)), labels)
+    lists = known.list_of[original.person]
+    return beliefs.top()[lists], beliefs.of(lists, label_of)
+
+
 def _after(
     evidence: Evidence, column: int, strong: IntVector, label_of: IntVector
 ) -> tuple[FloatVector, FloatVector]:
@@ -234,6 +255,8 @@ def _after(
         # No row shows the cells of one person, so people match buckets, not rows.
         return beliefs_of_ranges(published, evidence.original, column, strong)
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
+    if evidence.followed is not None:
+        return _of_followed(evidence, evidence.followed, shown, len(strong), label_of)
     if evidence.original.person is not None:
         point_of = evidence.consistency.people.row_of
         found = crowds(evidence, shown, len(strong))

@@ -13,13 +13,20 @@ from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, chec
 from shoal.errors import check_known
 from shoal.linking.crowds import candidate_people
 from shoal.linking.evidence import Evidence
+from shoal.linking.followed import Followed
 from shoal.linking.posterior import Posterior, posterior
 from shoal.run import Run
 
 ADVERSARIES = {
+    "row": "knows the quasi-identifiers of one row of some people in the table",
     "some": "knows the quasi-identifiers of some people in the table",
     "members": "knows the quasi-identifiers of everyone, and exactly who is in the table",
 }
+ALL_ROWS = {
+    "some": "knows the quasi-identifiers of all rows of some people in the table",
+    "members": "knows the quasi-identifiers of all rows of everyone, and exactly who is in the table",
+}
+"""The same if rows can be followed."""
 SHUFFLED = (
     "quasi-identifiers were shuffled against each other, so no row shows those of one person; the attacks membership "
     "and attribute-disclosure understand buckets"
@@ -50,12 +57,13 @@ class Linkage(Attack):
     informs: ClassVar[Options | None] = {"adversary": "members", "likeliest": False}
     least_k: ClassVar[int] = 1
     counts_people: ClassVar[bool] = True
+    follows: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "counts the candidates of each person, for an adversary who knows some people or all members"
     )
 
     adversary: str = "members"
-    """``some``, or ``members``."""
+    """``some``, ``members``, or ``row``: who knows one row of a person, not all, if rows can be followed."""
     k: int = 2
     """With fewer candidates a person is at risk; 1 if the policy has no k, so that nobody is."""
     likeliest: bool = True
@@ -89,10 +97,12 @@ class Linkage(Attack):
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
-        """Try both adversaries, the stronger one last."""
+        """Try all adversaries, the strongest one last. Who knows one row only is weaker if rows can be followed."""
         if cls.refuses(setting):
             return {}
+        weaker = {"linkage, knows one row of some people": {"adversary": "row", **cls.reads(setting)}}
         found = {
+            **(weaker if setting.followed else {}),
             "linkage, knows some people": {"adversary": "some", **cls.reads(setting)},
             "linkage, knows all members": {"adversary": "members", **cls.reads(setting)},
         }
@@ -130,6 +140,8 @@ class Linkage(Attack):
         before = graph.candidates[graph.people.row_of]
         if not self.relocated:
             check_everybody(int((before == 0).sum()), evidence.published.suppressed)
+        if evidence.followed is not None and self.adversary != "row":
+            return self._of_followed(evidence.followed, run)
         if evidence.original.person is not None:
             return self._of_people(evidence, run)
         after = before
@@ -182,6 +194,15 @@ class Linkage(Attack):
         least = np.full(evidence.original.people, none)
         np.minimum.at(least, person, np.where(before > 0, before, none))
         return self._exposure(np.where(least < none, least, 0), after[row], row)
+
+    def _of_followed(self, known: Followed, run: Run) -> Exposure:
+        """Count the pseudonyms that may be a person's, for an adversary who knows all of their rows."""
+        before = after = known.candidates
+        if self.adversary == "members":
+            run.progress("prune", 0.5)
+            after = known.matches
+        words = ALL_ROWS.get(self.adversary, "")
+        return replace(self._exposure(before, after, known.rows), adversary=words)
 
     def _exposure(self, before: LongVector, after: LongVector, rows: LongVector | None = None) -> Exposure:
         # People who match no row were suppressed, and cannot be found.

@@ -218,7 +218,7 @@ def _column(column: pl.Series, plan: ColumnPlan, most: int | None) -> Column:
         else _type_of_texts(pl.Series(present, dtype=pl.String))
     )
     if plan.role != "quasi":
-        if plan.role == "identifier":
+        if plan.role in ("identifier", "person"):
             return _naming(column, plan, own, len(present), missing)
         words = PUBLISHED_AS[plan.role] if plan.role not in REMOVED else "as it is"
         return _as_it_is(column, plan.role, words, own, shown, often, missing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from shoal.release.render import render
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
 from shoal.table.wide import crowds
+
+if TYPE_CHECKING:
+    from shoal.linking.followed import Followed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,6 +175,15 @@ class Evidence(Brief):
         complete assignments, so an attack may use the same graph.
         """
         return consistency(self.published, self.original, self.owner)
+
+    @cached_property
+    def followed(self) -> Followed | None:
+        """Who may be behind which pseudonym, if rows of people with several can be followed."""
+        if self.follow is None or self.original.person is None:
+            return None
+        from shoal.linking.followed import people_followed
+
+        return people_followed(self)
 
     @cached_property
     def risk(self) -> Risk:

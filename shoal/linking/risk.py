@@ -17,6 +17,7 @@ import numpy as np
 from shoal.arrays import LongVector
 from shoal.release.published import Published
 from shoal.table import CodedTable
+from shoal.table.wide import crowds
 
 THRESHOLD = 0.2
 """The usual limit for data released to the public: one in five."""
@@ -82,6 +83,7 @@ def _highest(sizes: LongVector) -> float:
 
 def unique_share(table: CodedTable) -> float:
     """Return the share of rows whose quasi-identifiers no other row has; no other person, if some have several rows.
+    If rows can be followed, it is the share of people whose list of rows nobody else has.
 
     O(rows x quasi-identifiers).
     """
@@ -91,6 +93,9 @@ def unique_share(table: CodedTable) -> float:
         return 0.0
     if table.person is not None:
         number, first = distinct_rows(table.narrow, table.rows)
+        if table.followed:
+            crowd = crowds(number, table.person)
+            return float(np.count_nonzero(np.bincount(crowd) == 1)) / len(crowd)
         parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
     number, first = distinct_rows(table.narrow, table.rows)

@@ -346,6 +346,11 @@ class Policy(BaseModel):
         return tuple(name for name, column in self.columns.items() if column.publish is not None)
 
     @property
+    def people(self) -> tuple[str, ...]:
+        """The columns that say whose a row is, together; those that name groups of people are not among them."""
+        return tuple(name for name in self.names("person") if self.columns[name].group is None)
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """The kinds of groups that guarantees count besides people, such as households."""
         named = (column.group for column in self.columns.values() if column.role == "person")

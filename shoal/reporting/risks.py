@@ -46,7 +46,9 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     several = subject.table.person is not None
     own, crowds = raw.sizes[raw.class_of], raw.sizes
     if several:
-        crowds = Evidence(raw, subject.table, np.arange(raw.rows, dtype=np.int32), of_people=True).sizes
+        follow = None if subject.follow is None else subject.table.person
+        own_rows = np.arange(raw.rows, dtype=np.int32)
+        crowds = Evidence(raw, subject.table, own_rows, of_people=True, follow=follow).sizes
         own = np.repeat(crowds, crowds)
     after = None
     if subject.classes_tell:
