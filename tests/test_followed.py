@@ -427,7 +427,7 @@ def test_one_person_with_most_rows_loses_them_or_nothing_is_published():
         ({"levels": "uniform"}, "place by place"),
         ({"person": ["person", "row"], "plain": []}, "needs one column that names a person"),
         ({"notion": "k-k"}, "k-k is about rows"),
-        ({"groups": {"household": ["row"]}, "plain": []}, "does not count a household"),
+        ({"groups": {"household": ["row"]}, "plain": []}, "only where rows cannot be followed"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_the_work(more, told):

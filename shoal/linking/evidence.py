@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, check_known
 from shoal.linking.consistency import Consistency, consistency
+from shoal.linking.followed import Followed, people_followed
 from shoal.linking.owners import Owners, confirmed, contradicted, matched
 from shoal.linking.risk import Risk, assess, population_sizes
 from shoal.release import Release
@@ -22,9 +22,6 @@ from shoal.release.render import render
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
 from shoal.table.wide import crowds
-
-if TYPE_CHECKING:
-    from shoal.linking.followed import Followed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,9 +178,10 @@ class Evidence(Brief):
         """Who may be behind which pseudonym, if rows of people with several can be followed."""
         if self.follow is None or self.original.person is None:
             return None
-        from shoal.linking.followed import people_followed
-
-        return people_followed(self)
+        person, crowd_of = self.owners.person, self.crowd_of
+        if person is None or crowd_of is None:
+            raise DataError(f"people cannot be counted: {self.owners.unknown}")
+        return people_followed(self.published, self.original, self.consistency, person, crowd_of)
 
     @cached_property
     def risk(self) -> Risk:

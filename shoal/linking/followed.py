@@ -10,7 +10,8 @@ from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.linking.consistency import BoxTree, Consistency, People
-from shoal.linking.evidence import Evidence
+from shoal.release.published import Published
+from shoal.table import CodedTable
 from shoal.table.wide import crowds, rows_of_people
 
 
@@ -68,18 +69,17 @@ class _Beliefs(Brief):
         return np.asarray(found / self.candidates[lists])
 
 
-def people_followed(evidence: Evidence) -> Followed:
+def people_followed(
+    published: Published, original: CodedTable, rows: Consistency, person: IntVector, crowd_of: IntVector
+) -> Followed:
     """Find who may be behind which pseudonym. Rows may have been left out, so a person may have more rows than a
-    pseudonym, but not by more than are missing altogether.
+    pseudonym, but not by more than are missing altogether. `rows` says which rows match which, `person` numbers the
+    pseudonyms of published rows, and `crowd_of` those who show the same rows.
 
-    Raises DataError if people cannot be counted, or if the release cannot be one of these people.
+    Raises DataError if the release cannot be one of these people.
     """
     from shoal.kernels.followed import fitting_crowds
 
-    person, crowd_of = evidence.owners.person, evidence.crowd_of
-    if person is None or crowd_of is None:
-        raise DataError(f"people cannot be counted: {evidence.owners.unknown}")
-    original, published, rows = evidence.original, evidence.published, evidence.consistency
     everyone = np.arange(original.rows, dtype=np.int32) if original.person is None else original.person
     list_of = crowds(rows.people.row_of, everyone)
     own_start, own_rows = _lists(rows.people.row_of, everyone, list_of)

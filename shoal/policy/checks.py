@@ -144,7 +144,7 @@ def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
 
 def _check_followed(draft: _Draft) -> list[Problem]:
     """Return what does not go together with rows that can be followed."""
-    people = [name for name in draft.names("person") if draft.columns[name].group is None]
+    people = draft.names("person")
     shown = [name for name in people if draft.columns[name].publish is not None]
     if not shown:
         return []
@@ -158,11 +158,6 @@ def _check_followed(draft: _Draft) -> list[Problem]:
         message = f"needs one column that names a person, but {' and '.join(people)} do so together"
         hint = "join them into one column, or leave it out"
         found.append(Problem(dotted("columns", shown[0], "publish"), message, hint))
-    for name in draft.names("person"):
-        if name not in people:
-            message = f"rows can be followed by {shown[0]}, and Shoal does not count a {draft.columns[name].group} then"
-            hint = "leave out group, or publish"
-            found.append(Problem(dotted("columns", name, "group"), message, hint))
     utility = draft.parts["utility"]
     if utility is not None and utility.levels is not None:
         message = (
