@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -191,8 +192,6 @@ def test_t_closeness_compares_with_the_whole_table():
 
 
 def tables_of_two_halves():
-    import polars as pl
-
     from shoal.table.encode import encode
     from shoal.table.plan import ColumnPlan
 
@@ -250,6 +249,57 @@ def test_people_in_several_parts_are_counted_in_every_class(name):
         if region >= 0:
             people.setdefault(region, set()).add(owner[row])
     assert min(map(len, people.values())) >= 3
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_households_in_several_parts_are_counted_in_every_class(jobs):
+    visits = sample("visits", 500).drop("visited", "minutes")
+    homes = [f"home {int(patient[1:]) // 3}" for patient in visits["patient_id"]]
+    visits = visits.with_columns(home=pl.Series(homes))
+    result = shoal.anonymize(
+        visits,
+        quasi=["birth_date", "sex", "zip"],
+        sensitive=["diagnosis"],
+        person=["patient_id"],
+        groups={"household": ["home"]},
+        k=3,
+        l={"entropy": 1.5},
+        method="forest",
+        seed=3,
+        engine={"part_rows": 100, "jobs": jobs},
+    )
+    assert result.release.facts["parts"] > 2
+    inside: dict[int, set[str]] = {}
+    for row, region in enumerate(result.release.region_of.tolist()):
+        inside.setdefault(region, set()).add(homes[row])
+    assert min(map(len, inside.values())) >= 3
+
+
+def test_people_who_can_be_followed_are_not_divided():
+    visits = sample("visits", 300).drop("visited", "diagnosis", "minutes")
+    asks = {"quasi": ["birth_date", "sex", "zip"], "person": ["patient_id"], "k": 2, "suppression": 0.5}
+    asks |= {"method": "forest", "publish": {"patient_id": "pseudonym"}, "seed": 1}
+    assert "parts" not in shoal.anonymize(visits, **asks).release.facts
+    with pytest.raises(PolicyError, match="cannot be divided: people whose rows can be followed"):
+        shoal.anonymize(visits, **asks, engine={"part_rows": 50})
+
+
+def test_a_part_knows_the_whole_table():
+    table = census(300)
+    part = table.part(np.arange(0, 300, 7))
+    again = part.part(np.arange(0, part.rows, 2))
+    for own in (part, again):
+        for counts, whole in zip(own.value_counts, table.value_counts, strict=True):
+            np.testing.assert_array_equal(counts, whole)
+    np.testing.assert_array_equal(part.codes, table.codes[::7])
+    np.testing.assert_array_equal(again.codes, table.codes[::14])
+    assert part.kept.is_empty()
+    # It does not know earlier releases, nor can a part of a part be divided again.
+    assert replace(table, earlier=object()).indivisible
+    with pytest.raises(PolicyError, match="earlier releases"):
+        part_size(Forest(), replace(table, earlier=object()), Division(part_rows=10))
+    assert part_size(Forest(), replace(table, earlier=object()), Division()) == 300
+    assert part_size(Forest(), part, Division(part_rows=10)) == part.rows
 
 
 # --- parts without a release ------------------------------------------------------------------------------------

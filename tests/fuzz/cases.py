@@ -287,9 +287,9 @@ def case(seed: int, number: int) -> Case:
 
 def _part_rows(random: Random, method: str, options: Mapping[str, Any]) -> int:
     """Divide some tables into tiny parts, if the method can."""
-    if isinstance(METHODS[method](**options).divides, str) or random.random() < 0.6:
+    if isinstance(METHODS[method].parts, str) or isinstance(METHODS[method](**options).divides, str):
         return 0
-    return random.randint(2, 12)
+    return random.choice([0, 0, 0, *range(2, 6), 12])
 
 
 def _extras(random: Random, method: str, options: Mapping[str, Any], question: Question) -> frozenset[str]:
