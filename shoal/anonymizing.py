@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
 from shoal import frames
 from shoal.brief import Brief
 from shoal.case import Case
+from shoal.codebooks.book import Codebook
 from shoal.codebooks.codebook import codebook, listed_only
 from shoal.codebooks.writing import CARD_LABELS, check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
@@ -21,7 +23,8 @@ from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.frames.databases import DatabaseTable
-from shoal.frames.given import restored
+from shoal.frames.given import restored_values
+from shoal.frames.sheet import Sheet
 from shoal.measures.evaluate import public_measures
 from shoal.methods.base import Method
 from shoal.methods.following import alike
@@ -35,7 +38,7 @@ from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
-from shoal.release.render import render, shuffled
+from shoal.release.render import Rendered, render, shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import Verdict, shortfalls
@@ -120,7 +123,7 @@ def anonymize_file(
     with frames.Outbox(force=force) as box:
         made = _make(source, policy, seed, progress, clock, _ToFiles(box, output))
         notes = [*box.notes, *(_before_codebooks(made, policy) if codebooks else ())]
-        result = _result(made, policy, made.case.rows, made.case.second, seed, clock, notes)
+        result = _result(made, policy, made.case.sheet, made.case.second, seed, clock, notes)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         if keys is not None and result.keys is not None:
@@ -210,7 +213,7 @@ class _Way(Protocol):
         quasi-identifiers will be.
         """
 
-    def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
+    def publish(self, rows: Sheet, frame: Frame, *, second: bool = False) -> Sheet:
         """Publish a table, and return what its readers see, or raise OutputError."""
 
 
@@ -223,10 +226,10 @@ class _ToFrames:
     def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
         """Frames hold whatever came in a frame."""
 
-    def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
+    def publish(self, rows: Sheet, frame: Frame, *, second: bool = False) -> Sheet:
         """Convert a table, and return what was converted."""
-        self.given[second], seen = frames.converted(frame, rows)
-        return seen
+        self.given[second], seen = frames.converted(frame, rows.whole())
+        return Sheet.of(seen)
 
 
 @dataclass(frozen=True)
@@ -238,22 +241,26 @@ class _ToFiles:
 
     def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
         """Refuse values that the format cannot hold. Generalized values are text, so they do not count."""
-        shown = {column.name: column for column in table.kept}
+        shown = {
+            name: column if isinstance(column, pl.Series) else column.values
+            for name, column in table.kept_columns.items()
+        }
         if exact:
             for index, attribute in enumerate(table.attributes):
-                shown[attribute.name] = attribute.hierarchy.leaves.gather(table.codes[:, index])
+                there = np.flatnonzero(table.value_counts[index])
+                shown[attribute.name] = attribute.hierarchy.leaves.gather(there)
         frames.check_holds(
             self.output,
-            pl.DataFrame({name: shown[name] for name in table.columns if name in shown}),
+            [pl.DataFrame({name: shown[name]}) for name in table.columns if name in shown],
             sensitive=[attribute.name for attribute in table.sensitive],
             columns=table.shown_columns,
             rows=max(1, table.rows - int(policy.utility.suppression * table.rows)),
         )
 
-    def publish(self, rows: pl.DataFrame, frame: Frame, *, second: bool = False) -> pl.DataFrame:
+    def publish(self, rows: Sheet, frame: Frame, *, second: bool = False) -> Sheet:
         """Write a table, and return it as it is read from the disk."""
         path = second_path(self.output) if second else self.output
-        return self.box.publish(rows, path, options=frame.options)
+        return self.box.publish_sheet(rows, path, options=frame.options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,10 +299,12 @@ def _make(
     with clock("write"):
         tokens = Pseudonyms() if policy.pseudonyms else None
         rendered = shuffled(render(table, release, tokens), run.random)
-        seen = way.publish(restored(rendered.rows, frame.schema), frame)
-        if rendered.second is not None:
-            rendered = replace(rendered, second=way.publish(rendered.second, frame, second=True))
-        rendered = replace(rendered, rows=seen)
+        as_read = partial(restored_values, schema=frame.schema)
+        seen: Any = way.publish(rendered.sheet.with_values(as_read), frame)
+        second = rendered.second
+        if second is not None:
+            second = way.publish(Sheet.of(second), frame, second=True).whole()
+        rendered = Rendered(seen, rendered.owner, rendered.bucket, second)
     progress("verify", 0.85)
     with clock("verify"):
         case = Case.made(policy, table, release, rendered)
@@ -379,6 +388,17 @@ def _result(
         # The chosen method is what was applied, and what a rerun should apply.
         notes.append(facts["choice"])
         policy = with_method(policy, facts["method"], facts["options"])
+
+    def describe(**more: Any) -> Codebook:
+        return codebook(
+            table.whole() if isinstance(table, Sheet) else table,
+            policy,
+            second=second,
+            delimiter=made.frame.options.delimiter,
+            titles=made.frame.options.labels.columns,
+            **more,
+        )
+
     parts: dict[str, Any] = {
         "rows": case.original.rows,
         "suppressed": case.published.suppressed,
@@ -395,14 +415,7 @@ def _result(
         "release": release,
         "method": policy.method.name,
         "pseudonyms": made.pseudonyms,
-        "describe": partial(
-            codebook,
-            table,
-            policy,
-            second=second,
-            delimiter=made.frame.options.delimiter,
-            titles=made.frame.options.labels.columns,
-        ),
+        "describe": describe,
     }
     summary = Result(**parts, record={}, card={}).summary()
     people = case.original.person is not None

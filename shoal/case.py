@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from shoal import frames
 from shoal.earlier import encode_whole
 from shoal.errors import DataError
+from shoal.frames.sheet import Sheet
 from shoal.linking.evidence import Evidence
 from shoal.linking.truth import Truth, truth_of
 from shoal.measures import MEASURES
@@ -41,6 +42,7 @@ from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
 from shoal.table.plan import REMOVED
+from shoal.widening import as_given, widened_when_read
 from shoal.wording import either
 
 Answer = TypeVar("Answer")
@@ -54,7 +56,7 @@ class Case(Evidence):
     requirements: Requirements
     """Of the policy, resolved against the sensitive columns of the release."""
     rows: pl.DataFrame
-    """The published rows."""
+    """The published rows, which may be given as a `Sheet`."""
     second: pl.DataFrame | None = None
     """The sensitive values by bucket, if a method publishes them as a separate table."""
     release: Release | None = None
@@ -95,12 +97,17 @@ class Case(Evidence):
             of_people=requirements.people,
             policy=policy,
             requirements=requirements,
-            rows=rendered.rows,
+            rows=cast(Any, rendered.sheet),
             second=rendered.second,
             release=release,
             follow=pseudonym_numbers(rendered.rows, policy.people),
             **more,
         )
+
+    @property
+    def sheet(self) -> Sheet:
+        """The published rows, to be looked up; `rows` holds them all in memory."""
+        return Sheet.of(as_given(self, "rows"))
 
     @classmethod
     def read(
@@ -267,7 +274,7 @@ class Case(Evidence):
         Without the original and the record, nobody can tell pseudonyms from names: then they count as names.
         """
         identifiers = (*self.policy.names("identifier"), *self.policy.names("person"))
-        left = {name: self._naming(name) for name in identifiers if name in self.rows.columns}
+        left = {name: self._naming(name) for name in identifiers if name in self.sheet.columns}
         words = [f"{name}: {why}" if why else name for name, why in left.items() if why is not None]
         verdict = Verdict("identifiers removed", 0, len(words), not words, "; ".join(words), public=True)
         return (verdict,) if identifiers else ()
@@ -276,7 +283,7 @@ class Case(Evidence):
         """Return why a column names people, in words or empty; None if it holds pseudonyms."""
         if name not in self.policy.pseudonyms:
             return ""
-        shown = self.rows[name]
+        shown = self.sheet[name]
         if self.table is not None and self.table.named is not None:
             return betrayed(shown, self.table.named[name]) or None
         if self.record is None:
@@ -294,8 +301,8 @@ class Case(Evidence):
         published = self.published
         groups = published.class_of if published.bucket_of is None else published.bucket_of
         people = self.policy.people
-        names = [name for name in self.policy.pseudonyms if name in self.rows.columns and name not in people]
-        told = [followed(self.rows[name], groups).words() for name in names]
+        names = [name for name in self.policy.pseudonyms if name in self.sheet.columns and name not in people]
+        told = [followed(self.sheet[name], groups).words() for name in names]
         if self.follow is not None:
             fewest = int(self.sizes.min(initial=published.rows)) if not self.owners.unknown else None
             told.append(people_followed(people, self.rows, fewest))
@@ -308,9 +315,9 @@ class Case(Evidence):
         """
         if self.table is None:
             return None
-        found = [truth_of(own.published, self.table, self.rows, own.owner) for own in self.readings]
+        found = [truth_of(own.published, self.table, self.sheet, own.owner) for own in self.readings]
         if self.loosest is not None:
-            found.append(truth_of(self.loosest, self.table, self.rows))
+            found.append(truth_of(self.loosest, self.table, self.sheet))
         return min(found, key=lambda truth: (truth.least, truth.invented, truth.most))
 
     @property
@@ -366,7 +373,7 @@ class Case(Evidence):
             notes.append(f"the release lacks columns of the original: {', '.join(truth.missing)}")
         removed = [name for role in REMOVED for name in self.policy.names(role)]
         known = (*self.original.shown_columns, *removed, bucket_name(self.original.taken))
-        added = [name for name in self.rows.columns if name not in known]
+        added = [name for name in self.sheet.columns if name not in known]
         if added:
             notes.append(
                 f"the original lacks columns of the release, so they were not compared: {', '.join(added)}"
@@ -416,6 +423,9 @@ class Case(Evidence):
     def losses(self) -> Mapping[str, float]:
         """The information loss (LM) of each quasi-identifier."""
         return per_column(MEASURES.default, self)
+
+
+widened_when_read(Case, "rows")
 
 
 def answers(question: Callable[[Evidence], Answer], readings: Sequence[Evidence]) -> list[Answer]:

@@ -15,7 +15,7 @@ ROOT = Path(shoal.__file__).parent
 # two folders of one layer do not know each other.
 LAYERS = (
     ("errors", "arrays", "ending", "memory", "parallel", "wording"),
-    ("brief", "processes", "pages"),
+    ("brief", "processes", "pages", "widening"),
     ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),

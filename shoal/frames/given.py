@@ -41,6 +41,12 @@ def restored(data: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFr
     )
 
 
+def restored_values(values: pl.Series, schema: Mapping[str, pl.DataType]) -> pl.Series:
+    """Return what a column shows in the type that the column was read in, where no text changes; see `restored`."""
+    dtype = schema.get(values.name, pl.String())
+    return values if values.dtype != pl.String or dtype == pl.String else _restored(values, dtype)
+
+
 def _restored(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     try:
         typed = column.cast(dtype, strict=False)

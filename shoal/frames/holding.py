@@ -14,19 +14,24 @@ if TYPE_CHECKING:
 
 def refusal(
     chosen: Holder,
-    data: pl.DataFrame,
+    data: pl.DataFrame | Sequence[pl.DataFrame],
     sensitive: Collection[str] = (),
     columns: Sequence[str] = (),
     rows: int = 0,
 ) -> str:
     """Return why a format cannot hold a table, all reasons at once, and what to do; "" if it can.
 
-    `columns` and `rows` are those of the whole table, if `data` is only a part of it.
+    `columns` and `rows` are those of the whole table, if `data` is only a part of it, or what each column shows.
     """
-    columns, rows = columns or data.columns, rows or data.height
+    parts = data if isinstance(data, Sequence) else [data]
+    columns = columns or [name for part in parts for name in part.columns]
+    rows = rows or max((part.height for part in parts), default=0)
 
     def reasons(kind: Holder) -> list[str]:
-        return [*kind.misfits(columns, rows), *kind.problems(data, sensitive)]
+        found = kind.misfits(columns, rows)
+        for part in parts:
+            found += kind.problems(part, [name for name in sensitive if name in part.columns])
+        return found
 
     found = reasons(chosen)
     if not found:

@@ -22,10 +22,14 @@ from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
 from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
+from shoal.parallel import PIECE
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from shoal.frames.formats.base import FileFormat
+    from shoal.frames.sheet import Sheet
 
 _LIKE_A_DRAFT = "files of such a name are drafts of Shoal, which the next run removes"
 
@@ -70,28 +74,66 @@ class Outbox:
         Raises `OutputError` if a cell does not come back as it was given. The result has the types of `data` where
         the format has them, or where its text gives them back.
         """
+        from shoal.frames.sheet import Sheet
+
+        return self.publish_sheet(Sheet.of(data), path, options=options).whole()
+
+    def publish_sheet(
+        self, sheet: Sheet, path: str | Path | DatabaseTable, *, options: ReadOptions | None = None
+    ) -> Sheet:
+        """Publish a table as `publish` does. A large one is written, read back and compared in pieces, if its format
+        can be."""
         import polars as pl
 
-        from shoal.frames.returning import returned
+        from shoal.frames.returning import returned, returned_in_pieces
+        from shoal.frames.sheet import Sheet
 
         if isinstance(path, DatabaseTable):
-            return self._publish_stored(data, path)
-        target = self.write(data, path, options=options)
-        chosen = file_format_of(target)
+            return Sheet.of(self._publish_stored(sheet.whole(), path))
+        chosen = file_format_of(check_writable(path, force=self.force))
         assert chosen is not None
-        lost = chosen.lost_rows(data)
+        values = sheet.values
+        if chosen.in_pieces and len(sheet) > PIECE:
+            target = self._write_pieces(sheet, path, options)
+            lost = chosen.lost_rows(values[0]) if len(values) == 1 else ""
+        else:
+            whole = sheet.whole()
+            target = self.write(whole, path, options=options)
+            lost = chosen.lost_rows(whole)
+            values = [whole]
+        draft = self._waiting[-1][1].path
         try:
-            back, changed = returned(chosen.reread(self._waiting[-1][1].path, options), data)
+            if len(sheet) > PIECE and chosen.in_pieces:
+                back, changed = returned_in_pieces(chosen.reread_pieces(draft, options), sheet)
+            else:
+                found, changed = returned(chosen.reread(draft, options), values[0])
+                back = Sheet.of(found)
         except OSError as error:  # for example, its folder is gone
             raise _not_written(target, error) from error
         except (DataError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
             # The message may name the temporary file, or show values.
-            back, changed = data, "the table"
+            back, changed = sheet, "the table"
         if lost or changed:
             reason = lost or f"{chosen.title} does not give back {changed} as it was"
-            advice = instead(chosen, lambda other: not other.problems(data) and not other.lost_rows(data))
-            raise OutputError(f"{target}: {reason}, so nothing was written; {advice}")
+
+            def able(other: FileFormat) -> bool:
+                return not any(other.problems(part) or other.lost_rows(part) for part in values)
+
+            raise OutputError(f"{target}: {reason}, so nothing was written; {instead(chosen, able)}")
         return back
+
+    def _write_pieces(self, sheet: Sheet, path: str | Path, options: ReadOptions | None) -> Path:
+        target = check_writable(path, force=self.force)
+        chosen = file_format_of(target)
+        assert chosen is not None
+        reason = refusal(chosen, sheet.values, columns=sheet.columns, rows=len(sheet))
+        if reason:
+            raise OutputError(f"{path}: {reason}")
+        fitted = sheet.with_values(lambda values: chosen.fitted(values.to_frame()).to_series())
+        self._prepare(
+            target, lambda file: chosen.save_pieces(fitted.parts(), fitted.schema, file, target, options)
+        )
+        return target
 
     def _publish_stored(self, data: pl.DataFrame, stored: DatabaseTable) -> pl.DataFrame:
         check_target(stored, force=self.force)
@@ -209,7 +251,7 @@ def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
 
 def check_holds(
     path: str | Path | DatabaseTable,
-    data: pl.DataFrame,
+    data: pl.DataFrame | Sequence[pl.DataFrame],
     *,
     sensitive: Collection[str] = (),
     columns: Sequence[str] = (),
@@ -217,7 +259,7 @@ def check_holds(
 ) -> None:
     """Raise `OutputError` if a file of this name cannot hold the values of a table. Call this before long work.
 
-    `columns` and `rows` are those of the whole table, if `data` is only a part of it.
+    `columns` and `rows` are those of the whole table, if `data` is only a part of it, or what each column shows.
     """
     chosen = path.database if isinstance(path, DatabaseTable) else file_format_of(Path(path))
     reason = refusal(chosen, data, sensitive, columns, rows) if chosen is not None else ""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import OutputError
+from shoal.frames.coded import Codes, in_pieces
+from shoal.frames.coding import factorize
 from shoal.frames.dataframes import from_dataframe
 from shoal.frames.frame import Frame
 from shoal.frames.sets import as_text, sets_as_text
+from shoal.frames.sheet import Cells, Sheet
+from shoal.parallel import one_after_another
 
 _DATE, _TIME = "%Y-%m-%d", "%H:%M:%S%.f"
 _DIGITS = {"ms": 3, "us": 6, "ns": 9}
@@ -31,6 +37,59 @@ def returned(back: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, str
     if lost:
         return back, f"the values of {', '.join(lost)}"
     return pl.DataFrame({name: column for name, column in same.items() if column is not None}), ""
+
+
+def returned_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sheet, str]:
+    """Return what came back, as `returned` does, from pieces of any size. Each is compared with the rows that were
+    given, cell by cell, and only codes of what came back are kept. O(cells), on all processors.
+    """
+    rows = 0
+
+    def placed() -> Iterator[tuple[int, pl.DataFrame]]:
+        nonlocal rows
+        for piece in pieces:
+            rows += piece.height
+            if rows > given.height:
+                return
+            yield rows - piece.height, piece
+
+    def compared(job: tuple[int, pl.DataFrame]) -> dict[str, tuple[Codes, pl.Series]] | str:
+        start, piece = job
+        back, changed = returned(piece, given.part(start, start + piece.height))
+        return changed or {column.name: _coded(column) for column in back}
+
+    kept: dict[str, list[tuple[Codes, pl.Series]]] = {name: [] for name in given.columns}
+    changes: dict[str, None] = {}
+    for found in one_after_another(compared, placed()):
+        if isinstance(found, str):
+            changes[found] = None
+            continue
+        for name, part in found.items():
+            kept[name].append(part)
+    if changes:
+        return given, next(iter(changes))
+    if rows != given.height:
+        many = f"more than {given.height:,}" if rows > given.height else f"{rows:,} instead of {given.height:,}"
+        return given, f"the number of rows ({many})"
+    return Sheet({name: _joined(parts) for name, parts in kept.items()}, given.height), ""
+
+
+def _coded(column: pl.Series) -> tuple[Codes, pl.Series]:
+    """Return a part of a column as codes and values; as it is, without codes, if codes would not tell it exactly."""
+    if column.dtype.is_nested() or column.dtype.is_float() or column.dtype == pl.Object:
+        return np.empty(0, np.uint8), column
+    return factorize(column)
+
+
+def _joined(parts: list[tuple[Codes, pl.Series]]) -> Cells:
+    """Join the parts of a column. Parts without a value may have come back in another type than the rest."""
+    types = [values.dtype for _, values in parts if values.null_count() < len(values)]
+    if types:
+        parts = [(codes, values if values.dtype == types[0] else values.cast(types[0])) for codes, values in parts]
+    if all(not len(codes) for codes, _ in parts):
+        return Cells(pl.concat([values for _, values in parts]))
+    whole = in_pieces(parts)
+    return Cells(whole.values, whole.codes)
 
 
 def converted(frame: Frame, data: pl.DataFrame) -> tuple[Any, pl.DataFrame]:

@@ -18,6 +18,7 @@ from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.frames import factorize
 from shoal.frames.sets import is_set, sets_as_text
+from shoal.frames.sheet import Sheet
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import is_ordered, parse, text_of
 from shoal.linking.consistency import People, within_sets
@@ -94,7 +95,7 @@ class _Kept(Brief):
 
 
 def truth_of(
-    published: Published, original: CodedTable, rows: pl.DataFrame, owner: IntVector | None = None
+    published: Published, original: CodedTable, rows: pl.DataFrame | Sheet, owner: IntVector | None = None
 ) -> Truth:
     """Count the published rows that cover no original row of their own. `rows` are the published rows in the types of
     the original, `owner` the original row of each, if it is known.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ import polars as pl
 
 from shoal.arrays import IntVector
 from shoal.frames import factorize
+from shoal.frames.coded import Codes
 from shoal.frames.sets import as_text, elements_of, is_set, sets_as_text
+from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.kinds import Kind
 from shoal.hierarchy.meanings import Bound, Meaning
 from shoal.hierarchy.values import is_ordered, parse, text_of
-from shoal.kernels.grouping import distinct
+from shoal.kernels.grouping import distinct_rows
 from shoal.release.value_sets import PlacedCells, read_cells
 from shoal.table.plan import bound_names
 
@@ -125,16 +128,15 @@ def bounds_among(
 
 
 def read_bounded(
-    rows: pl.DataFrame, name: str, hierarchy: Hierarchy, bounds: tuple[str | None, str | None]
-) -> tuple[IntVector, PlacedCells]:
+    rows: Sheet, name: str, hierarchy: Hierarchy, bounds: tuple[str | None, str | None]
+) -> tuple[Codes, PlacedCells]:
     """Number the distinct cells of a column together with its bounds, and locate what label and bounds say together."""
-    number, cells = read_cells(rows[name], hierarchy)
+    number, cells = rows.numbered(name, partial(read_cells, hierarchy=hierarchy))
     there = [one for one in bounds if one is not None]
     if not there:
         return number, cells
-    parts = [(factorize(rows[one]) if one is not None else None) for one in bounds]
-    keys = np.stack([number, *(part[0] for part in parts if part is not None)], axis=1).astype(np.int32)
-    joint, first = distinct(np.asfortranarray(keys))
+    parts = [(rows.numbered(one, coded_values) if one is not None else None) for one in bounds]
+    joint, first = distinct_rows([number, *(part[0] for part in parts if part is not None)])
     own = number[first]
     low, high = cells.low[own].copy(), cells.high[own].copy()
     known, above = cells.known[own].copy(), cells.above[own]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +10,11 @@ import polars as pl
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import DataError
-from shoal.frames import factorize
+from shoal.frames.coded import Codes
+from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy
-from shoal.kernels.grouping import distinct
+from shoal.kernels.grouping import distinct_rows
+from shoal.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.release.bounds import read_bounded
 from shoal.release.published import Boxes, Published
@@ -27,10 +29,10 @@ from shoal.wording import some_values
 
 def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Published:
     """Read a release of ours as an outsider does, from the rows alone. Two tables are joined first."""
-    rows = rendered.rows
+    rows: pl.DataFrame | Sheet = rendered.sheet
     if rendered.second is not None:
         assert rendered.bucket is not None
-        rows = joined(rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
+        rows = joined(rendered.rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
     published, _ = read_published(
         rows,
         table.attributes,
@@ -43,11 +45,12 @@ def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Publis
     return replace(published, together=release.together, sensitive_in=release.sensitive_in)
 
 
-def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> IntMatrix:
+def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]) -> IntMatrix:
     """Code sensitive columns by the domains of the original."""
+    sheet = Sheet.of(rows)
     codes = np.empty((len(rows), len(sensitive)), np.int32, order="F")
     for j, attribute in enumerate(sensitive):
-        places, values = factorize(rows[attribute.name])
+        places, values = sheet.numbered(attribute.name, coded_values)
         found = attribute.hierarchy.locate(values)
         if (found < 0).any():
             # Other tools and formats may write numbers and times differently.
@@ -63,12 +66,12 @@ def sensitive_codes(rows: pl.DataFrame, sensitive: tuple[Attribute, ...]) -> Int
                 f"'{attribute.name}' is sensitive and published as it is, but the original does not have "
                 f"{some_values(odd)}: check that it is the right original"
             )
-        codes[:, j] = found[places]
+        np.take(found, places, out=codes[:, j], mode="clip")
     return codes
 
 
 def read_published(
-    rows: pl.DataFrame,
+    rows: pl.DataFrame | Sheet,
     attributes: tuple[Attribute, ...],
     sensitive: tuple[Attribute, ...],
     sensitive_codes: IntMatrix,
@@ -85,15 +88,19 @@ def read_published(
     ends of cells: they are part of the text, and a cell means what it and its bounds say together. `weights` says how
     many equal rows each row stands for, where equal ones were counted.
     """
-    texts = np.empty((len(rows), len(attributes) + (bucket is not None)), np.int32, order="F")
-    cells = []
-    for j, attribute in enumerate(attributes):
+    sheet = Sheet.of(rows)
+
+    def read(attribute: Attribute) -> tuple[Codes, PlacedCells]:
         own = (bounds or {}).get(attribute.name, (None, None))
-        texts[:, j], shown = read_bounded(rows, attribute.name, attribute.hierarchy, own)
-        cells.append(shown)
+        return read_bounded(sheet, attribute.name, attribute.hierarchy, own)
+
+    columns = in_threads(read, attributes, many=len(sheet) > PIECE)
+    texts, cells = [number for number, _ in columns], [shown for _, shown in columns]
+    buckets = None
     if bucket is not None:
-        texts[:, -1] = factorize(rows[bucket])[0]
-    class_of, first = distinct(texts)
+        buckets = sheet.numbered(bucket, coded_values)[0].astype(np.int32)
+        texts.append(buckets)
+    class_of, first = distinct_rows(texts, len(sheet))
     unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
     unread, foreign = np.zeros(len(first), np.bool_), []
     for j, (attribute, shown) in enumerate(zip(attributes, cells, strict=True)):
@@ -101,10 +108,10 @@ def read_published(
             foreign.append(attribute.name)
             cells[j] = _anything(shown, attribute.hierarchy.size)
         elif not shown.known.all():
-            unread |= (~shown.known & ~shown.above)[texts[first, j]]
+            unread |= (~shown.known & ~shown.above)[texts[j][first]]
     low: IntMatrix | None = _place(texts, first, [shown.low for shown in cells])
     high: IntMatrix | None = _place(texts, first, [shown.high for shown in cells])
-    sets = class_sets(cells, texts[first]) if any(shown.sets is not None for shown in cells) else None
+    sets = class_sets(cells, _of_classes(texts[: len(cells)], first)) if any(shown.sets is not None for shown in cells) else None
     in_part = None
     if unknown and low is not None and high is not None:
         in_part, low, high, sets = Boxes(low, high, sets, unread, tuple(foreign)), None, None, None
@@ -117,11 +124,11 @@ def read_published(
         high,
         suppressed,
         sets=sets,
-        bucket_of=texts[:, -1] if bucket is not None else None,
+        bucket_of=buckets,
         in_part=in_part,
-        beyond_limits=tuple(_beyond_limit(shown, texts[:, j], weights) for j, shown in enumerate(cells)),
-        rests=tuple(_rests(shown, texts[:, j], weights) for j, shown in enumerate(cells)),
-        texts=texts[first, :-1] if bucket is not None else None,
+        beyond_limits=tuple(_beyond_limit(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        rests=tuple(_rests(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        texts=_of_classes(texts[:-1], first) if bucket is not None else None,
     )
     return published, unknown
 
@@ -142,7 +149,7 @@ def _anything(shown: PlacedCells, size: int) -> PlacedCells:
     return replace(shown, low=low, high=high, sets=None)
 
 
-def _beyond_limit(shown: PlacedCells, number: IntVector, weights: LongVector | None) -> tuple[int, int]:
+def _beyond_limit(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[int, int]:
     """Count the rows whose cell is above the generalization limit, and those whose cell is not in the hierarchy."""
     lost = ~shown.known & ~shown.above
     if not shown.above.any() and not lost.any():
@@ -152,7 +159,7 @@ def _beyond_limit(shown: PlacedCells, number: IntVector, weights: LongVector | N
 
 
 def _rests(
-    shown: PlacedCells, number: IntVector, weights: LongVector | None
+    shown: PlacedCells, number: Codes, weights: LongVector | None
 ) -> tuple[tuple[int, int, int], ...]:
     """Return the codes and the rows of each cell whose name lies above the limit for some values only."""
     many = np.ones(len(number), np.int64) if weights is None else weights
@@ -161,9 +168,17 @@ def _rests(
     )
 
 
-def _place(texts: IntMatrix, first: LongVector, ends: list[IntVector]) -> IntMatrix:
+def _place(texts: Sequence[Codes], first: LongVector, ends: list[IntVector]) -> IntMatrix:
     """Return the codes of each class's cells, looked up through one of its rows."""
     placed = np.empty((len(first), len(ends)), np.int32)
     for j, end in enumerate(ends):
-        placed[:, j] = end[texts[first, j]]
+        placed[:, j] = end[texts[j][first]]
     return placed
+
+
+def _of_classes(texts: Sequence[Codes], first: LongVector) -> IntMatrix:
+    """Return the number of each class's text in each column."""
+    shown = np.empty((len(first), len(texts)), np.int32)
+    for j, number in enumerate(texts):
+        shown[:, j] = number[first]
+    return shown

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntVector
 from shoal.brief import Brief
+from shoal.frames.coded import Coded
+from shoal.frames.sheet import Cells, Sheet
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.grouping import distinct
 from shoal.release import Release
@@ -19,6 +22,7 @@ from shoal.release.two_tables import split, unused_name
 from shoal.release.value_sets import column_sets, shown_sets
 from shoal.table import CodedTable
 from shoal.table.plan import bound_names
+from shoal.widening import as_given, widened_when_read
 
 BUCKET = "bucket"
 
@@ -28,12 +32,21 @@ class Rendered(Brief):
     """The rows that will be published: in the order of the table they came from, until they are shuffled."""
 
     rows: pl.DataFrame
+    """Given as a `Sheet`, and made when somebody reads them."""
     owner: IntVector
     """Published row -> row of the table. Never leaves the process."""
     bucket: str | None
     """Name of the bucket column, if the release shows buckets."""
     second: pl.DataFrame | None = None
     """The sensitive values by bucket, if they are published as a separate table."""
+
+    @property
+    def sheet(self) -> Sheet:
+        """The rows, to be looked up."""
+        return Sheet.of(as_given(self, "rows"))
+
+
+widened_when_read(Rendered, "rows")
 
 
 def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = None) -> Rendered:
@@ -45,36 +58,81 @@ def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = 
     """
     owner = np.flatnonzero(release.region_of >= 0).astype(np.int32)
     everyone = len(owner) == table.rows
-    shown = {}
+    place = None if everyone else (np.cumsum(release.region_of >= 0, dtype=np.int32) - np.int32(1))
+    own = _kept(table.kept_columns, owner, place)
+    shown: dict[str, Cells] = {}
+    regions: dict[int, tuple[IntVector, IntVector | None]] = {}
     for j, attribute in enumerate(table.attributes):
         source = owner if release.shown_from is None else release.shown_from[owner, j]
         column = _cells(table, release, j, source)
-        shown[attribute.name] = column.gather(release.region_of[source])
+        alike = -1 if release.shown_from is None else j
+        if alike not in regions:
+            regions[alike] = _used(release.region_of[source], len(release.low), owner, table.rows)
+        index, used = regions[alike]
+        if release.shown_from is None and used is None:
+            index = release.region_of
+        values = column if used is None else column.gather(used)
+        shown[attribute.name] = Cells(values, index)
         if attribute.bounds is not None:
-            ends = bound_columns(shown[attribute.name], attribute.bounds, attribute.hierarchy)
+            ends = bound_columns(values.alias(attribute.name), attribute.bounds, attribute.hierarchy)
             shown |= {
-                end.name: end
-                for end in (
-                    own.alias(name) for own, name in zip(ends, bound_names(attribute.name), strict=True)
-                )
+                name: Cells(end, index)
+                for end, name in zip(ends, bound_names(attribute.name), strict=True)
             }
-    for column in table.kept:
-        shown[column.name] = column if everyone else column.gather(owner)
+    shown |= own
     tokens = Pseudonyms() if pseudonyms is None else pseudonyms
     for column in () if table.named is None else table.named:
-        shown[column.name] = tokens.of(column if everyone else column.gather(owner))
+        shown[column.name] = Cells(tokens.of(column if everyone else column.gather(owner)), place)
     if release.shown_from is not None:
         for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
-            shown[attribute.name] = table.kept[attribute.name].gather(release.shown_from[owner, j])
-    rows = pl.DataFrame({name: shown[name] for name in table.shown_columns})
+            moved = table.kept[attribute.name].gather(release.shown_from[owner, j])
+            shown[attribute.name] = Cells(moved, place)
+    cells = {name: shown[name] for name in table.shown_columns}
     bucket = None
     if release.bucket_of is not None:
         bucket = bucket_name(table.taken)
-        rows = rows.with_columns(pl.Series(bucket, release.bucket_of[owner]))
-        if release.apart:
-            rows, second = split(rows, bucket, [attribute.name for attribute in table.sensitive])
-            return Rendered(rows, owner, bucket, second)
-    return Rendered(rows, owner, bucket)
+        cells[bucket] = Cells(pl.Series(bucket, release.bucket_of[owner]), place)
+    sheet: Any = Sheet(cells, len(owner), owner)
+    if bucket is not None and release.apart:
+        rows, second = split(sheet.whole(), bucket, [attribute.name for attribute in table.sensitive])
+        return Rendered(rows, owner, bucket, second)
+    return Rendered(sheet, owner, bucket)
+
+
+def _used(
+    regions: IntVector, many: int, owner: IntVector, rows: int
+) -> tuple[IntVector, IntVector | None]:
+    """Return row of the table -> place among the regions that some published row shows, and these regions, or None if
+    all are shown. `regions` is what the published rows show."""
+    there = np.zeros(many, np.bool_)
+    there[regions] = True
+    used = None if there.all() else np.flatnonzero(there).astype(np.int32)
+    if used is not None:
+        regions = (np.cumsum(there, dtype=np.int32) - np.int32(1))[regions]
+    if len(owner) == rows:
+        return regions, used
+    index = np.full(rows, -1, np.int32)
+    index[owner] = regions
+    return index, used
+
+
+def _kept(
+    columns: Mapping[str, Coded | pl.Series], owner: IntVector, place: IntVector | None
+) -> dict[str, Cells]:
+    """Return the columns that are published as they are, without the values that only suppressed rows have."""
+    found = {}
+    for name, column in columns.items():
+        if isinstance(column, pl.Series):
+            found[name] = Cells(column if place is None else column.gather(owner), place)
+            continue
+        there = np.zeros(len(column.values), np.bool_)
+        there[column.codes if place is None else column.codes[owner]] = True
+        if there.all():
+            found[name] = Cells(column.values, column.codes)
+        else:
+            number = np.maximum(np.cumsum(there) - 1, 0).astype(column.codes.dtype)
+            found[name] = Cells(column.values.filter(there), number[column.codes])
+    return found
 
 
 def bucket_name(taken: Collection[str]) -> str:
@@ -152,8 +210,11 @@ def seen_codes(
 
 def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
     """Return the rows of each table in a random order: the order of the input reveals whose row is whose."""
-    order = random.permutation(len(rendered.rows))
+    sheet = rendered.sheet
+    order = random.permutation(np.arange(len(sheet), dtype=np.int32))
     second = rendered.second
     if second is not None:
         second = second[random.permutation(len(second))]
-    return replace(rendered, rows=rendered.rows[order], owner=rendered.owner[order], second=second)
+    rows: Any = sheet.taken(order)
+    owner = rows.order if sheet.order is rendered.owner else rendered.owner[order]
+    return replace(rendered, rows=rows, owner=owner, second=second)

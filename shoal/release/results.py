@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.brief import html_table
 from shoal.release import Release
 from shoal.release.verdict import Verdict
+from shoal.widening import widened_when_read
 from shoal.wording import counted, counted_parts, number, printable
 
 if TYPE_CHECKING:
@@ -199,6 +200,9 @@ class Result(Audit):
         for name, value in self.release.facts.items():
             out.setdefault(name, plain(value))
         return out
+
+
+widened_when_read(Result, "table")  # rows of a file are looked up, and few callers want them all in memory
 
 
 def plain(value: Any) -> Any:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.arrays import IntMatrix
 from shoal.brief import Brief
+from shoal.widening import Stored
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Narrow(Brief):
+class Narrow(Brief, Stored):
     """The codes of some columns, each in the narrowest type that holds them."""
 
     rows: int
@@ -38,7 +39,7 @@ class Narrow(Brief):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Kept(Brief):
+class Kept(Brief, Stored):
     """Columns that are published as they are: as codes where that takes less memory, else as they came."""
 
     columns: Mapping[str, Coded | pl.Series]
@@ -55,36 +56,3 @@ class Kept(Brief):
 
         found = self.columns[name]
         return found if isinstance(found, pl.Series) else found.gather(slice(None)).alias(name)
-
-
-class _Widened:
-    """A field that is given in any form, and read whole."""
-
-    def __init__(self, name: str) -> None:
-        self.given, self.wide = f"_{name}", f"_whole_{name}"
-
-    def __get__(self, table: object, owner: type) -> Any:
-        own = vars(table)
-        given = own[self.given]
-        if not isinstance(given, Narrow | Kept):
-            return given
-        if self.wide not in own:
-            own[self.wide] = given.whole()
-        return own[self.wide]
-
-    def __set__(self, table: object, given: Any) -> None:
-        vars(table)[self.given] = given
-
-
-def stored_narrow(kind: type, *names: str) -> None:
-    """Let fields of a dataclass be given as `Narrow` or `Kept`: whoever reads them gets a matrix or a frame, made once.
-
-    For the class and for type checkers they are plain fields.
-    """
-    for name in names:
-        setattr(kind, name, _Widened(name))
-
-
-def as_given(table: object, name: str) -> Any:
-    """Return such a field as it was given."""
-    return vars(table)[f"_{name}"]

@@ -14,7 +14,8 @@ from shoal.brief import Brief
 from shoal.parallel import PIECE
 from shoal.table.groups import Groups, group
 from shoal.table.plan import bound_names
-from shoal.table.storage import Kept, Narrow, as_given, stored_narrow
+from shoal.table.storage import Kept, Narrow
+from shoal.widening import as_given, widened_when_read
 
 if TYPE_CHECKING:
     import polars as pl
@@ -282,7 +283,7 @@ class CodedTable(Brief):
         return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)
 
 
-stored_narrow(CodedTable, "codes", "sensitive_codes", "kept")
+widened_when_read(CodedTable, "codes", "sensitive_codes", "kept")
 
 
 def counted(codes: Codes, size: int) -> LongVector:

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, did_you_mean
 from shoal.memory import check_addresses
+from shoal.parallel import PIECE
 from shoal.wording import first_line, type_name
 
 if TYPE_CHECKING:
@@ -184,11 +185,28 @@ class FileFormat(SourceFile, Holder):
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write a table that `fitted` returned. `target` is the name that the file will have."""
 
+    in_pieces: ClassVar[bool] = False
+    """Whether large tables can be written and read back in pieces: `save_pieces` and `reread_pieces`."""
+
     def reread(self, path: Path, options: ReadOptions | None) -> pl.DataFrame:
         """Return a table that `save` wrote with these options, as an outsider reads it, with text as it stands."""
+        return self._written(path, options).collect()
+
+    def save_pieces(
+        self, pieces: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[bytes], target: Path,
+        options: ReadOptions | None,
+    ) -> None:  # fmt: skip
+        """Write a table piece by piece; otherwise as `save`."""
+        raise NotImplementedError
+
+    def reread_pieces(self, path: Path, options: ReadOptions | None) -> Iterator[pl.DataFrame]:
+        """Yield a table that was written in pieces, in pieces of any size; otherwise as `reread`."""
+        yield from self._written(path, options).collect_batches(chunk_size=PIECE, maintain_order=True)
+
+    def _written(self, path: Path, options: ReadOptions | None) -> pl.LazyFrame:
         from shoal.frames.options import ReadOptions
 
-        return self.load(path, ReadOptions(guess_types=False))[0].collect()
+        return self.load(path, ReadOptions(guess_types=False))[0]
 
 
 def types_in(dtype: Any) -> Iterator[Any]:

@@ -41,11 +41,11 @@ class Csv(FileFormat):
         data, options = read_delimited(path, options)
         return data.lazy(), options
 
-    def reread(self, path: Path, options: ReadOptions | None) -> pl.DataFrame:
+    def _written(self, path: Path, options: ReadOptions | None) -> pl.LazyFrame:
         """Return a table that `save` wrote, split as it was written, all of it text."""
         from shoal.frames.options import ReadOptions
 
-        return self.load(path, ReadOptions(delimiter=self.delimiter(options), guess_types=False))[0].collect()
+        return self.load(path, ReadOptions(delimiter=self.delimiter(options), guess_types=False))[0]
 
     def problems(self, data: pl.DataFrame, sensitive: Collection[str] = ()) -> list[str]:
         """Return what text cannot hold. Only quotes tell empty text from null, and many readers ignore them."""

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError
 from shoal.frames.formats.base import FileFormat, without_wide_integers
+from shoal.parallel import PIECE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +24,7 @@ class Parquet(FileFormat):
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     copies_memory: ClassVar[bool] = False
     on_disk: ClassVar[bool] = True
+    in_pieces: ClassVar[bool] = True
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Scan the file; columns stay on disk."""
@@ -55,6 +57,17 @@ class Parquet(FileFormat):
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write the table."""
         data.write_parquet(file)
+
+    def save_pieces(
+        self, pieces: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[bytes], target: Path,
+        options: ReadOptions | None,
+    ) -> None:  # fmt: skip
+        """Write row groups while further ones are made."""
+        from polars.io.plugins import register_io_source
+
+        source = register_io_source(lambda *_: pieces, schema=schema)
+        # By its name: polars would keep all that it writes to an open file in memory.
+        source.sink_parquet(file.name, maintain_order=True, row_group_size=PIECE)
 
 
 def _dictionaries(file: Any, name: str) -> Iterator[tuple[Any, pl.Series]]:

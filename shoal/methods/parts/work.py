@@ -25,7 +25,7 @@ from shoal.processes import LOST, Child
 from shoal.release import Release
 from shoal.run import UNDIVIDED, Progress, Run, silent
 from shoal.table import CodedTable
-from shoal.table.storage import as_given
+from shoal.widening import as_given
 from shoal.wording import setting
 
 WORKER = "shoal.methods.parts.worker"
