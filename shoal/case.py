@@ -100,7 +100,7 @@ class Case(Evidence):
             rows=cast(Any, rendered.sheet),
             second=rendered.second,
             release=release,
-            follow=pseudonym_numbers(rendered.rows, policy.people),
+            follow=pseudonym_numbers(rendered.sheet, policy.people),
             **more,
         )
 
@@ -305,7 +305,7 @@ class Case(Evidence):
         told = [followed(self.sheet[name], groups).words() for name in names]
         if self.follow is not None:
             fewest = int(self.sizes.min(initial=published.rows)) if not self.owners.unknown else None
-            told.append(people_followed(people, self.rows, fewest))
+            told.append(people_followed(people, self.sheet, fewest))
         return tuple(told)
 
     @cached_property

@@ -13,10 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal import frames
-from shoal.errors import DataError
-from shoal.frames import coded, frame
+from shoal.anonymizing import anonymize_file
+from shoal.errors import DataError, OutputError
+from shoal.frames import coded, frame, output, sheet
 from shoal.frames.coded import narrowest
+from shoal.frames.formats import base, parquet
+from shoal.kernels import grouping
+from shoal.release import reading
 from shoal.table import encode
 from shoal.table.plan import ColumnPlan
 
@@ -119,3 +124,170 @@ def test_tables_are_coded_alike_whole_and_in_pieces(values):
 def test_the_narrowest_type(size, kind):
     assert narrowest(size) == np.dtype(kind)
     assert np.arange(size, dtype=np.int64)[-1] == np.arange(size, dtype=np.int64).astype(kind)[-1]
+
+
+# --- publishing ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_sheets(monkeypatch, small_pieces):
+    for module in (output, sheet, parquet, base, reading, grouping):
+        monkeypatch.setattr(module, "PIECE", 4)
+
+
+def policy(**more):
+    return shoal.Policy.from_dict(
+        {
+            "columns": {
+                "age": {"role": "quasi", "hierarchy": {"widths": [5, 10]}},
+                "sex": {"role": "quasi"},
+                "job": {"role": "quasi"},
+                "pay": {"role": "sensitive"},
+                "note": {"role": "plain"},
+                "score": {"role": "plain"},
+            },
+            "privacy": {"k": 2},
+            "utility": {"suppression": 0.2},
+            **more,
+        }
+    )
+
+
+def people(rows=40):
+    random = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "age": random.integers(0, 30, rows),
+            "sex": random.choice(["f", "m"], rows),
+            "job": pl.Series(random.choice(["a", "b", None], rows).tolist()).cast(pl.Categorical),
+            "pay": random.integers(0, 4, rows) * 1000,
+            "note": random.choice(["", "x", None, "a longer text than twelve letters"], rows).tolist(),
+            "score": np.where(random.random(rows) < 0.3, -0.0, random.random(rows)),
+        },
+        strict=False,
+    )
+
+
+def released(rows, path, given, folder):
+    source = frames.write(rows, folder / "in.parquet", force=True)
+    result = anonymize_file(source, given, path, seed=5, force=True)
+    return result, pl.read_parquet(path)
+
+
+@pytest.mark.parametrize("method", ["mondrian", "full-domain", "anatomy", "slicing", "k-k"])
+def test_a_release_in_pieces_is_the_release(method, tmp_path, request):
+    more = {"method": {"name": method}}
+    if method in ("anatomy", "slicing"):
+        more["privacy"] = {"l": {"probabilistic" if method == "anatomy" else "slicing": 2}}
+    if method == "k-k":
+        more["privacy"] = {"k": 2, "notion": "k-k"}
+    given = policy(**more)
+    whole, file = released(people(), tmp_path / "out.parquet", given, tmp_path)
+    request.getfixturevalue("small_sheets")
+    pieces, other = released(people(), tmp_path / "other.parquet", given, tmp_path)
+    assert other.equals(file)
+    assert other.schema == file.schema
+    assert pieces.table.equals(whole.table)
+    assert pieces.measures == whole.measures
+    assert [verdict.summary() for verdict in pieces.verdicts] == [v.summary() for v in whole.verdicts]
+    zeros = other["score"].to_numpy()
+    assert np.signbit(zeros[zeros == 0]).all()
+
+
+def test_the_order_is_drawn_over_the_whole_file(tmp_path, small_sheets):
+    rows = people(200).with_columns(score=pl.Series(np.arange(200.0)))
+    _, file = released(rows, tmp_path / "out.parquet", policy(), tmp_path)
+    place = file["score"].to_numpy()
+    assert len(place) > 150
+    # A row that stayed in its piece of four would be at most three places away.
+    assert (np.abs(place - np.arange(len(place))) > 10).mean() > 0.7
+
+
+class _Changing:
+    """A writer that changes one cell of a later piece."""
+
+    def __init__(self, change):
+        self.change, self.save = change, parquet.Parquet.save_pieces
+
+    def __call__(self, own, pieces, schema, file, target, options):
+        def changed():
+            for number, piece in enumerate(pieces):
+                yield from self.change(number, piece)
+
+        self.save(own, changed(), schema, file, target, options)
+
+
+def _other_pay(number, piece):
+    yield (
+        piece.with_columns(pay=pl.when(pl.int_range(pl.len()) == 1).then(7).otherwise("pay"))
+        if number == 3
+        else piece
+    )
+
+
+def _other_label(number, piece):
+    low = piece["age"].cast(pl.String)
+    swapped = (
+        low.gather([1, 0, *range(2, len(low))]).cast(piece["age"].dtype) if number == 2 else piece["age"]
+    )
+    yield piece.with_columns(age=swapped)
+
+
+def _null_note(number, piece):
+    yield piece.with_columns(note=pl.lit(None, pl.String)) if number == 1 else piece
+
+
+def _lost_piece(number, piece):
+    if number != 2:
+        yield piece
+
+
+def _more_rows(number, piece):
+    yield piece
+    if number == 2:
+        yield piece
+
+
+def _moved(number, piece):
+    yield piece.reverse() if number == 4 else piece
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_other_pay, "values of 'pay'"),
+        (_other_label, "values of 'age'"),
+        (_null_note, "values of 'note'"),
+        (_lost_piece, "values|number of rows"),
+        (_more_rows, "values|number of rows"),
+        (_moved, "values of"),
+    ],
+)
+def test_a_writer_that_changes_a_later_piece_is_noticed(change, words, tmp_path, small_sheets, monkeypatch):
+    writer = _Changing(change)
+    monkeypatch.setattr(parquet.Parquet, "save_pieces", lambda *given: writer(*given))
+    with pytest.raises(OutputError, match=words):
+        released(people(), tmp_path / "out.parquet", policy(), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
+
+
+def test_nothing_of_suppressed_rows_is_in_a_file_of_pieces(tmp_path, small_sheets):
+    rows = people().with_columns(
+        note=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("only-one-has-this")).otherwise("note"),
+        age=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit(900)).otherwise("age"),
+        job=pl.when(pl.int_range(pl.len()) == 7)
+        .then(pl.lit("recluse"))
+        .otherwise(pl.col("job").cast(pl.String)),
+    )
+    given = policy(method={"name": "full-domain"})
+    result, file = released(
+        rows.with_columns(pl.col("note", "job").cast(pl.Categorical)),
+        tmp_path / "out.parquet",
+        given,
+        tmp_path,
+    )
+    assert result.suppressed
+    assert "only-one-has-this" not in file["note"].cast(pl.String)
+    content = (tmp_path / "out.parquet").read_bytes()
+    assert b"only-one-has-this" not in content
+    assert b"recluse" not in content

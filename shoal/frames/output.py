@@ -28,7 +28,7 @@ from shoal.wording import first_line
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.frames.formats.base import FileFormat
+    from shoal.frames.formats.base import Holder
     from shoal.frames.sheet import Sheet
 
 _LIKE_A_DRAFT = "files of such a name are drafts of Shoal, which the next run removes"
@@ -116,7 +116,7 @@ class Outbox:
         if lost or changed:
             reason = lost or f"{chosen.title} does not give back {changed} as it was"
 
-            def able(other: FileFormat) -> bool:
+            def able(other: Holder) -> bool:
                 return not any(other.problems(part) or other.lost_rows(part) for part in values)
 
             raise OutputError(f"{target}: {reason}, so nothing was written; {instead(chosen, able)}")

@@ -69,7 +69,9 @@ def returned_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sh
     if changes:
         return given, next(iter(changes))
     if rows != given.height:
-        many = f"more than {given.height:,}" if rows > given.height else f"{rows:,} instead of {given.height:,}"
+        many = (
+            f"more than {given.height:,}" if rows > given.height else f"{rows:,} instead of {given.height:,}"
+        )
         return given, f"the number of rows ({many})"
     return Sheet({name: _joined(parts) for name, parts in kept.items()}, given.height), ""
 
@@ -85,7 +87,9 @@ def _joined(parts: list[tuple[Codes, pl.Series]]) -> Cells:
     """Join the parts of a column. Parts without a value may have come back in another type than the rest."""
     types = [values.dtype for _, values in parts if values.null_count() < len(values)]
     if types:
-        parts = [(codes, values if values.dtype == types[0] else values.cast(types[0])) for codes, values in parts]
+        parts = [
+            (codes, values if values.dtype == types[0] else values.cast(types[0])) for codes, values in parts
+        ]
     if all(not len(codes) for codes, _ in parts):
         return Cells(pl.concat([values for _, values in parts]))
     whole = in_pieces(parts)

@@ -106,13 +106,12 @@ class Sheet(Brief, Stored):
     def with_values(self, change: Callable[[pl.Series], pl.Series]) -> Sheet:
         """Return a sheet whose columns show other values: `change` gets those of a column, and keeps their places."""
         cells = {
-            name: replace(cells, values=change(cells.values.alias(name))) for name, cells in self.cells.items()
+            name: replace(cells, values=change(cells.values.alias(name)))
+            for name, cells in self.cells.items()
         }
         return replace(self, cells=cells)
 
-    def numbered(
-        self, name: str, number: Callable[[pl.Series], tuple[Codes, Known]]
-    ) -> tuple[Codes, Known]:
+    def numbered(self, name: str, number: Callable[[pl.Series], tuple[Codes, Known]]) -> tuple[Codes, Known]:
         """Number the cells of a column: `number` returns a number for each of some cells, and what it knows about
         numbers. It gets what the column shows, which is far less than the table if cells are looked up.
         """

@@ -17,6 +17,7 @@ import polars as pl
 from shoal.arrays import IntVector
 from shoal.brief import Brief
 from shoal.frames import factorize
+from shoal.frames.sheet import Sheet
 from shoal.hierarchy.values import text_of
 from shoal.kernels.grouping import distinct
 from shoal.wording import counted
@@ -114,7 +115,7 @@ def followed(column: pl.Series, group_of: IntVector) -> Followed:
     return Followed(column.name, len(values), int((often > 1).sum()), int(per_group.min(initial=len(values))))
 
 
-def people_followed(names: Sequence[str], rows: pl.DataFrame, fewest: int | None) -> str:
+def people_followed(names: Sequence[str], rows: pl.DataFrame | Sheet, fewest: int | None) -> str:
     """Say what it means that rows of a person can be followed; `fewest` is how many people the smallest crowd has, None
     if nobody can know.
     """
@@ -131,7 +132,7 @@ def people_followed(names: Sequence[str], rows: pl.DataFrame, fewest: int | None
     )
 
 
-def pseudonym_numbers(rows: pl.DataFrame, names: Sequence[str]) -> IntVector | None:
+def pseudonym_numbers(rows: pl.DataFrame | Sheet, names: Sequence[str]) -> IntVector | None:
     """Number the people of a release whose rows can be followed, by the columns that say whose a row is; -1 for rows
     without. None if the release does not have all of these columns: then its rows cannot be followed. O(rows).
     """

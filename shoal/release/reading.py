@@ -111,7 +111,11 @@ def read_published(
             unread |= (~shown.known & ~shown.above)[texts[j][first]]
     low: IntMatrix | None = _place(texts, first, [shown.low for shown in cells])
     high: IntMatrix | None = _place(texts, first, [shown.high for shown in cells])
-    sets = class_sets(cells, _of_classes(texts[: len(cells)], first)) if any(shown.sets is not None for shown in cells) else None
+    sets = (
+        class_sets(cells, _of_classes(texts[: len(cells)], first))
+        if any(shown.sets is not None for shown in cells)
+        else None
+    )
     in_part = None
     if unknown and low is not None and high is not None:
         in_part, low, high, sets = Boxes(low, high, sets, unread, tuple(foreign)), None, None, None
@@ -158,9 +162,7 @@ def _beyond_limit(shown: PlacedCells, number: Codes, weights: LongVector | None)
     return int(rows[shown.above].sum()), int(rows[lost].sum())
 
 
-def _rests(
-    shown: PlacedCells, number: Codes, weights: LongVector | None
-) -> tuple[tuple[int, int, int], ...]:
+def _rests(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[tuple[int, int, int], ...]:
     """Return the codes and the rows of each cell whose name lies above the limit for some values only."""
     many = np.ones(len(number), np.int64) if weights is None else weights
     return tuple(

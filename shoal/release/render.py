@@ -76,8 +76,7 @@ def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = 
         if attribute.bounds is not None:
             ends = bound_columns(values.alias(attribute.name), attribute.bounds, attribute.hierarchy)
             shown |= {
-                name: Cells(end, index)
-                for end, name in zip(ends, bound_names(attribute.name), strict=True)
+                name: Cells(end, index) for end, name in zip(ends, bound_names(attribute.name), strict=True)
             }
     shown |= own
     tokens = Pseudonyms() if pseudonyms is None else pseudonyms
@@ -99,9 +98,7 @@ def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = 
     return Rendered(sheet, owner, bucket)
 
 
-def _used(
-    regions: IntVector, many: int, owner: IntVector, rows: int
-) -> tuple[IntVector, IntVector | None]:
+def _used(regions: IntVector, many: int, owner: IntVector, rows: int) -> tuple[IntVector, IntVector | None]:
     """Return row of the table -> place among the regions that some published row shows, and these regions, or None if
     all are shown. `regions` is what the published rows show."""
     there = np.zeros(many, np.bool_)
