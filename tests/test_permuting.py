@@ -20,6 +20,7 @@ from shoal.methods import METHODS
 from shoal.methods.permuting.permuting import shuffled_within
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.models.delta_presence import DeltaPresence
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.release import closures
 from shoal.release.record import card_markdown
@@ -32,7 +33,7 @@ PERMUTING = ["bucketization", "slice-columns"]
 
 
 def permuted(name, table, seed=1, models=(), **options):
-    return METHODS[name](k=2, **options).anonymize(table, Requirements(models=models), Run.start(seed))
+    return METHODS[name](**{"k": 2, **options}).anonymize(table, Requirements(models=models), Run.start(seed))
 
 
 @given(with_population(), st.sampled_from(PERMUTING), st.integers(0, 5))
@@ -183,6 +184,24 @@ def test_permute_generalize_takes_mappings_that_presence_allows(table, bounds, p
     if partitioner in ("boxes", "people"):
         # Nobody fits two buckets, so each bucket could be chosen by itself.
         assert presence(shown, table.population).overlapping == 0
+
+
+@settings(max_examples=150)
+@given(
+    with_population(),
+    st.tuples(st.sampled_from([0.0, 0.0, 0.2]), st.sampled_from([0.5, 0.8, 0.9])),
+    st.sampled_from([1, 1, 2, 3]),
+)
+def test_boxes_of_mpalm_can_always_be_shuffled(table, bounds, k):
+    """A box that mpalm publishes is within the bounds as it is, so the most general mapping of the bucket is."""
+    model = DeltaPresence(low=bounds[0], high=bounds[1])
+    sizes = (KAnonymity(k=k),) if k > 1 else ()
+    try:
+        METHODS["mpalm"]().anonymize(table, Requirements(models=(model, *sizes)), Run.start(1))
+    except LimitError:
+        return
+    release = permuted("permute-generalize", table, models=(model,), partitioner="mpalm", k=k)
+    assert model.verify(Evidence(published(table, release), table)).holds
 
 
 @settings(max_examples=60)

@@ -80,4 +80,6 @@ def _format(folder: Path, files: list[Path]) -> SourceFile:
     for kind in (Parquet, Tsv, Csv):
         if all(file.name.lower().endswith(kind.suffixes) for file in files):
             return kind()
-    raise DataError(f"{folder} is a directory; name a file in it, or a folder of Parquet or of CSV files alone")
+    raise DataError(
+        f"{folder} is a directory; name a file in it, or a folder of Parquet or of CSV files alone"
+    )

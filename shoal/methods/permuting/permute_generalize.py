@@ -13,10 +13,10 @@ from shoal.errors import LimitError, Problem
 from shoal.methods.permuting.permuting import Permuting, each_column, facts_of, own_cells
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.methods.presence.mpalm import MPALM
+from shoal.models.base import Model
 from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
-from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
-from shoal.release import Release, closures
+from shoal.release import Release
 from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -42,6 +42,7 @@ class PermuteGeneralize(Permuting):
     )
     paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
     shows_exact: ClassVar[bool] = False
+    least_k: ClassVar[int] = 1
     own_partitioners: ClassVar[tuple[str, ...]] = (BOXES, PEOPLE)
 
     partitioner: str = BOXES
@@ -84,20 +85,21 @@ class PermuteGeneralize(Permuting):
         self, table: CodedTable, requirements: Requirements, model: DeltaPresence, run: Run
     ) -> Release:
         if self.partitioner == PEOPLE:
-            return _boxes_of_people(table, self.k, run)
+            return _boxes_of_people(table, self.sizes, run)
         if self.partitioner != BOXES:
             made = self.buckets(table, requirements, run)
             numbers, bucket_of = np.unique(made.region_of, return_inverse=True)
             bucket_of = (bucket_of - (numbers[0] < 0)).astype(np.int32)
-            ranges = closures(table, bucket_of, int(bucket_of.max(initial=-1)) + 1)
-            return Release(bucket_of, *ranges)
+            used = numbers[numbers >= 0]
+            # The boxes of the method itself: one that is wider than its rows may be so for the sake of presence.
+            return Release(bucket_of, made.low[used], made.high[used])
         # A box with too few people of the table is useless; whether it has too many is checked later.
         anybody = DeltaPresence(low=model.low, high=1.0)
-        wanted = Requirements(models=(anybody, KAnonymity(k=self.k), *requirements.group_models))
+        wanted = Requirements(models=(anybody, *self.sizes, *requirements.group_models))
         return MPALM().anonymize(table, wanted, run)
 
 
-def _boxes_of_people(table: CodedTable, k: int, run: Run) -> Release:
+def _boxes_of_people(table: CodedTable, sizes: tuple[Model, ...], run: Run) -> Release:
     """Split the population into boxes of at least k people, and assign the rows of the table to them.
 
     Models for sensitive values are left to verification: nobody outside the table has sensitive values.
@@ -108,7 +110,7 @@ def _boxes_of_people(table: CodedTable, k: int, run: Run) -> Release:
     everyone = replace(
         table, codes=people, sensitive=(), sensitive_codes=np.zeros((len(people), 0), np.int32, order="F")
     )
-    anybody = Requirements(models=(DeltaPresence(low=0.0, high=1.0), KAnonymity(k=k)))
+    anybody = Requirements(models=(DeltaPresence(low=0.0, high=1.0), *sizes))
     made = MPALM().anonymize(everyone, anybody, run)
     number, first = distinct(np.asfortranarray(np.concatenate([people, table.codes])))
     box_of = np.empty(len(first), np.int32)

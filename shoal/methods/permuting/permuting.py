@@ -46,8 +46,15 @@ class Permuting(Method):
     partitioner: str = METHODS.default
     """The method whose classes become buckets, with its default options."""
 
+    least_k: ClassVar[int] = 2
+    """The smallest `k` that makes sense: one row cannot be shuffled, but it may be generalized."""
     own_partitioners: ClassVar[tuple[str, ...]] = ()
     """Ways to make buckets that only this method has."""
+
+    @property
+    def sizes(self) -> tuple[Model, ...]:
+        """The rule about the number of rows of a bucket, if there is one."""
+        return (KAnonymity(k=self.k),) if self.k > 1 else ()
 
     @property
     def keeps_rows(self) -> bool:
@@ -72,8 +79,8 @@ class Permuting(Method):
 
     def __post_init__(self) -> None:
         problems = []
-        if self.k < 2:
-            problems.append(Problem("method.k", f"must be at least 2, not {self.k}"))
+        if self.k < self.least_k:
+            problems.append(Problem("method.k", f"must be at least {self.least_k}, not {self.k}"))
         own = self.partitioner in self.own_partitioners
         kind = METHODS[self.partitioner] if self.partitioner in METHODS else None  # noqa: SIM401  (`get` would raise)
         if not own and (kind is None or not kind.makes_buckets):
@@ -120,7 +127,7 @@ class Permuting(Method):
         kind: Any = METHODS[self.partitioner]
         more = tuple(m for m in requirements.models if kind.needs_presence and isinstance(m, DeltaPresence))
         wanted = Requirements(
-            models=(KAnonymity(k=self.k), *(requirements.group_models if rules is None else rules), *more),
+            models=(*self.sizes, *(requirements.group_models if rules is None else rules), *more),
             suppression=requirements.suppression,
             measure=requirements.measure,
         )
@@ -134,8 +141,9 @@ class Permuting(Method):
 
     def _smaller(self, table: CodedTable, wanted: Requirements) -> str:
         """Name the largest smaller k with which there are buckets, if there is one. O(k x rows)."""
+        others = wanted.models[len(self.sizes) :]
         for k in range(self.k - 1, 1, -1):
-            if fitting(table, replace(wanted, models=(KAnonymity(k=k), *wanted.models[1:]))):
+            if fitting(table, replace(wanted, models=(KAnonymity(k=k), *others))):
                 return f"Buckets have at least {self.k:,} rows: choose {setting('method.k', k)}"
         return ""
 
