@@ -285,3 +285,12 @@ def test_everybody_got_one_kind_of_answer():
     )
     # How many could be estimated depends on the time; whoever was, is told of the interval.
     assert any("95 %" in note for note in found.notes) == bool(answers["estimated"])
+
+
+@pytest.mark.parametrize("adversary", ["method", "columns", "rows"])
+def test_without_buckets_nothing_is_said_about_shuffling(adversary):
+    people, table = frames()
+    keywords = {"quasi": ["zip", "age"], "sensitive": ["salary"], "population": people}
+    made = shoal.anonymize(table, method="mpalm", presence=[0.0, 0.9], **keywords)
+    found = shoal.attack(made, original=table, name="membership", adversary=adversary, **keywords)
+    assert found.adversary == "knows everybody in the population"

@@ -25,6 +25,9 @@ ADVERSARIES = {
     "rows": "knows everybody in the population, and that quasi-identifiers were not shuffled",
 }
 
+WITHOUT_BUCKETS = "knows everybody in the population"
+"""Nothing was shuffled, so there is nothing to assume about it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Membership(Attack):
@@ -92,7 +95,7 @@ class Membership(Attack):
         risk = certain | (np.maximum(chances, found.low[place]) > self.presence[1] + 1e-9)
         return Exposure(
             attack=self.name,
-            adversary=ADVERSARIES[self.adversary],
+            adversary=ADVERSARIES[self.adversary] if seen.bucket_of is not None else WITHOUT_BUCKETS,
             success=float(chances.mean()),
             baseline=original.rows / len(population),
             figures={
