@@ -233,3 +233,60 @@ def test_a_policy_that_is_handed_over_names_files_that_come_with_it(tmp_path: Pa
         assert Policy.from_toml(text, tmp_path).population.file == "abc.csv"  # type: ignore[union-attr]
     finally:
         project.close()
+
+
+def test_visits_of_people_with_several_rows(studio: Callable[..., Visit], tmp_path: Path) -> None:  # noqa: F811
+    """From the dropped table to the zip: every screen says people where people are meant."""
+    from playwright.sync_api import expect
+
+    from shoal.samples import sample
+
+    table = sample("visits", 400)
+    number = table["patient_id"].str.slice(1).cast(int)
+    table.with_columns((number // 2).alias("household_no")).write_csv(tmp_path / "visits.csv")
+    people, rows = table["patient_id"].n_unique(), table.height
+    visit = studio()
+    page = visit.page
+    page.get_by_label("Choose a file").set_input_files(tmp_path / "visits.csv")
+    expect(page.get_by_text("400").first).to_be_visible()
+    visit.go("roles")
+    warning = page.get_by_text("if it says whose a row is, give it the role person")
+    expect(warning).to_be_visible()
+    for name, role in (("patient_id", "person"), ("household_no", "person"), ("minutes", "plain")):
+        page.get_by_label(f"Role of {name}").select_option(role)
+        expect(page.locator("#as-file")).to_contain_text(f'[columns.{name}]\nrole = "{role}"')
+    expect(warning).to_have_count(0)
+    card = page.locator("li.role-card").filter(has_text="household_no")
+    card.locator("summary").click()
+    card.get_by_label("Group").fill("household")
+    page.keyboard.press("Tab")
+    expect(page.locator("#as-file")).to_contain_text('group = "household"')
+    expect(page.locator("#unique-now")).to_contain_text("which no other person has")
+    visit.go("promise")
+    expect(page.get_by_text("5-anonymity, counted by household")).to_be_visible()
+    expect(page.get_by_text("cannot narrow it down to the rows of fewer than k people")).to_be_visible()
+    page.get_by_label("k, different people whose rows read alike").fill("3")
+    page.keyboard.press("Tab")
+    expect(page.locator("#as-file")).to_contain_text("k = 3")
+    visit.go("look")
+    page.get_by_role("button", name="Make the release", exact=False).first.click()
+    expect(page.get_by_role("heading", name="Satisfies its policy")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text(f"of {people:,} people in {rows:,} rows")).to_be_visible()
+    expect(page.get_by_text("other people").first).to_be_visible()
+    visit.go("handover")
+    page.get_by_role("button", name="Write the reports").click()
+    expect(page.get_by_role("button", name="Write the reports again")).to_be_visible(timeout=LONG)
+    with page.expect_download() as waited:
+        page.get_by_role("button", name="Download as one zip").click()
+    archive = zipfile.ZipFile(waited.value.path())
+    public = archive.read("public/report-public.html").decode()
+    assert "Some people have several rows" in public
+    assert "counted by household" in public
+    assert "P0000001" not in public
+    archive.extractall(tmp_path / "out")
+    audit = shoal(
+        "audit", "public/release.csv", "-p", "private/policy.toml", "--original", "../visits.csv",
+        "--record", "private/record.json", "--json", cwd=tmp_path / "out",
+    )  # fmt: skip
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert json.loads(audit.stdout)["people"] == people

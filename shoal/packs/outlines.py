@@ -156,7 +156,7 @@ def _attacks(made: Report) -> list[str]:
     gate = made.subject.gate
     lines += [
         f"| {_cell(one.title)} | {_cell(one.knows)} | {_cell(one.outcome(gate))} | {one.found(gate)} | "
-        f"{one.guess()} |"
+        f"{one.guess(gate)} |"
         for one in made.tried
     ]
     if not made.tried:

@@ -217,7 +217,7 @@ def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str
         verdicts=subject.verdicts,
         meanings=[meaning for _, meaning in subject.judged[:count]],
         measures=public_measures(
-            subject.measures, levels=subject.tells_levels, people=subject.table.person is not None
+            subject.measures, levels=subject.tells_levels, people=subject.gate.several
         ),
         seed=record["seed"],
         recoded=[name for name, column in subject.policy.columns.items() if column.null_values],

@@ -91,7 +91,7 @@ class Columns:
         self._lock = threading.Lock()
         self._facts: dict[int, Facts] = {}
         self._codes: OrderedDict[int, IntVector] = OrderedDict()
-        self._unique: dict[frozenset[int], int] = {}
+        self._unique: dict[Any, int] = {}
         self.names = frame.columns
         self.rows = frame.rows
         if frame.rows * len(self.names) <= AT_ONCE and len(self.names) <= NARROW:
@@ -127,9 +127,17 @@ class Columns:
                 self._facts[place] = described(values, np.bincount(codes, minlength=len(values)))
         return self._facts.get(place)
 
-    def unique_rows(self, places: Sequence[int]) -> int:
-        """Return how many rows have a combination of values that no other row has; a missing value is a value."""
-        asked = frozenset(places)
+    def unique_rows(self, places: Sequence[int], whose: Sequence[int] = ()) -> int:
+        """Return how many rows have a combination of values that no other row has; a missing value is a value. If the
+        columns `whose` say whose each row is, rows count whose values no other person has.
+        """
+        asked: Any = frozenset(places)
+        if whose and asked:
+            asked = (asked, frozenset(whose))
+            if asked not in self._unique:
+                owners = [self.codes(place) for place in sorted(whose)]
+                self._unique[asked] = _unique_people([self.codes(place) for place in sorted(places)], owners)
+            return self._unique[asked]
         if asked not in self._unique:
             if not asked:
                 self._unique[asked] = int(self.rows == 1)
@@ -171,6 +179,19 @@ def columns_of(project: Project) -> Columns:
         if not isinstance(kept, Columns):
             kept = project.store["columns"] = Columns(project.frame, project.changed)
         return kept
+
+
+def _unique_people(columns: Sequence[IntVector], owners: Sequence[IntVector]) -> int:
+    """Count the rows that are equal only to rows of the same person."""
+    table = pl.DataFrame({f"{at}": codes for at, codes in enumerate((*columns, *owners))})
+    shown = [f"{at}" for at in range(len(columns))]
+    people = table.group_by(table.columns).len()
+    alone = (
+        people.group_by(shown)
+        .agg(pl.len().alias("people"), pl.col("len").sum())
+        .filter(pl.col("people") == 1)
+    )
+    return int(alone["len"].sum())
 
 
 def _unique(columns: Sequence[IntVector]) -> int:

@@ -38,12 +38,16 @@ class Standing:
     """Rows of the original."""
     suppressed: int
     smallest: int | None
-    """The fewest rows that read alike; None if the release has no classes."""
+    """The fewest rows that read alike, or people who have such rows; None if the release has no classes."""
     risk: float | None
     """The largest chance with which an adversary identifies somebody, by the strongest attack that was tried."""
     loss: float | None
     """Information loss (LM)."""
     risk_before: float | None = None
+    people: int | None = None
+    """People of the original, if some have several rows."""
+    people_suppressed: int = 0
+    """How many of them have no row in the release."""
 
 
 @dataclass(frozen=True)

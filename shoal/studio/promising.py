@@ -36,6 +36,7 @@ from shoal.suggesting.presets import PRESETS
 
 if TYPE_CHECKING:
     from shoal.errors import Problem as ProblemType
+    from shoal.policy import Policy
 
 PARTS = ("privacy", "method", "utility", "population")
 """The sections of a policy that this screen changes; limits, weights and protected nodes are of columns."""
@@ -59,6 +60,15 @@ def state(project: Project) -> State:
     return State("done", told)
 
 
+def _asked(policy: Policy) -> list[tuple[str, str]]:
+    """Return every requirement, also those that count households, with what it means."""
+    from shoal.models.of_group import of_groups
+
+    several = bool(policy.names("person"))
+    models = of_groups(policy.models(), policy.groups)
+    return [(one.title, (several and one.summary_of_people) or one.summary) for one in models]
+
+
 def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
     """Return all questions with what the policy says about each."""
     tables = project.tables
@@ -72,7 +82,9 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
     return {
         "outlook": found,
         "wrong": _problems(project),
-        "models": () if policy is None else [(one.title, one.summary) for one in policy.models()],
+        "models": () if policy is None else _asked(policy),
+        "whose": () if policy is None else policy.names("person"),
+        "groups": () if policy is None else policy.groups,
         "derivation": () if policy is None else derivation(policy.privacy),
         "adversaries": list(ADVERSARIES.values()),
         "named": (named,) if isinstance(named, str) else tuple(named),

@@ -121,6 +121,8 @@ def _standing(made: Made, result: Mapping[str, Any]) -> Standing:
         rows=int(summary["rows"]),
         suppressed=int(summary["suppressed"]),
         smallest=result["smallest"],
+        people=summary.get("people"),
+        people_suppressed=int(summary.get("people_suppressed", 0)),
         risk=result["risk"],
         loss=loss,
         risk_before=result["risk_before"],

@@ -69,8 +69,7 @@ class Roles(Screen):
         entries = tables.get("columns", {})
         cards: dict[str, list[dict[str, Any]]] = {role: [] for role in (*(one.name for one in roles()), "")}
         for place, name in enumerate(columns.names):
-            entry = entries.get(name)
-            entry = entry if isinstance(entry, Mapping) else {}
+            entry = _entry(entries, name)
             options = options_for(given[place]) if given[place] else ()
             cards.setdefault(given[place], []).append(
                 {
@@ -85,13 +84,19 @@ class Roles(Screen):
                 }
             )
         quasi = [place for place, role in enumerate(given) if role == "quasi"]
+        whose = [
+            place
+            for place, role in enumerate(given)
+            if role == "person" and "group" not in _entry(entries, columns.names[place])
+        ]
         return {
             "roles": roles(),
             "cards": cards,
             "rows": columns.rows,
             "columns": columns.names,
             "quasi": [columns.names[place] for place in quasi],
-            "unique": columns.unique_rows(quasi),
+            "whose": bool(whose),
+            "unique": columns.unique_rows(quasi, whose),
             "sets": _identifying(project, [columns.names[place] for place in quasi]),
             "problems": [
                 one
@@ -116,6 +121,12 @@ class Roles(Screen):
             "options": _set_options,
             "ask_less": _ask_less,
         }
+
+
+def _entry(entries: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return what a policy says about a column besides its role."""
+    entry = entries.get(name)
+    return entry if isinstance(entry, Mapping) else {}
 
 
 def _settings(project: Project, query: QueryParams) -> Response:
