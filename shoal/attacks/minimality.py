@@ -40,6 +40,9 @@ class Minimality(Attack):
 
     name: ClassVar[str] = "minimality"
     title: ClassVar[str] = "minimality"
+    only_rows: ClassVar[str] = (
+        "the tables that it thinks possible exchange values between rows, as if each row were a person of its own"
+    )
     threat: ClassVar[Threat] = INFERENCE
     summary: ClassVar[str] = (
         "knows the method, reruns it on every possible table, and learns values from the choice of classes"

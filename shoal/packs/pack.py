@@ -216,9 +216,7 @@ def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str
         roles={plan.name: plan.publish or plan.role for plan in subject.policy.plans(columns)},
         verdicts=subject.verdicts,
         meanings=[meaning for _, meaning in subject.judged[:count]],
-        measures=public_measures(
-            subject.measures, levels=subject.tells_levels, people=subject.gate.several
-        ),
+        measures=public_measures(subject.measures, levels=subject.tells_levels, people=subject.gate.several),
         seed=record["seed"],
         recoded=[name for name, column in subject.policy.columns.items() if column.null_values],
         following=subject.following,
