@@ -11,6 +11,7 @@ from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
+from shoal.methods.sensitive.exchanging import exchanged
 from shoal.models.demands import Demands, demands_of, outlook
 from shoal.models.feasibility import unserved
 from shoal.models.requirements import Requirements
@@ -53,15 +54,24 @@ class Clustering(Brief):
 
 
 def cluster(
-    table: CodedTable, requirements: Requirements, run: Run, *, guarded: bool, at_random: bool = False
+    table: CodedTable,
+    requirements: Requirements,
+    run: Run,
+    *,
+    guarded: bool,
+    at_random: bool = False,
+    improve: bool = False,
 ) -> Clustering:
     """Grow classes in each block of a table; suppress blocks that cannot satisfy the requirements.
 
-    Leftover rows, which no class could be grown from, are assigned to the classes that lose least by them. For models
-    other than k, p, distinct l and (alpha,k), classes that fail are merged with near ones. Raises InfeasibleError if
-    too many rows would have to be suppressed. See `grow_classes` for the cost.
+    Leftover rows, which no class could be grown from, are assigned to the classes that lose least by them. With
+    `improve`, rows then move between classes (`exchanged`), unless a label has a largest share or people have several
+    rows: counts of distinct labels would not tell whether such classes hold. For models other than k, p, distinct l and
+    (alpha,k), classes that fail are merged with near ones. Raises InfeasibleError if too many rows would have to be
+    suppressed. See `grow_classes` for the cost.
     """
     problem = _Problem(table, requirements, run)
+    problem.improve = improve
     names, blocks = _blocks(table, requirements)
     class_of = np.full(table.rows, -1, np.int32)
     classes = bound = 0
@@ -117,6 +127,7 @@ class _Problem:
         self.losses = losses_of(table, requirements.measure)
         self.codes = np.ascontiguousarray(table.codes)
         self.done = 0
+        self.improve = False
 
     def loss(self, low: IntMatrix, high: IntMatrix) -> FloatVector:
         """What a row of each class loses. O(classes x columns)."""
@@ -191,7 +202,13 @@ class _Problem:
                 labels.share,
                 self.losses,
             )
-        if not self.demands.complete or (labels.share <= 1).any() or not self.table.one_value:
+        counted = not (labels.share <= 1).any() and self.table.one_value
+        if self.improve and counted and classes * len(labels.share) <= MOST_COUNTS:
+            p = np.array([demand.p for demand in self.demands.each], np.int64)
+            class_of = exchanged(
+                codes, labels.of, labels.demand, p, labels.size, class_of, self.losses, self.run
+            )
+        if not self.demands.complete or not counted:
             class_of = self._mended(rows, codes, class_of, classes)
         return class_of
 
