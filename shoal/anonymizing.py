@@ -31,7 +31,7 @@ from shoal.methods.following import alike
 from shoal.methods.limits import instead
 from shoal.methods.starring import reads_well
 from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
-from shoal.models.feasibility import all_in_one, left_out, reasons_against, unprotected
+from shoal.models.feasibility import all_in_one, had_by_all, left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
@@ -377,6 +377,7 @@ def _result(
     notes += unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)
     notes += case.following
+    notes += had_by_all(case.groups, case.requirements) if case.follow is not None else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
     if recoded:
         notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.case import Case
 from shoal.measures.evaluate import unmeasured
+from shoal.models.feasibility import had_by_all
 from shoal.policy import Policy
 from shoal.release.results import Audit, Clock
 from shoal.run import Progress, silent
@@ -74,6 +75,8 @@ def audit(
         for reason in dict.fromkeys(missing.values())
     ]
     published = case.published
+    followed = case.follow is not None and not case.owners.unknown
+    sure = had_by_all(case.groups, case.requirements) if followed else ()
     return Audit(
         rows=published.rows + published.suppressed,
         suppressed=published.suppressed,
@@ -84,5 +87,5 @@ def audit(
         measures=found,
         losses=case.losses,
         seconds=clock.seconds,
-        notes=(*case.notes, *case.following, *case.truth_notes, *unknown),
+        notes=(*case.notes, *case.following, *sure, *case.truth_notes, *unknown),
     )

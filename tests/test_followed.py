@@ -439,3 +439,19 @@ def test_an_order_needs_values_that_have_one():
     table = crowded().with_columns(row=pl.concat_list("row"))
     with pytest.raises(DataError, match="which have no order"):
         shoal.anonymize(table, k=2, **{**ROLES, "order": {"person": "row"}})
+
+
+def test_values_that_everybody_has_are_told_where_the_rule_allows_them():
+    """Two people with flu and asthma each: two values, entropy 2, and no doubt about either."""
+    table = pl.DataFrame(
+        {"person": list("AABB"), "zip": ["1"] * 4, "age": [20] * 4, "diagnosis": ["flu", "asthma"] * 2}
+    )
+    roles = {name: value for name, value in ROLES.items() if name != "plain"}
+    made = shoal.anonymize(table, seed=1, k=2, l={"distinct": 2, "entropy": 2}, **roles)
+    assert made.holds
+    assert any("everybody has one value of `diagnosis`" in note for note in made.notes)
+    audit = shoal.audit(made.table, k=2, l={"distinct": 2}, **roles)
+    assert any("everybody has one value of `diagnosis`" in note for note in audit.notes)
+    assert shoal.attack(made, original=table, k=2, name="attribute-disclosure", **roles).at_risk == 2
+    with pytest.raises((InfeasibleError, LimitError)):
+        shoal.anonymize(table, seed=1, k=2, l={"probabilistic": 1.5}, **roles)

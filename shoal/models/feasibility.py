@@ -112,6 +112,29 @@ def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
     ]
 
 
+def had_by_all(groups: Groups, requirements: Requirements) -> list[str]:
+    """Say where everybody of a class has one value, although the policy protects its column: people with several rows
+    have several values, so a class may have enough of them and still leave no doubt.
+    """
+    if groups.shared is None:
+        return []
+    found = []
+    for index, (attribute, own) in enumerate(zip(groups.attributes, groups.sensitive, strict=True)):
+        models = [model for model in requirements.models if getattr(model, "column", -1) in (index, None)]
+        if not models or any(model.belief < 1 for model in models):
+            continue
+        group_of = np.repeat(np.arange(len(groups)), np.diff(own.start))
+        sure = np.unique(group_of[own.count == groups.size[group_of]])
+        if len(sure):
+            classes = f"{len(sure):,} of {counted(len(groups), 'class', 'classes')}"
+            found.append(
+                f"in {classes} everybody has one value of `{attribute.name}` in some row, so that it is certain; "
+                f"{' and '.join(model.title for model in models)} allows that. Probabilistic l or alpha rules it out "
+                f"({setting('privacy.l', {'probabilistic': 2})})"
+            )
+    return found
+
+
 def all_in_one(table: CodedTable, requirements: Requirements, classes: int | None) -> list[str]:
     """Say that a requirement other than k left a single class where k alone would allow several."""
     if classes != 1 or requirements.only_k or table.people < 2 * max(requirements.k, 2):

@@ -86,9 +86,13 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
         lines.append(f"Unique in their quasi-identifiers before: {share} of people.")
     if risks.after is not None and not gate.tells_crowds:
         if subject.largest_risk is not None:
-            lines.append(
-                f"Every class of identical rows has rows of at least {subject.requirements.k:,} people."
+            same = (
+                "Everybody shows the same rows as others: at least"
+                if subject.follow is not None
+                else ("Every class of identical rows has rows of at least")
             )
+            together = " together" if subject.follow is not None else ""
+            lines.append(f"{same} {subject.requirements.k:,} people{together}.")
         else:
             doubt = "classes may have rows of a single person"
     elif risks.after is not None:
