@@ -20,6 +20,7 @@ from shoal.codebooks.codebook import codebook, listed_only
 from shoal.codebooks.writing import CARD_LABELS, check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
+from shoal.earlier import encode_whole
 from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.frames.databases import DatabaseTable
@@ -34,7 +35,6 @@ from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
 from shoal.models.feasibility import all_in_one, had_by_all, left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.policy.encoding import encode_with_population
 from shoal.release import Release
 from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
@@ -114,7 +114,13 @@ def anonymize_file(
         raise OutputError(f'{keys}: there are no keys, because no column has publish = "{PSEUDONYM}"')
     check_codebook_paths(codebooks, output)
     # First what not even --force allows, so that nobody is advised to use it in vain.
-    frames.check_apart({source: "the data"} | dict.fromkeys(spare, "the policy"), [*outputs, *papers])
+    before = [place for one in policy.earlier for place in one.values()]
+    own = (
+        {source: "the data"}
+        | dict.fromkeys(spare, "the policy")
+        | dict.fromkeys(before, "an earlier release")
+    )
+    frames.check_apart(own, [*outputs, *papers])
     for place, _ in outputs:
         frames.check_publishable(place, force=force)
     for path, _ in papers:
@@ -292,7 +298,7 @@ def _make(
         frame = frames.read(policy.source(source), policy.read_options())
     progress("encode", 0.1)
     with clock("encode"):
-        table = encode_with_population(frame, policy, population)
+        table = encode_whole(frame, policy, population)
         way.check(table, policy, exact=method.shows_exact)
     release = _proposed(policy, method, table, run, clock)
     progress("write", 0.8)
@@ -426,8 +432,8 @@ def _result(
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
-    if case.original.owners is not None and case.owner is not None:
-        # A release does not show whose its rows are, and later audits have to count people.
+    if (case.of_people or case.original.owners is not None) and case.owner is not None:
+        # A release does not show whose its rows are, and later audits, and later releases, have to count people.
         record["owners"] = " ".join(map(str, case.owner.tolist()))
     card = make_card(
         summary if case.tells_levels else {**summary, "levels": None},

@@ -67,9 +67,12 @@ class Given:
 def encode_whole(
     frame: Frame, policy: Policy, population: Any = None, earlier: Sequence[Any] | None = None
 ) -> CodedTable:
-    """Code a table, with the population that the policy names, if any, and earlier releases of its people."""
+    """Code a table, with the population and the earlier releases that the policy names, if any. `earlier` takes the
+    place of those of the policy.
+    """
     table = encode_with_population(frame, policy, population)
-    return replace(table, earlier=read_earlier(frame, policy, table, earlier)) if earlier else table
+    given = policy.earlier if earlier is None else earlier
+    return replace(table, earlier=read_earlier(frame, policy, table, given)) if given else table
 
 
 def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequence[Any]) -> Earlier:
@@ -85,9 +88,14 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
             "earlier releases cannot be intersected with one whose rows can be followed by pseudonyms: who recognises "
             "one row has all of them"
         )
+    if policy.groups:
+        raise DataError(
+            f"earlier releases cannot be intersected where guarantees count a {policy.groups[0]}, too: only people are "
+            "followed from one release to the next"
+        )
     if table.population is not None and table.rows != frame.rows:
         raise DataError("earlier releases cannot be read where a column of the table says who is in it")
-    whose = policy.names("person")
+    whose = policy.people
     originals = [_original(one, policy, name) for one, name in zip(given, names, strict=True)]
     missing = [name for name, one in zip(names, originals, strict=True) if one is None]
     if whose and missing:
@@ -305,7 +313,7 @@ class _Reader:
         strangers: int,
     ) -> Issue:
         """Find who may be in the release, by the rows that people are known by."""
-        whose = self.policy.names("person")
+        whose = self.policy.people
         matches = covering(self.domain.attributes, known, published)
         owner: LongVector | None = None
         rows = np.ones(len(known), np.bool_)

@@ -20,7 +20,7 @@ class Row:
 class Shown:
     """A published row: its cells, the values that it shows, and which row of the original it is."""
 
-    cells: tuple[str, ...]
+    cells: tuple[str | tuple[str, ...], ...]
     values: tuple[str, ...]
     of: int
 
@@ -35,8 +35,10 @@ class Left:
     right: bool
 
 
-def covers(cell: str, value: str) -> bool:
-    """A cell shows a value, a text whose last characters are masked, or anything."""
+def covers(cell: str | tuple[str, ...], value: str) -> bool:
+    """A cell shows a value, a text whose last characters are masked, anything, or a list of values."""
+    if isinstance(cell, tuple):
+        return value in cell
     return set(cell) == {"*"} or (
         len(cell) == len(value) and all(c in ("*", v) for c, v in zip(cell, value, strict=True))
     )

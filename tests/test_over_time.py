@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,8 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.anonymizing import anonymize_file
 from shoal.cli import main
-from shoal.errors import DataError, PolicyError
+from shoal.errors import DataError, InfeasibleError, LimitError, OutputError, PolicyError
+from shoal.methods import METHODS
 from shoal.policy import Policy
 from tests import over_time
 from tests.over_time import Row, Shown
@@ -270,3 +274,234 @@ def test_the_command_intersects_files(tmp_path):
     )
     assert said.exit_code != 0
     assert "--earlier-original: is given 1 times, but --earlier 2 times" in said.output
+
+
+# --- a requirement --------------------------------------------------------------------------------------------
+
+HEEDING = [name for name, kind in METHODS.items() if kind.heeds_earlier]
+
+
+def shown_rows(release: pl.DataFrame, told: dict[str, object]) -> list[Shown]:
+    """The rows of a release of ours, with the rows of the original that its private record names."""
+    owners = [int(one) for one in str(told["owners"]).split()]
+    return [
+        Shown((_cell(row["zip"]), _cell(row["age"])), (row["disease"], row["drug"]), of)
+        for row, of in zip(release.iter_rows(named=True), owners, strict=True)
+    ]
+
+
+def _cell(shown):
+    return tuple(shown) if isinstance(shown, list) else shown
+
+
+@st.composite
+def two_months(draw, rows_each: int = 2):
+    """Two tables of up to nine people, many of whom come twice and with the same disease."""
+    ill = {who: draw(st.sampled_from("wxyz")) for who in "abcdefghi"}
+    home = {who: draw(st.sampled_from(["11", "12", "21", "22"])) for who in ill}
+    out = []
+    for _ in range(2):
+        rows = [
+            Row(
+                who,
+                (home[who], draw(st.sampled_from(["31", "32", "41"]))),
+                (ill[who] if draw(st.integers(0, 3)) else draw(st.sampled_from("wxyz")), "p"),
+            )
+            for who in ill
+            for _ in range(draw(st.integers(0 if draw(st.booleans()) else 1, rows_each)))
+        ]
+        assume(rows)
+        out.append(rows)
+    return out
+
+
+def safe(left: over_time.Left, adversary: str, k: int = 2, needed: int = 2) -> bool:
+    candidates = left.candidates if adversary == "some" else min(left.candidates, left.crowd)
+    return candidates >= k and left.values[0] >= needed
+
+
+def must_go(originals, earlier, adversary: str) -> set[str]:
+    """The people whose rows no class can hold: even all rows as one class leave them too little, again and again."""
+    gone: set[str] = set()
+    while True:
+        shown = [
+            Shown(("*", "*"), row.values, of) for of, row in enumerate(originals[1]) if row.person not in gone
+        ]
+        found = over_time.by_people(originals, [earlier, shown]) if shown else {}
+        bad = {who for who, own in found.items() if not all(safe(one, adversary) for one in own)}
+        if not bad:
+            return gone
+        gone |= bad
+
+
+@pytest.mark.parametrize("method", HEEDING)
+@settings(max_examples=25, deadline=None)
+@given(drawn=two_months(), adversary=st.sampled_from(["some", "members"]), share=st.sampled_from([0.0, 0.5]))
+def test_a_release_with_earlier_ones_leaves_enough_open(method, drawn, adversary, share):
+    first, second = drawn
+    try:
+        before = shoal.anonymize(frame(first), seed=1, **ROLES, **ASKED)
+    except (InfeasibleError, LimitError):
+        assume(False)
+    assume({row.person for row in first} & {row.person for row in second})
+    earlier = shown_rows(before.table, before.record)
+    gone = must_go(drawn, earlier, adversary)
+    rows = sum(row.person in gone for row in second)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        before.table.write_csv(place / "release.csv")
+        frame(first).write_csv(place / "table.csv")
+        (place / "record.json").write_text(json.dumps(before.record))
+        asked = {
+            "earlier": [{"release": "release.csv", "original": "table.csv", "record": "record.json"}],
+            "earlier_adversary": adversary,
+        }
+        policy = Policy.from_keywords(**ROLES, **ASKED, **asked, method=method, suppression=share, base=place)
+        try:
+            made, refusal = shoal.anonymize(frame(second), policy, seed=2), ""
+        except (InfeasibleError, LimitError) as error:
+            made, refusal = None, str(error)
+    if made is None:
+        if "intersecting" in refusal:
+            assert rows > int(share * len(second)) or rows == len(second)
+            assert f"{len(gone):,} p" in refusal
+        return
+    assert rows <= int(share * len(second))
+    left = over_time.by_people(drawn, [earlier, shown_rows(made.table, made.record)])
+    assert all(safe(one, adversary) for own in left.values() for one in own)
+    published = {second[row.of].person for row in shown_rows(made.table, made.record)}
+    assert not published & gone
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn=two_months(rows_each=1), adversary=st.sampled_from(["some", "members"]))
+def test_a_release_without_a_person_column_protects_everybody_who_matches(drawn, adversary):
+    first, second = drawn
+    try:
+        before = shoal.anonymize(frame(first), seed=1, **WITHOUT, **ASKED)
+    except (InfeasibleError, LimitError):
+        assume(False)
+    earlier = [
+        Shown((_cell(row["zip"]), _cell(row["age"])), (row["disease"], row["drug"]), -1)
+        for row in before.table.iter_rows(named=True)
+    ]
+    assume(any(over_time.matching(earlier, row.known) for row in second))
+    with tempfile.TemporaryDirectory() as folder:
+        before.table.write_csv(Path(folder) / "release.csv")
+        policy = Policy.from_keywords(
+            **WITHOUT,
+            **ASKED,
+            earlier=["release.csv"],
+            earlier_adversary=adversary,
+            base=folder,
+        )
+        try:
+            made = shoal.anonymize(frame(second), policy, seed=2)
+        except (InfeasibleError, LimitError):
+            return
+    now = [
+        Shown((_cell(row["zip"]), _cell(row["age"])), (row["disease"], row["drug"]), -1)
+        for row in made.table.iter_rows(named=True)
+    ]
+    left = over_time.by_rows(second, [earlier, now])
+    assert all(safe(one, adversary) for own in left.values() for one in own)
+
+
+def written(folder: Path, **asked) -> Policy:
+    """Two months, the first one released; return the policy for the second."""
+    first = table()
+    before = shoal.anonymize(first, seed=1, **ROLES, **ASKED)
+    before.table.write_csv(folder / "release.csv")
+    first.write_csv(folder / "table.csv")
+    (folder / "record.json").write_text(json.dumps(before.record))
+    given = {"release": "release.csv", "original": "table.csv", "record": "record.json"}
+    return Policy.from_keywords(**{**ROLES, **ASKED, "earlier": [given], "base": folder, **asked})
+
+
+def test_the_verdict_is_in_everything_that_speaks_of_a_release(tmp_path):
+    policy = written(tmp_path)
+    assert Policy.from_toml(policy.to_toml(), tmp_path) == policy
+    second = table("yxyxyxyx")
+    made = shoal.anonymize(second, policy, seed=1)
+    (verdict,) = (one for one in made.verdicts if "earlier" in one.model)
+    assert verdict.holds
+    assert not verdict.public
+    assert made.record["owners"]
+    # The card says that it holds, and nothing about people.
+    (told,) = (one for one in made.card["guarantees"] if "earlier" in one["model"])
+    assert "8 people" not in json.dumps(made.card)
+    assert told["model"] == "people exposed by intersecting earlier releases"
+    audited = shoal.audit(made.table, policy, original=second, record=made.record)
+    assert [one.reached for one in audited.verdicts if "earlier" in one.model] == [0]
+    # Without the original nobody can tell, so it does not hold.
+    alone = shoal.audit(made.table, policy)
+    assert [one.holds for one in alone.verdicts if "earlier" in one.model] == [False]
+    report = shoal.report(made, policy, original=second, edition="private")
+    assert "intersection of releases, knows some people" in report.html
+    assert "people exposed by intersecting earlier releases" in report.html
+    assert shoal.attack(made, policy, original=second, name="intersection").holds
+
+
+def test_a_release_that_exposes_somebody_is_not_accepted(tmp_path):
+    """Everybody is alone in one of the two, so that only they are in both classes."""
+    policy = written(tmp_path)
+    second = table("yxyxyxyx")
+    found = shoal.audit(second.drop("who"), policy, original=second)
+    (verdict,) = (one for one in found.verdicts if "earlier" in one.model)
+    assert not verdict.holds
+    assert verdict.reached == 8
+    assert "8 people in several of 2 releases" in verdict.detail
+
+
+def test_a_policy_with_earlier_releases_is_checked(tmp_path):
+    with pytest.raises(PolicyError, match=r"privacy.earlier\[0\].release: there is no file .*nothing.csv"):
+        written(tmp_path, earlier=["nothing.csv"])
+    with pytest.raises(PolicyError, match="probabilistic-l has no meaning for several releases together"):
+        written(tmp_path, l={"probabilistic": 2})
+    with pytest.raises(
+        PolicyError, match=r"t-equal|t-closeness.* has no meaning for several releases together"
+    ):
+        written(tmp_path, t={"equal": 0.3})
+    with pytest.raises(PolicyError, match=r"privacy.earlier_adversary: there are no earlier releases"):
+        written(tmp_path, earlier=None, earlier_adversary="members")
+    with pytest.raises(PolicyError, match="full-domain does not heed earlier releases"):
+        shoal.anonymize(table(), written(tmp_path, method="full-domain"))
+    table().write_csv(tmp_path / "second.csv")
+    policy = written(tmp_path)
+    with pytest.raises(OutputError, match="would replace an earlier release"):
+        anonymize_file(tmp_path / "second.csv", policy, tmp_path / "release.csv", force=True)
+
+
+def test_an_earlier_release_that_breaks_the_policy_is_refused(tmp_path):
+    policy = written(tmp_path, k=5)
+    with pytest.raises(
+        DataError, match=r"release.csv does not keep this policy by itself: .*fewer than 5 candidates"
+    ):
+        shoal.anonymize(table("yxyxyxyx"), policy)
+
+
+def test_nobody_can_be_protected_whose_values_are_all_new(tmp_path):
+    policy = written(tmp_path)
+    with pytest.raises(
+        InfeasibleError, match=r"8 people with 8 rows would be exposed .* only 0 of 8 rows may be"
+    ):
+        shoal.anonymize(table("vuvuvuvu"), policy)
+
+
+def test_several_earlier_releases_and_a_gap(tmp_path):
+    """Half of the people are in the first and the third release, and all of them in the second one."""
+    policy = written(tmp_path)
+    second = table("yxyxyxyx")
+    made = shoal.anonymize(second, policy, seed=1)
+    made.table.write_csv(tmp_path / "release2.csv")
+    second.write_csv(tmp_path / "table2.csv")
+    (tmp_path / "record2.json").write_text(json.dumps(made.record))
+    one = {"release": "release.csv", "original": "table.csv", "record": "record.json"}
+    two = {"release": "release2.csv", "original": "table2.csv", "record": "record2.json"}
+    both = written(tmp_path, earlier=[one, two])
+    third = table("xxxxyyyy", who="abcdwxyz")
+    released = shoal.anonymize(third, both, seed=1)
+    found = shoal.attack(released, both, original=third, name="intersection")
+    assert found.holds
+    assert found.figures["in_several"] == 4
+    assert found.figures["not_in_earlier"] == 4

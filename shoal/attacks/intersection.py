@@ -11,7 +11,7 @@ import numpy as np
 from shoal.arrays import BoolVector, LongVector
 from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, check_known
-from shoal.linking.crossing import newest_issue
+from shoal.linking.crossing import newest_issue, too_little
 from shoal.linking.evidence import Evidence
 from shoal.linking.series import Crossing, Earlier, alone, crossed
 from shoal.run import Run
@@ -98,8 +98,8 @@ class Intersection(Attack):
         several = np.zeros(people, np.bool_)
         several[found.person] = True
         candidates = np.minimum(found.left, found.crowd) if self.adversary == "members" else found.left
-        few = candidates < self.k
-        narrow = self._narrow(found, earlier)
+        needed = [self._needed(j) for j in earlier.lasting]
+        few, narrow = too_little(found, self.k, needed, members=self.adversary == "members")
         at_risk = _of_people(found, few | narrow, people)
         left = found.worst(candidates, people)
         chance = np.zeros(people)
@@ -144,11 +144,6 @@ class Intersection(Attack):
 
     def _needed(self, column: int) -> int:
         return self.values[column] if column < len(self.values) else 1
-
-    def _narrow(self, found: Crossing, earlier: Earlier) -> BoolVector:
-        """Return which combinations leave too few values of some column."""
-        needed = np.array([self._needed(j) for j in earlier.lasting], np.int64)
-        return np.asarray((found.values < needed).any(axis=1))
 
     def _alone(self, earlier: Earlier, several: BoolVector, evidence: Evidence) -> list[dict[str, Any]]:
         """Describe what each release leaves open by itself to the people who are in several."""

@@ -23,13 +23,13 @@ from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.comparing.watching import Watch
 from shoal.comparing.workers import run_all
+from shoal.earlier import encode_whole
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.measures import MEASURES
 from shoal.methods.auto import check_methods
 from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
-from shoal.policy.encoding import encode_with_population
 from shoal.run import Progress, checked_seed, silent
 from shoal.table import CodedTable
 
@@ -74,7 +74,7 @@ def compare(
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
     progress("read", 0.0)
     frame = frames.read(chosen.source(source), chosen.read_options())
-    table = encode_with_population(frame, chosen, population)
+    table = encode_whole(frame, chosen, population)
     roles = {plan.name: plan.role for plan in chosen.plans(frame.columns)}
     kept = Folder(Path(folder), table) if folder is not None else None
     compared = compare_coded(

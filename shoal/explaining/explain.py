@@ -11,6 +11,7 @@ from typing import Any
 from shoal import frames
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
+from shoal.earlier import encode_whole
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
 from shoal.explaining.relaxing import Relaxation, relaxations
@@ -19,7 +20,6 @@ from shoal.frames import Frame
 from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
-from shoal.policy.encoding import encode_with_population
 from shoal.run import Progress, Run, checked_seed, silent
 from shoal.table import CodedTable
 
@@ -54,7 +54,7 @@ def explain(
     method_of(chosen)  # a method that cannot satisfy the policy on any data is a mistake, not a cost
     progress("read", 0.0)
     frame = frames.read(chosen.source(source), chosen.read_options())
-    table = encode_with_population(frame, chosen, population)
+    table = encode_whole(frame, chosen, population)
     chosen.requirements(table.sensitive)  # so is a model that these columns cannot have
     measure = explained_measure(chosen)
     weights = {attribute.name: attribute.weight for attribute in table.attributes}
@@ -128,7 +128,7 @@ class _Work:
         if relaxed.kind == "column":
             table = without_column(table, relaxed.what)
         elif relaxed.what.startswith("limit of "):
-            table = encode_with_population(self.frame, relaxed.policy, self.population)
+            table = encode_whole(self.frame, relaxed.policy, self.population)
         weight = sum(attribute.weight for attribute in self.table.attributes)
         run = Run.start(self.seed, progress)
         return try_policy(table, relaxed.policy, self.measure, run, whole_weight=weight)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, LongVector
+from shoal.arrays import BoolVector, IntMatrix, LongVector
 from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
 from shoal.linking.owners import confirmed, matched
-from shoal.linking.series import Earlier, Issue, issue_of
+from shoal.linking.series import Crossing, Earlier, Issue, issue_of
 
 NEWEST = "the newest release"
 
@@ -56,3 +57,15 @@ def _strangers(earlier: Earlier) -> int:
     """Return the first number that is nobody's."""
     numbers: list[LongVector] = [*(issue.owner for issue in earlier.issues), earlier.person]
     return 1 + max(int(one.max(initial=0)) for one in numbers)
+
+
+def too_little(
+    found: Crossing, k: int, needed: Sequence[int], *, members: bool
+) -> tuple[BoolVector, BoolVector]:
+    """Return which combinations leave fewer than k candidates, and which fewer values of a lasting column than needed.
+
+    Whoever knows all `members` leaves out people who have no matching row in one of the releases.
+    """
+    candidates = np.minimum(found.left, found.crowd) if members else found.left
+    narrow = (found.values < np.array(needed, np.int64)).any(axis=1)
+    return np.asarray(candidates < k), np.asarray(narrow)

@@ -220,7 +220,7 @@ def crossed(
     for done, mask in enumerate(masks.tolist()):
         progress("intersect", done / len(masks))
         chosen = [index for index in range(len(issues)) if index == len(issues) - 1 or mask >> index & 1]
-        person, views = _known([issues[index] for index in chosen], here & (there == mask))
+        person, views = known_by([issues[index] for index in chosen], here & (there == mask))
         parts.append(
             _measured(
                 [issues[index] for index in chosen],
@@ -239,7 +239,7 @@ def alone(issue: Issue, people: BoolVector, lasting: Sequence[int]) -> tuple[Lon
     release leaves open by itself.
     """
     (value_of,), _, meaning = combined([issue], issue.values[:0])
-    person, views = _known([issue], people)
+    person, views = known_by([issue], people)
     nobody = Lists(np.zeros(len(people) + 1, np.int64), np.empty(0, np.int64))
     found = _measured([issue], [value_of], meaning, person, views, nobody)
     values = [found.worst(found.values[:, j], len(people)) for j in range(len(lasting))]
@@ -248,7 +248,7 @@ def alone(issue: Issue, people: BoolVector, lasting: Sequence[int]) -> tuple[Lon
     return found.worst(found.left, len(people)), fewest
 
 
-def _known(issues: Sequence[Issue], people: BoolVector) -> tuple[LongVector, IntMatrix]:
+def known_by(issues: Sequence[Issue], people: BoolVector) -> tuple[LongVector, IntMatrix]:
     """Return every combination of one view in each release, and whose it is."""
     found: list[LongVector] = []
     person = np.flatnonzero(people).astype(np.int64)
@@ -288,8 +288,9 @@ def _measured(
         (issue.view_rows[items[:, j]] for j, issue in enumerate(issues)), np.zeros(len(items), np.int64)
     )
     by_item = np.argsort(number, kind="stable")
-    for begin, end in _pieces(work):
-        shown, left[begin:end], crowd[begin:end] = _piece(issues, value_of, items[begin:end], len(meaning))
+    for begin, end in pieces(work):
+        shown, people, left[begin:end] = shared(issues, value_of, items[begin:end], len(meaning))
+        crowd[begin:end] = people.lengths
         item, value = shown // len(meaning), shown % len(meaning)
         for j in range(meaning.shape[1]):
             different = np.unique(item * (int(meaning[:, j].max(initial=0)) + 1) + meaning[value, j])
@@ -299,14 +300,17 @@ def _measured(
         pairs = by_item[low:high]
         at, theirs = mine.expanded(person[pairs])
         keys = (number[pairs][at] - begin) * len(meaning) + theirs
-        right[pairs] = np.bincount(at, _among(keys, shown), len(pairs)) > 0
+        right[pairs] = np.bincount(at, among(keys, shown), len(pairs)) > 0
     return Crossing(person, left[number], crowd[number], values[number], right)
 
 
-def _piece(
+def shared(
     issues: Sequence[Issue], value_of: Sequence[LongVector], items: LongVector, combinations: int
-) -> tuple[LongVector, LongVector, LongVector]:
-    """Return the combinations of values that all releases show for each item, as keys, and its candidates and crowd."""
+) -> tuple[LongVector, Lists, LongVector]:
+    """Return what releases show in common for each item, which names a view of each release: combinations of values,
+    as keys ``item * combinations + combination``, the people who have matching rows in all of them, and how many
+    candidates there are in the release with the fewest.
+    """
     matching, keys, people = [], [], []
     strangers = 1 + max(
         int(max(issue.owner.max(initial=0), issue.members.item.max(initial=0))) for issue in issues
@@ -318,13 +322,14 @@ def _piece(
         keys.append(np.unique(at[place] * combinations + values[row]))
         place, who = issue.members.expanded(classes)
         people.append(np.unique(at[place] * strangers + who))
-    shown, crowd = _in_all(keys), _in_all(people) // strangers
+    shown, crowd = _in_all(keys), _in_all(people)
     left = np.full(len(items), np.iinfo(np.int64).max)
     for (at, row), issue, values in zip(matching, issues, value_of, strict=True):
-        kept = _among(at * combinations + values[row], shown)
+        kept = among(at * combinations + values[row], shown)
         owned = np.unique(at[kept] * strangers + issue.owner[row[kept]]) // strangers
         left = np.minimum(left, np.bincount(owned, minlength=len(items)))
-    return shown, left, np.bincount(crowd, minlength=len(items)).astype(np.int64)
+    begins = np.searchsorted(crowd, np.arange(len(items) + 1) * strangers).astype(np.int64)
+    return shown, Lists(begins, crowd % strangers), left
 
 
 def _in_all(keys: Sequence[LongVector]) -> LongVector:
@@ -334,7 +339,7 @@ def _in_all(keys: Sequence[LongVector]) -> LongVector:
     return common
 
 
-def _among(keys: LongVector, ascending: LongVector) -> BoolVector:
+def among(keys: LongVector, ascending: LongVector) -> BoolVector:
     """Return which keys are in a sorted list."""
     if not len(ascending):
         return np.zeros(len(keys), np.bool_)
@@ -342,7 +347,7 @@ def _among(keys: LongVector, ascending: LongVector) -> BoolVector:
     return np.asarray(ascending[place] == keys)
 
 
-def _pieces(work: LongVector) -> Iterator[tuple[int, int]]:
+def pieces(work: LongVector) -> Iterator[tuple[int, int]]:
     """Split items so that each piece has not much work, and at least one item."""
     total = np.cumsum(work)
     begin = 0

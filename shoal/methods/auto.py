@@ -41,6 +41,7 @@ class Auto(Method):
     name: ClassVar[str] = "auto"
     counts_people: ClassVar[bool] = True
     delegates: ClassVar[bool] = True
+    heeds_earlier: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "tries every method that qualifies, and takes the best release that withstands the attacks"
     )

@@ -85,6 +85,9 @@ class Method(ABC):
     delegates: ClassVar[bool] = False
     """It lets other methods make the release."""
 
+    heeds_earlier: ClassVar[bool] = False
+    """Its searches ask every rule about the rows of each class, so they can keep open what earlier releases do."""
+
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
         names the sensitive columns. Known before anything is read.
@@ -100,6 +103,10 @@ class Method(ABC):
             problems += (
                 Problem("method.name", message, f"take auto, or see which methods count people: {compare}"),
             )
+        if requirements.with_earlier is not None and not self.heeds_earlier:
+            compare = either(command="`shoal compare`", python="`shoal.compare`")
+            message = f"{self.name} does not heed earlier releases, but the policy names some"
+            problems += (Problem("method.name", message, f"take auto, or see which methods do: {compare}"),)
         if problems:
             raise PolicyError(problems)
 

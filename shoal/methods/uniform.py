@@ -21,6 +21,7 @@ from shoal.errors import InfeasibleError, LimitError
 from shoal.hierarchy import Hierarchy
 from shoal.measures import MEASURES, CellMeasure
 from shoal.methods.base import Method
+from shoal.methods.over_time import keeping_open
 from shoal.methods.starring import released
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -37,12 +38,15 @@ UNIFORM = "uniform"
 
 def proposed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Let a method propose a release, with one set of labels per column, or with suppressed cells instead of rows, if
-    the policy asks for it. If rows can be followed, people look alike, not rows.
+    the policy asks for it. If rows can be followed, people look alike, not rows. With earlier releases of the same people,
+    it must keep open what these leave open.
     """
     if table.followed and table.person is not None and not method.delegates:
         from shoal.methods.following import followed
 
         return followed(method, table, requirements, run)
+    if requirements.with_earlier is not None and not method.delegates:
+        return keeping_open(proposed, method, table, requirements, run)
     release = released(method, table, requirements, run)
     return uniform(table, release, requirements, run) if requirements.uniform else release
 

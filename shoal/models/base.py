@@ -68,6 +68,9 @@ class Model(ABC):
     needs_every_way: ClassVar[bool] = False
     """An adversary who knows more may find a release safer by it. If a release may have been made in several ways, one
     that tells more then does not stand for the others."""
+    over_time: ClassVar[bool] = False
+    """It asks how many people or values are possible, so it has a meaning for several releases together. How likely a
+    value is after several releases depends on what an adversary believed before, so rules about shares have none."""
     needs_order: ClassVar[bool] = False
     """The values of the sensitive column must stand in an order: see `Hierarchy.in_order`."""
 

@@ -48,6 +48,7 @@ class KAnonymity(GroupModel):
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-members"
     public: ClassVar[Any] = "always"
+    over_time: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     monotone_over_people: ClassVar[bool] = True
 

@@ -89,6 +89,7 @@ class DistinctDiversity(Diversity):
         "an adversary who finds a person's class sees at least l different sensitive values"
     )
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"distinct": {}}
+    over_time: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     monotone_over_people: ClassVar[bool] = True
     needs_owners: ClassVar[bool] = False

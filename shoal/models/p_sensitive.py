@@ -31,6 +31,7 @@ class PSensitive(GroupModel):
     key: ClassVar[Key] = P
     usual: ClassVar[Any] = 2
     public: ClassVar[Any] = "always"
+    over_time: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     monotone_over_people: ClassVar[bool] = True
     needs_owners: ClassVar[bool] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from shoal.arrays import BoolVector
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.over_time import WithEarlier
 from shoal.table import CodedTable
 from shoal.table.groups import Groups
 
@@ -28,6 +29,8 @@ class Requirements:
     """Each column shows one set of labels, none of which covers another."""
     people: bool = False
     """The policy says whose each row is, so guarantees count people, not rows."""
+    with_earlier: WithEarlier | None = None
+    """What must hold together with earlier releases of the same people."""
     of_columns: tuple[Model, ...] = ()
     """What single columns ask for, such as generalization limits. The hierarchies of the table keep methods within
     them."""
@@ -35,7 +38,7 @@ class Requirements:
     @property
     def judged(self) -> tuple[Model, ...]:
         """Every model that a release is verified against."""
-        return (*self.models, *self.of_columns)
+        return (*self.models, *self.of_columns, *(() if self.with_earlier is None else (self.with_earlier,)))
 
     @property
     def group_models(self) -> tuple[GroupModel, ...]:
@@ -81,6 +84,13 @@ class Requirements:
         """Return how many different values of a sensitive column every class needs; 1 if the policy does not say."""
         own = (model for model in self.models if getattr(model, "column", column) in (None, column))
         return max((getattr(model, "values_needed", 1) for model in own), default=1)
+
+    def over_time(self, *, members: bool, sensitive: int) -> Requirements:
+        """Return the same requirements with earlier releases of the same people; the table has so many sensitive
+        columns.
+        """
+        needed = tuple(self.values_needed(column) for column in range(sensitive))
+        return replace(self, with_earlier=WithEarlier(members=members, k=self.k, needed=needed))
 
     def suppressible(self, rows: int) -> int:
         """Return how many of this many rows may be suppressed."""

@@ -111,7 +111,7 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
     if draft.names("person") and not draft.broken_columns:
         found += _check_people(privacy if not found else None, draft)
     if privacy is not None:
-        found += _check_privacy(privacy, draft)
+        found += _check_privacy(privacy, draft, base)
         choice = draft.parts["method"] if privacy.adversary else None
         found += adversary_problems(privacy, _method(choice) if choice is not None else None)
     if draft.parts["method"] is not None:
@@ -262,13 +262,47 @@ def _check_population(population: Population, draft: _Draft, base: Path) -> list
     return []
 
 
-def _check_privacy(privacy: Privacy, draft: _Draft) -> list[Problem]:
+def _check_earlier(privacy: Privacy, draft: _Draft, base: Path) -> list[Problem]:
+    """Return what has no meaning together with earlier releases, and files that do not exist."""
+    if privacy.earlier is None:
+        if privacy.earlier_adversary is None:
+            return []
+        hint = f"name them: {setting('privacy.earlier', ['january.csv'])}"
+        return [Problem("privacy.earlier_adversary", "there are no earlier releases", hint)]
+    found = []
+    for model in privacy.models(draft.names("sensitive")):
+        if not model.over_time:
+            message = f"{model.name} has no meaning for several releases together"
+            hint = "with earlier releases ask for k, distinct l or p: how many candidates and values are left"
+            found.append(Problem(f"privacy.{model.key.name}", message, hint))
+    for name, column in draft.columns.items():
+        if column.role == "person" and (column.group is not None or column.publish is not None):
+            message = "only single people, whose rows cannot be followed, are recognised in earlier releases"
+            found.append(
+                Problem(dotted("columns", name), message, "leave out `group` or `publish`, or `earlier`")
+            )
+    if draft.parts["population"] is not None:
+        found.append(
+            Problem("population", "is not read together with earlier releases", "leave one of them out")
+        )
+    for number, one in enumerate(privacy.earlier):
+        for name, text in one:
+            if text is not None and not scheme_of(text) and not (base / text).is_file():
+                hint = "paths are relative to the policy file"
+                found.append(
+                    Problem(f"privacy.earlier[{number}].{name}", f"there is no file {base / text}", hint)
+                )
+    return found
+
+
+def _check_privacy(privacy: Privacy, draft: _Draft, base: Path) -> list[Problem]:
     found: list[Problem] = []
     if not privacy.asked and privacy.adversary is None:
         return [Problem("privacy", "asks for nothing", "k = 5 is a usual choice")]
     if draft.broken_columns:
         return []
     sensitive = draft.names("sensitive")
+    found += _check_earlier(privacy, draft, base)
     for name in privacy.lasting or ():
         if name not in sensitive:
             hint = did_you_mean(name, sensitive) or f"give the column to protect {role_of('sensitive')}"

@@ -341,6 +341,17 @@ class Policy(BaseModel):
         )
 
     @property
+    def earlier(self) -> list[dict[str, Any]]:
+        """The earlier releases that `[privacy]` names, each with its original and record: paths, or addresses."""
+        from shoal.policy.parts import InDatabase
+        from shoal.policy.sources import located
+
+        return [
+            {name: located(text, InDatabase(), self._base) for name, text in one if text is not None}
+            for one in self.privacy.earlier or ()
+        ]
+
+    @property
     def pseudonyms(self) -> tuple[str, ...]:
         """The columns that are published as pseudonyms: identifiers, and those that say whose a row is."""
         return tuple(name for name, column in self.columns.items() if column.publish is not None)
@@ -441,7 +452,7 @@ class Policy(BaseModel):
         problems = without_order(self.privacy, sensitive or ())
         if problems:
             raise PolicyError(problems)
-        return Requirements(
+        found = Requirements(
             models=of_groups(self.models(names), self.groups),
             suppression=self.utility.suppression,
             measure=self.utility.measure,
@@ -450,6 +461,10 @@ class Policy(BaseModel):
             people=bool(self.names("person")),
             of_columns=self.column_models(),
         )
+        if self.privacy.earlier is None:
+            return found
+        columns = self.names("sensitive") if names is None else names
+        return found.over_time(members=self.privacy.earlier_adversary == "members", sensitive=len(columns))
 
     def build_method(self) -> Method:
         """Return the method with its options."""

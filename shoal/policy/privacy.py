@@ -175,6 +175,23 @@ def _adversary_shorthand(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+class EarlierRelease(Part):
+    """An earlier release of the same people, and what it was made from. Paths are relative to the policy."""
+
+    release: Text
+    """The published file."""
+    original: Text | None = None
+    """What it was made from."""
+    record: Text | None = None
+    """The private record of the run that made it: it says whose each row is."""
+
+
+def _earlier_shorthand(value: object) -> object:
+    """A release needs no table if nothing else is known about it, and a single one no list."""
+    given = value if isinstance(value, list | tuple) else [value]
+    return tuple({"release": one} if isinstance(one, str) else one for one in given)
+
+
 class _Privacy(Part):
     """What a release must guarantee; all requirements hold together.
 
@@ -195,6 +212,14 @@ class _Privacy(Part):
     """Which adversaries to stop, such as `["knows-members"]`. Shoal derives the models from them: they cannot narrow a
     person down to fewer than k rows. A `notion` next to it is required as well."""
 
+    earlier: (
+        Annotated[tuple[EarlierRelease, ...], BeforeValidator(_earlier_shorthand), Field(min_length=1)] | None
+    ) = None
+    """Earlier releases of the same people, such as `["january.csv"]`. k and l must also hold against an adversary who
+    intersects this release with them. `{ release = "..", original = "..", record = ".." }` says what one was made from;
+    with a person column, the original is needed."""
+    earlier_adversary: Literal["some", "members"] | None = None
+    """Who intersects them: `some` (default) knows that a person is in all of them, `members` knows who else is, too."""
     lasting: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     """With earlier releases: the sensitive columns whose value stays the same for a person. Without it, all of them: an
     adversary then keeps only values that every release shows."""

@@ -118,16 +118,16 @@ def _answer(project: Project, coded: _Coded, policy: Policy, toml: str) -> None:
 
 def _found(project: Project, coded: _Coded, policy: Policy) -> Outlook:
     from shoal.comparing.auto import method_of
+    from shoal.earlier import encode_whole
     from shoal.errors import PolicyError
     from shoal.explaining.nearest import nearest, reasons
     from shoal.models.feasibility import unprotected
-    from shoal.policy.encoding import encode_with_population
 
     frame = project.frame
     assert frame is not None
     with coded.coding:  # a second policy with the same columns waits for the codes
         if coded.table is None:
-            coded.table = encode_with_population(frame, policy)
+            coded.table = encode_whole(frame, policy)
     table = coded.table
     against = reasons(table, policy)
     unsuited: tuple[str, ...] = ()

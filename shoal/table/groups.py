@@ -57,6 +57,9 @@ class Groups(Brief):
     """What is different if some people have several rows; None: every row is a person of its own."""
     units: tuple[Groups, ...] = ()
     """The same rows with the groups that people belong to in the place of people, one per kind, such as households."""
+    placed: tuple[IntVector, IntVector | LongVector | None] | None = None
+    """The group of each of some rows of the table, and these rows (None: all), if a rule needs them: with earlier
+    releases, who is in a group matters, not only how many."""
 
     @property
     def rows(self) -> LongVector:

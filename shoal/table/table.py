@@ -214,6 +214,8 @@ class CodedTable(Brief):
         person = self.person if self.person is None or rows is None else self.person[rows]
         people = self.people if self.of_whole is None else self.of_whole.people
         found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=people)
+        if self.earlier is not None:
+            found = replace(found, placed=(group_of, rows))
         if not self.units:
             return found
         units = (

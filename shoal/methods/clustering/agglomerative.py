@@ -34,6 +34,7 @@ class Agglomerative(Method):
 
     name: ClassVar[str] = "agglomerative"
     counts_people: ClassVar[bool] = True
+    heeds_earlier: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     # Improvement may outlast the time limit of a trial, the clustering before it hardly does.

@@ -27,6 +27,7 @@ class Forest(Method):
 
     name: ClassVar[str] = "forest"
     counts_people: ClassVar[bool] = True
+    heeds_earlier: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (

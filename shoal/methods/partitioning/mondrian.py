@@ -44,6 +44,7 @@ class Mondrian(Method):
 
     name: ClassVar[str] = "mondrian"
     counts_people: ClassVar[bool] = True
+    heeds_earlier: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})

@@ -103,6 +103,7 @@ class Hilbert(AlongAnOrder):
 
     name: ClassVar[str] = "hilbert"
     counts_people: ClassVar[bool] = True
+    heeds_earlier: ClassVar[bool] = True
     summary: ClassVar[str] = "groups neighbours on a space-filling curve with least loss; small classes, fast"
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
@@ -123,6 +124,7 @@ class Lexicographic(AlongAnOrder):
 
     name: ClassVar[str] = "lexicographic"
     counts_people: ClassVar[bool] = True
+    heeds_earlier: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups rows with equal sorted values, columns with few values first; very fast, shows value sets"
     )

@@ -10,9 +10,9 @@ import polars as pl
 
 from shoal import frames
 from shoal.anonymizing import anonymize_file
+from shoal.earlier import encode_whole
 from shoal.frames.databases import DatabaseTable
 from shoal.policy import Policy
-from shoal.policy.encoding import encode_with_population
 from shoal.release.render import render
 from shoal.release.results import Result
 from shoal.reporting.report import report
@@ -61,7 +61,7 @@ def write_beside(source: str | Path | DatabaseTable, policy: Policy, result: Res
     In the file columns have numbers instead of names: ``a0, a1, .., b0, b1, .., suppressed``.
     """
     frame = frames.read(source, policy.read_options())
-    table = encode_with_population(frame, policy)
+    table = encode_whole(frame, policy)
     rendered = render(table, result.release)
     data = frame.data
     if policy.population is not None and policy.population.column is not None:
