@@ -38,8 +38,8 @@ UNIFORM = "uniform"
 
 def proposed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Let a method propose a release, with one set of labels per column, or with suppressed cells instead of rows, if
-    the policy asks for it. If rows can be followed, people look alike, not rows. With earlier releases of the same people,
-    it must keep open what these leave open.
+    the policy asks for it. If rows can be followed, people look alike, not rows. With earlier releases of the same
+    people, it must keep open what these leave open.
     """
     if table.followed and table.person is not None and not method.delegates:
         from shoal.methods.following import followed

@@ -97,6 +97,9 @@ def judging_problems(policy: Policy) -> list[Problem]:
     if policy.population is not None:
         why = "who could be in the table is compared row by row"
         problems.append(Problem("population", why, f"leave it out, or {LOCAL}"))
+    if policy.privacy.earlier is not None:
+        why = "what several releases leave open together is found row by row"
+        problems.append(Problem("privacy.earlier", why, f"leave it out, or {LOCAL}"))
     if policy.names("person"):
         why = f"{', '.join(policy.names('person'))} says whose each row is, and Spark counts rows"
         hint = f"make the column an identifier if everybody has one row, or {LOCAL}"
