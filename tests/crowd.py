@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from scipy.optimize import linprog
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,43 @@ def t_equal(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:
         float(sum(abs(shares(own).get(v, Fraction(0)) - table[v]) for v in table) / 2)
         for own in classes(rows)
     )
+
+
+def moved(
+    own: Mapping[str, Fraction], table: Mapping[str, Fraction], apart: Callable[[str, str], float]
+) -> float:
+    """The earth mover's distance of two distributions: the cheapest way to carry one to the other."""
+    there, here = sorted(table), sorted(own)
+    cost = [apart(a, b) for a in here for b in there]
+    leave = [[float(a == x) for a in here for _ in there] for x in here]
+    arrive = [[float(b == x) for _ in here for b in there] for x in there]
+    wanted = [float(own[x]) for x in here] + [float(table[x]) for x in there]
+    return float(linprog(cost, A_eq=[*leave, *arrive], b_eq=wanted).fun)
+
+
+def t_moved(rows: Sequence[Seen], whole: Sequence[Seen], apart: Callable[[str, str], float]) -> float:
+    return max(moved(shares(own), shares(whole), apart) for own in classes(rows))
+
+
+def beta_enhanced(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:
+    """The largest relative gain; infinite if one is above -ln of the belief before."""
+    before, worst = beliefs(whole), 0.0
+    for own in classes(rows):
+        for value, belief in beliefs(own).items():
+            gain = float(belief / before[value] - 1)
+            most = -math.log(before[value])
+            worst = max(worst, math.inf if gain > max(most, 0) + 1e-9 else gain)
+    return worst
+
+
+def delta_present(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:
+    """The largest change of a belief in a value that the class shows, as a power of two."""
+    before = beliefs(whole)
+    return max(abs(math.log2(b / before[v])) for own in classes(rows) for v, b in beliefs(own).items())
+
+
+def categories(rows: Sequence[Seen], category: Mapping[str, str]) -> int:
+    return min(len({category[value] for value in showing(own)}) for own in classes(rows))
 
 
 def beta(rows: Sequence[Seen], whole: Sequence[Seen]) -> float:

@@ -290,7 +290,12 @@ def test_everybody_got_one_kind_of_answer():
 @pytest.mark.parametrize("adversary", ["method", "columns", "rows"])
 def test_without_buckets_nothing_is_said_about_shuffling(adversary):
     people, table = frames()
-    keywords = {"quasi": ["zip", "age"], "sensitive": ["salary"], "population": people, "presence": [0.0, 0.9]}
+    keywords = {
+        "quasi": ["zip", "age"],
+        "sensitive": ["salary"],
+        "population": people,
+        "presence": [0.0, 0.9],
+    }
     made = shoal.anonymize(table, method="mpalm", **keywords)
     found = shoal.attack(made, original=table, name="membership", adversary=adversary, **keywords)
     assert found.adversary == "knows everybody in the population"

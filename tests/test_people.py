@@ -187,6 +187,42 @@ def test_figures_are_those_of_an_outsider(table, k):
     assert made.measures["unique-before"] == pytest.approx(before.count(1) / sum(before))
 
 
+TREE = {"tree": {"all": {"x": ["a", "b"], "y": ["c"]}}}
+
+
+@settings(max_examples=100, deadline=None)
+@given(table=visits(), k=st.integers(2, 3))
+def test_figures_with_orders_and_trees_are_those_of_an_outsider(table, k):
+    assume(len(crowd.people(raw(table))) >= k)
+    roles = {**NUMBERED, "hierarchies": {"diagnosis": TREE}}
+    made = shoal.anonymize(table, seed=3, k=k, **roles)
+    seen, whole = owned(table, made.table), raw(table)
+    weak = {
+        "t": {"ordered": 0.9, "hierarchical": 0.9},
+        "beta": {"enhanced": 5.0},
+        "delta": {"present": 5.0},
+        "p": 2,
+    }
+    found = reached(shoal.audit(made, original=table, **weak, **roles, protected={"diagnosis": ["x"]}))
+    there = sorted({one.value for one in whole})
+    above = {"a": "x", "b": "x", "c": "y"}
+
+    def in_order(a, b):
+        return abs(there.index(a) - there.index(b)) / max(len(there) - 1, 1)
+
+    def in_tree(a, b):
+        return 0.0 if a == b else 0.5 if above[a] == above[b] else 1.0
+
+    assert found["0.9-closeness (ordered)"] == pytest.approx(crowd.t_moved(seen, whole, in_order), abs=1e-9)
+    assert found["0.9-closeness (hierarchical)"] == pytest.approx(
+        crowd.t_moved(seen, whole, in_tree), abs=1e-9
+    )
+    assert _number(found["enhanced 5-likeness"]) == pytest.approx(crowd.beta_enhanced(seen, whole), abs=1e-9)
+    assert found["5-disclosure (present values)"] == pytest.approx(crowd.delta_present(seen, whole), abs=1e-9)
+    protected = next(value for name, value in found.items() if "sensitivity" in name)
+    assert protected == crowd.categories(seen, {"a": "x", "b": "x", "c": "c"})
+
+
 def _number(value):
     """Infinity is null in summaries."""
     return math.inf if value is None else value
@@ -287,9 +323,28 @@ def test_one_row_per_person_gives_what_rows_give(method, rule):
     people = shoal.anonymize(table, seed=7, method=method, k=4, suppression=0.05, **rule, **ROLES)
     rows = {**ROLES, "person": [], "identifier": ["person"]}
     alike = shoal.anonymize(table, seed=7, method=method, k=4, suppression=0.05, **rule, **rows)
-    assert people.table.equals(alike.table)
+    assert people.table.write_ndjson() == alike.table.write_ndjson()
     assert people.people is None
     assert people.measures == alike.measures
+    assert people.verdicts == alike.verdicts
+    assert people.card["guarantees"] == alike.card["guarantees"]
+    assert people.card["measures"] == alike.card["measures"]
+    if rule:
+        return
+    asked = {"original": table, "k": 4, "suppression": 0.05}
+    for name in ("linkage", "attribute-disclosure"):
+        ours, theirs = (
+            shoal.attack(made, name=name, **asked, **roles)
+            for made, roles in ((people, ROLES), (alike, rows))
+        )
+        assert (ours.figures, ours.chances.tolist()) == (theirs.figures, theirs.chances.tolist())
+    ours, theirs = (
+        _text(shoal.report(made, **asked, **roles).html) for made, roles in ((people, ROLES), (alike, rows))
+    )
+    # Only the line about the column itself differs.
+    assert (
+        ours.replace("person person removed; guarantees count people", "person identifier removed") == theirs
+    )
 
 
 # --- files and attacks -------------------------------------------------------------------------------------------
@@ -574,6 +629,49 @@ def test_one_person_with_most_rows_does_not_pass_for_a_crowd():
     assert reached(made)["5-anonymity"] >= 5
     with pytest.raises(InfeasibleError, match="11 people in 100 rows"):
         shoal.anonymize(table, seed=1, k=12, **ROLES)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+@pytest.mark.parametrize("method", COUNTING)
+def test_one_person_with_nine_of_ten_rows_keeps_nobody_below_k(method, share):
+    """A has 90 of 100 rows, each with other values; a class can hold few rows of others."""
+    table = pl.DataFrame(
+        {
+            "person": ["A"] * 90 + [f"p{i}" for i in range(10)],
+            "zip": [f"021{i:02}" for i in range(100)],
+            "age": [20 + i % 50 for i in range(100)],
+            "diagnosis": ["flu", "asthma"] * 50,
+        }
+    )
+    made = shoal.anonymize(table, seed=1, k=4, method=method, suppression=share, **ROLES)
+    assert reached(made)["4-anonymity"] >= 4
+    assert made.classes is not None
+    # Each class has three of the ten others at least.
+    assert made.classes <= 3
+    assert made.suppressed <= 100 * share
+
+
+def test_more_rows_than_people_allow_is_said_before_the_work(monkeypatch):
+    """Half of the people have flu at most, whatever the rows say: who has two values counts for both."""
+
+    def never(*_):
+        raise AssertionError("the method was asked")
+
+    for kind in METHODS.values():
+        monkeypatch.setattr(kind, "anonymize", never)
+    rows = [(f"p{i % 4}", str(i), i, "flu") for i in range(40)]
+    table = pl.DataFrame(rows, schema=["person", "zip", "age", "diagnosis"], orient="row")
+    with pytest.raises(InfeasibleError, match="4 people in 40 rows"):
+        shoal.anonymize(table, k=5, **ROLES)
+    with pytest.raises(InfeasibleError, match="2"):
+        shoal.anonymize(table, k=2, l={"distinct": 2}, **ROLES)
+    empty = table.with_columns(person=pl.Series([None, *table["person"][1:]]))
+    with pytest.raises(DataError, match=r"'person' says whose a row is, but it is empty in 1 of 40 rows"):
+        shoal.anonymize(empty, k=2, **ROLES)
+    with pytest.raises(DataError, match=r"'person' says whose a row is, but it is empty in 40 of 40 rows"):
+        shoal.anonymize(table.with_columns(person=pl.lit(None, pl.String)), k=2, **ROLES)
+    with pytest.raises(InfeasibleError, match="1 person in 40 rows"):
+        shoal.anonymize(table.with_columns(person=pl.lit("A")), k=2, **ROLES)
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in COUNTING])
