@@ -94,6 +94,30 @@ def test_parts_are_refused_with_the_reason_before_anything_is_read():
         shoal.anonymize("nowhere.csv", method={"name": "agglomerative", "bound": True}, **asks)
 
 
+def test_methods_that_build_on_another_one_let_it_work_on_parts(monkeypatch):
+    made = []
+    monkeypatch.setattr(dividing, "joined", lambda *given: made.append(1) or joined(*given))
+    table = sample("census", 300).select("age", "education", "salary")
+    asks = {"quasi": ["age", "education"], "sensitive": ["salary"], "l": 2, "seed": 1}
+    method = {"name": "slicing", "partitioner": "forest"}
+    shoal.anonymize(table, **asks, method=method)
+    assert not made
+    result = shoal.anonymize(table, **asks, method=method, engine={"part_rows": 60, "jobs": 1})
+    assert made
+    assert result.buckets > 5
+    with pytest.raises(PolicyError, match="mondrian cannot work on parts"):
+        shoal.anonymize(table, **asks, method="slicing", engine={"part_rows": 60})
+
+
+def test_auto_divides_for_the_methods_that_can():
+    table = sample("census", 300).select("age", "education")
+    method = {"name": "auto", "methods": ["forest", "mondrian"]}
+    result = shoal.anonymize(
+        table, quasi=["age", "education"], k=3, method=method, seed=1, engine={"part_rows": 60, "jobs": 1}
+    )
+    assert result.holds
+
+
 def test_small_tables_stay_whole_unless_the_policy_says_so():
     table = sample("census", 400).select("age", "education", "gender")
     asks = {"quasi": ["age", "education", "gender"], "k": 3, "method": "forest", "seed": 1}

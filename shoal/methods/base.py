@@ -133,6 +133,11 @@ class Method(ABC):
         return self.parts
 
     @property
+    def builds_on(self) -> Method | None:
+        """The method that makes its classes, and that works on parts of a large table in its place; None: no other."""
+        return None
+
+    @property
     def heeds_limits(self) -> bool:
         """Rows that generalization limits put into different blocks cannot share a class or bucket."""
         return True

@@ -55,7 +55,8 @@ def parts_of(table: CodedTable, requirements: Requirements, rows: int, run: Run)
     sizes = np.bincount(box_of[box_of >= 0])
     part_of_box = _bundled(sizes, rows)
     kept = np.flatnonzero(box_of >= 0)
-    part_of = part_of_box[box_of[kept]]
+    # The narrowest type: numpy sorts short integers in linear time.
+    part_of = part_of_box.astype(np.min_scalar_type(int(part_of_box.max())))[box_of[kept]]
     order = np.argsort(part_of, kind="stable")
     return np.split(kept[order], np.cumsum(np.bincount(part_of))[:-1])
 

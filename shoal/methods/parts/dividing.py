@@ -24,7 +24,8 @@ WORDS = 4
 
 def division_problems(method: Method, division: Division) -> list[Problem]:
     """Return why a method cannot work on parts, if the policy asks for them."""
-    if not division.part_rows or not isinstance(method.divides, str):
+    method = method.builds_on or method
+    if not division.part_rows or not isinstance(method.divides, str) or method.delegates:
         return []
     message = f"{method.name} cannot work on parts: {method.divides}"
     return [Problem("engine.part_rows", message, "leave it out, or take another method")]

@@ -35,7 +35,7 @@ class Permuting(Method):
 
     shows_buckets: ClassVar[bool] = True
     parts: ClassVar[Parts | str] = (
-        "its buckets are classes of another method, which divides a large table itself; the rest takes little time"
+        "its buckets are made of the whole table; only a method whose classes become buckets works on parts"
     )
     shows_exact: ClassVar[bool] = True
 
@@ -102,6 +102,11 @@ class Permuting(Method):
     def steered_by(self) -> tuple[str, ...]:
         """Return what steers the method that makes the buckets; nothing else is optimized."""
         return () if self.partitioner in self.own_partitioners else METHODS[self.partitioner]().steered_by
+
+    @property
+    def builds_on(self) -> Method | None:
+        """The method whose classes become buckets; the rest takes little time."""
+        return None if self.partitioner in self.own_partitioners else METHODS[self.partitioner]()
 
     def refuse_k(self, table: CodedTable, requirements: Requirements) -> None:
         """Refuse k before the work if exact quasi-identifiers do not satisfy it. O(rows)."""
