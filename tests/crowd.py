@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 from scipy.optimize import linprog
 
@@ -168,3 +169,27 @@ def disclosed(
         now = max(own.values(), default=Fraction(0)), own.get(known[row].value, Fraction(0))
         found[known[row].owner] = max(before[0], now[0]), max(before[1], now[1])
     return found
+
+
+def fewest(fits: Mapping[int, set[int]], rows: Sequence[Seen], known: Mapping[int, Seen]) -> int:
+    """How few people could own the rows of some class: the smallest set of people, tried one after the other.
+
+    ``fits[original row]`` are the published rows that cover it, `rows` these, `known` the original rows.
+    """
+    least = len(known)
+    for cells in {row.cells for row in rows}:
+        own = [at for at, row in enumerate(rows) if row.cells == cells]
+        wanted = Counter(rows[at].value for at in own)
+        fitting = [one for row, one in known.items() if fits[row] & set(own)]
+        names = sorted({one.owner for one in fitting})
+        for count in range(1, len(names) + 1):
+            if any(
+                all(
+                    sum(one.owner in some and one.value == v for one in fitting) >= n
+                    for v, n in wanted.items()
+                )
+                for some in combinations(names, count)
+            ):
+                least = min(least, count)
+                break
+    return least

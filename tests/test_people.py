@@ -415,6 +415,51 @@ def test_nobody_can_count_people_without_the_original_or_in_classes_that_overlap
     assert shoal.audit(made, original=table, k=4, **ROLES).holds
 
 
+@settings(max_examples=80, deadline=None)
+@given(table=visits(), k=st.integers(2, 3), method=st.sampled_from(["mondrian", "hilbert", "agglomerative"]))
+def test_how_few_people_could_own_a_class_is_never_more_than_do(table, k, method):
+    assume(len(crowd.people(raw(table))) >= k)
+    roles = {**NUMBERED, "hierarchies": {"zip": "none"}}
+    options = {"mondrian": {"strict": False}, "hilbert": {"show": "ranges"}}.get(method, {})
+    made = shoal.anonymize(table, seed=3, k=k, method={"name": method, **options}, **roles)
+    seen = owned(table, made.table)
+    shown = list(made.table.iter_rows(named=True))
+    fits = {
+        row["row"]: {at for at, cells in enumerate(shown) if _covers(cells, row)}
+        for row in table.iter_rows(named=True)
+    }
+    exact = crowd.fewest(fits, seen, dict(zip(table["row"], raw(table), strict=True)))
+    assert exact <= crowd.k(seen)
+    audit = shoal.audit(made.table.drop("row"), original=table.drop("row"), k=k, **{**roles, "plain": []})
+    found = audit.verdicts[0]
+    if found.detail.startswith("at least"):
+        assert k <= found.reached <= exact
+    elif found.detail.startswith("cannot be known"):
+        assert not found.holds
+    else:
+        assert found.reached == (
+            crowd.k(seen) if audit.people is not None else min(map(len, crowd.classes(seen)))
+        )
+
+
+def test_an_audit_decides_where_too_few_rows_of_a_person_fit_a_class():
+    """Two classes of five rows overlap. Of the first, only A could own two; of the second, nobody could."""
+    table = pl.DataFrame(
+        {
+            "person": list("ABCDEFGHAB"),
+            "zip": ["1"] * 10,
+            "age": [20, 21, 22, 23, 24, 25, 26, 27, 24, 25],
+            "diagnosis": ["flu"] * 10,
+        }
+    )
+    ages = ["[20, 24]"] * 5 + ["[23, 27]"] * 5
+    release = pl.DataFrame({"zip": ["1"] * 10, "age": ages, "diagnosis": ["flu"] * 10})
+    for k, holds in ((4, True), (5, False)):
+        found = shoal.audit(release, original=table, k=k, **ROLES).verdicts[0]
+        assert found.holds is holds
+        assert found.detail.startswith("at least" if holds else "cannot be known")
+
+
 @pytest.mark.parametrize("show", ["ranges", "sets"])
 def test_the_record_says_whose_rows_are_and_is_believed_only_if_it_can_be_true(show):
     table = crowded(400)

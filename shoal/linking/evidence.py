@@ -12,6 +12,7 @@ from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, check_known
 from shoal.linking.consistency import Consistency, consistency
+from shoal.linking.fewest import fewest_people
 from shoal.linking.followed import Followed, people_followed
 from shoal.linking.owners import Owners, confirmed, contradicted, matched
 from shoal.linking.risk import Risk, assess, population_sizes
@@ -144,6 +145,18 @@ class Evidence(Brief):
                 return told
             known = told.person
         return contradicted(follow, of_rows, known) or Owners(follow)
+
+    @cached_property
+    def fewest_people(self) -> int | None:
+        """A number of people that every class has at least, if nobody can know whose its rows are; None if nothing can
+        be said, or rows can be followed.
+        """
+        if self.table is None or self.follow is not None or self.published.bucket_of is not None:
+            return None
+        try:
+            return fewest_people(self.published, self.table, self.consistency)
+        except DataError:
+            return None
 
     @cached_property
     def sizes(self) -> LongVector:

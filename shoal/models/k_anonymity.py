@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -81,6 +81,11 @@ class KAnonymity(GroupModel):
         """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
         from shoal.table.groups import Groups
 
+        if evidence.owners.unknown and evidence.fewest_people is not None:
+            fewest = evidence.fewest_people
+            if fewest >= self.k:
+                detail = "at least, whoever owns the rows that several classes could show"
+                return replace(self.verdict(evidence.published, fewest, True, detail), public=False)
         if evidence.owners.person is not None or evidence.owners.unknown:
             return super().verify(evidence)
         return self.judge(evidence.published, Groups(evidence.published.sizes, (), (), ()))

@@ -18,8 +18,8 @@ FEW_LEFT_OUT = (
 
 SEVERAL_ROWS = (
     "Some people have several rows, and one of them can change figures of the original by more than {0:,} rows. Nor "
-    "does a release show whose its rows are, unless they can be followed. So this public edition shows no figures of the "
-    "original, and for the number of people in a class only what is guaranteed."
+    "does a release show whose its rows are, unless they can be followed. So this public edition shows no figures of "
+    "the original, and for the number of people in a class only what is guaranteed."
 )
 
 
