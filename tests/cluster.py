@@ -26,6 +26,7 @@ class Cluster:
     folder: Path
     port: int
     jars: Path
+    memory: str = MEMORY
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -53,7 +54,7 @@ class Cluster:
     def start_worker(self, number: int) -> None:
         self._start(
             f"worker{number}", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1",
-            "--memory", MEMORY, "--webui-port", "0", "--work-dir", str(self.folder / f"work{number}"), self.master,
+            "--memory", self.memory, "--webui-port", "0", "--work-dir", str(self.folder / f"work{number}"), self.master,
         )  # fmt: skip
 
     def executors(self, number: int) -> list[int]:
@@ -98,7 +99,7 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Cluster]:
+def running(memory: str = MEMORY) -> Iterator[Cluster]:
     """Start a master and two workers, and remove them afterwards."""
     import pyspark
 
@@ -106,7 +107,7 @@ def running() -> Iterator[Cluster]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    cluster = Cluster(folder, port, Path(pyspark.__file__).parent / "jars")
+    cluster = Cluster(folder, port, Path(pyspark.__file__).parent / "jars", memory)
     try:
         cluster._start(
             "master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port),

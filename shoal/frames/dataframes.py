@@ -27,6 +27,10 @@ def from_dataframe(source: object) -> tuple[str, pl.DataFrame]:
         return "pandas", read_pandas(frame)
     if library == "pyarrow" and name in ("Table", "RecordBatch"):
         return "pyarrow", read_arrow(frame)
+    if library == "pyspark":
+        raise DataError(
+            "only anonymize and audit take a frame of Spark; write it to a folder, and give its path here"
+        )
     raise DataError(
         f"cannot read a {library}.{name}; give a path, a polars DataFrame or LazyFrame, "
         "a pandas DataFrame or a pyarrow Table"

@@ -127,6 +127,13 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     return Coded(frame, table, kept_names, types)
 
 
+def lone_rows(frame: DataFrame) -> int:
+    """Return how many rows of a coded frame are alone with their quasi-identifiers."""
+    names = [name for name in frame.columns if name[0] == "c"]
+    with translated("counting unique rows"):
+        return int(frame.groupBy(*names).count().filter("count = 1").count())
+
+
 def _attribute(
     found: tuple[Lookup, Hierarchy | None, LongVector | None], plan: ColumnPlan
 ) -> tuple[Attribute, LongVector]:

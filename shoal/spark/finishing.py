@@ -4,22 +4,22 @@ holds for all rows."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shoal.arrays import IntMatrix, LongVector
+from shoal.arrays import BoolVector, IntMatrix, LongVector
 from shoal.errors import LimitError, ShoalError
 from shoal.methods.base import Method
 from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.run import UNDIVIDED, Run
 from shoal.spark.cutting import Boxes, Router
 from shoal.spark.tasks import codes_of, pieces, without_values
 from shoal.table import Attribute, CodedTable
+from shoal.table.table import Whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,42 +28,18 @@ if TYPE_CHECKING:
     from shoal.spark.known import Counted, Weighted
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Part(CodedTable):
-    """Some rows of a table, with the counts of the whole, which losses and models compare with."""
-
-    counts: tuple[LongVector, ...] = ()
-    secrets: tuple[LongVector, ...] = ()
-
-    @property
-    def value_counts(self) -> tuple[LongVector, ...]:
-        """How often each code occurs in the whole table, per quasi-identifier."""
-        return self.counts
-
-    @property
-    def sensitive_counts(self) -> tuple[LongVector, ...]:
-        """How often each code occurs in the whole table, per sensitive column."""
-        return self.secrets
-
-    @cached_property
-    def lone(self) -> Any:
-        """Which rows are alone with their quasi-identifiers."""
-        from shoal.kernels.grouping import distinct
-
-        number, first = distinct(self.codes)
-        return np.bincount(number, minlength=len(first))[number] == 1
-
-
 @dataclass(frozen=True, eq=False)
 class Work:
     """What a task needs to finish a box."""
 
     attributes: tuple[Attribute, ...]
     sensitive: tuple[Attribute, ...]
-    counts: tuple[LongVector, ...]
-    secrets: tuple[LongVector, ...]
+    whole: Whole
+    """What losses and models compare a part with."""
     method: Method
     requirements: Requirements
+    suppressible: float
+    """How many rows parts may suppress together, as a share of the rows that are in one."""
     seed: int
     """Drawn once: a task that runs again must decide the same."""
 
@@ -83,7 +59,10 @@ def finished(
     Boxes that no cut divides are published as they are.
     """
     seed = int(run.random.integers(2**62))
-    work = Work(table.attributes, table.sensitive, table.counts, table.secrets, method, requirements, seed)
+    compared = Whole(table.counts, table.secrets, table.rows)
+    kept = sum(boxes.sizes.values())
+    left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
+    work = Work(table.attributes, table.sensitive, compared, method, requirements, left, seed)
     shared = session.sparkContext.broadcast((work, boxes.router, boxes.closed))
     schema = _schema(frame, len(table.attributes))
     routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value[1]), _with_box(frame))
@@ -142,24 +121,35 @@ def _finish(given: pa.Table, work: Work) -> pa.Table:
 def _cells(rows: pa.Table, work: Work, box: int) -> tuple[IntMatrix, IntMatrix, Any, Any]:
     codes, values = codes_of(rows, "c"), codes_of(rows, "s")
     order = _stable(rows, codes, values)
-    part = Part(
+    part = CodedTable(
         work.attributes,
         np.asfortranarray(codes[order]),
         work.sensitive,
         np.asfortranarray(values[order]),
         pl.DataFrame(),
         tuple(attribute.name for attribute in work.attributes),
-        counts=work.counts,
-        secrets=work.secrets,
+        of_whole=work.whole,
     )
-    release = work.method.anonymize(part, work.requirements, Run.start(work.seed + box))
+    # Rows that may be suppressed are divided among parts by size, and rounded down.
+    share = int(work.suppressible * len(codes) + 1e-9) / len(codes)
+    run = replace(Run.start(work.seed + box), division=UNDIVIDED)
+    release = work.method.anonymize(part, replace(work.requirements, suppression=share), run)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     region = release.region_of[place]
     kept = None if (region >= 0).all() else region >= 0
     shown = region if kept is None else region[kept]
-    lone = part.lone[place]
+    lone = _lone(part.codes)[place]
     return release.low[shown], release.high[shown], lone if kept is None else lone[kept], kept
+
+
+def _lone(codes: IntMatrix) -> BoolVector:
+    """Return which rows are alone with their quasi-identifiers; equal ones are always in the same box."""
+    from shoal.kernels.grouping import distinct
+
+    number, first = distinct(codes)
+    alone: BoolVector = np.bincount(number, minlength=len(first))[number] == 1
+    return alone
 
 
 def _stable(rows: pa.Table, codes: IntMatrix, values: IntMatrix) -> LongVector:

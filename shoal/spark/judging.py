@@ -16,11 +16,11 @@ from shoal.release.results import Audit, Clock
 from shoal.released import attribute_of, has_domain
 from shoal.run import Progress
 from shoal.spark import is_spark_frame
-from shoal.spark.coding import coded, coded_column
+from shoal.spark.coding import coded, coded_column, lone_rows
 from shoal.spark.known import ClusterCase, Counted, no_rows
 from shoal.spark.making import ROWS_PER_FILE
 from shoal.spark.refusals import LOCAL, judging_problems
-from shoal.spark.session import cancelled_with, check_workers, session_for, translated
+from shoal.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.spark.sources import Source, read
 from shoal.spark.verifying import Judged, Reading, verified
 from shoal.table import Attribute
@@ -53,7 +53,7 @@ def audit_on_spark(
     progress("start", 0.0)
     with clock("start"):
         frames = [one for one in (source, original) if is_spark_frame(one)]
-        session = frames[0].sparkSession if frames else session_for(policy.engine)
+        session = session_of(frames[0]) if frames else session_for(policy.engine)
         check_workers(session)
     with cancelled_with(session):
         progress("read", 0.05)
@@ -65,10 +65,13 @@ def audit_on_spark(
             given = read(session, source, policy.release_options(likely))
         progress("encode", 0.1)
         with clock("encode"):
-            table = None if before is None else coded(session, before, policy.plans(before.columns)).table
+            whole = None if before is None else coded(session, before, policy.plans(before.columns))
+            table = None if whole is None else whole.table
+            lone = float("nan") if whole is None else lone_rows(whole.frame) / max(whole.table.rows, 1)
         progress("verify", 0.4)
         with clock("verify"):
             case, notes = _case(session, given, policy, table, suppressed_as)
+            case = replace(case, unique_before=lone)
             verdicts = (*case.verdicts, *case.identifiers_removed)
     progress("measure", 0.9)
     with clock("measure"):

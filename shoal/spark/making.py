@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.errors import DataError, InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
+from shoal.measures import MEASURES, CellMeasure
 from shoal.methods.base import Method
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
@@ -25,12 +26,12 @@ from shoal.release.results import Clock
 from shoal.release.verdict import shortfalls
 from shoal.run import Run
 from shoal.spark import is_spark_frame
-from shoal.spark.coding import Coded, coded
+from shoal.spark.coding import Coded, coded, lone_rows
 from shoal.spark.cutting import block_keys, cut_into_boxes, limited_columns
 from shoal.spark.finishing import finished, mapped
 from shoal.spark.known import ClusterCase, Counted, Weighted, empty_codes, no_rows
 from shoal.spark.refusals import check_possible
-from shoal.spark.session import cancelled_with, check_workers, session_for, translated
+from shoal.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.spark.showing import Shown, checked_rows, rendered, shuffled, summed_up
 from shoal.spark.sources import Source, read
 from shoal.spark.tasks import codes_of
@@ -47,6 +48,8 @@ MOST_COMBINATIONS = 20_000_000
 """Distinct combinations that the driver searches over."""
 MOST_BLOCKS = 100_000
 ROWS_PER_FILE = 2_000_000
+LEAST_ROWS = 100_000
+"""A file with fewer rows is not worth a task."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ def made(
     method = check_possible(policy)
     run.progress("start", 0.0)
     with clock("start"):
-        session = source.sparkSession if is_spark_frame(source) else session_for(policy.engine)
+        session = session_of(source) if is_spark_frame(source) else session_for(policy.engine)
         check_workers(session)
     with cancelled_with(session), contextlib.ExitStack() as held:
         folder = None if output is None else Folder.at(session, output, force=force)
@@ -90,7 +93,7 @@ def made(
             table = _with_blocks(session, table)
         work = _Work(session, table, policy, method, policy.requirements(table.table.sensitive), run, clock)
         release, ranged = work.proposed(held)
-        parts = max(1, -(-work.shown.rows // ROWS_PER_FILE))
+        parts = _files(session, work.shown.rows)
         run.progress("write", 0.8)
         as_text = folder is not None and folder.is_text
         if folder is not None:
@@ -122,6 +125,11 @@ def made(
         yield Made(case, _frame(given, table), back.toDF(*columns), unserved)
         if folder is not None and place is not None:
             folder.appear(place)
+
+
+def _files(session: SparkSession, rows: int) -> int:
+    """Return how many files to write: one per core, if there are rows for it, and none with too many."""
+    return max(1, min(session.sparkContext.defaultParallelism, rows // LEAST_ROWS), -(-rows // ROWS_PER_FILE))
 
 
 def _kept(held: contextlib.ExitStack, frame: DataFrame) -> DataFrame:
@@ -269,10 +277,13 @@ class _Work:
         return release, mapped(self.session, self.coded.frame, self.table, release)
 
     def _by_parts(self) -> tuple[Release, DataFrame]:
-        most = self.policy.engine.part_rows or PART_ROWS
+        how = self.method.divides
+        most = self.policy.engine.part_rows or (PART_ROWS if isinstance(how, str) else how.rows or PART_ROWS)
         cutter = self.method if isinstance(self.method, Mondrian) else Mondrian()
-        frame = self.coded.frame
-        boxes = cut_into_boxes(self.session, frame, self.table, self.requirements, cutter, most, self.run)
+        frame, asked = self.coded.frame, self.requirements
+        if not isinstance(MEASURES[asked.measure](), CellMeasure):
+            asked = replace(asked, measure=MEASURES.default)  # cuts lower the loss of cells
+        boxes = cut_into_boxes(self.session, frame, self.table, asked, cutter, most, self.run)
         if boxes.closed and not isinstance(self.method, Mondrian):
             self._check_alike(boxes.closed, boxes.sizes, most)
         if boxes.closed:
@@ -296,10 +307,7 @@ class _Work:
     def _lone_in(self, boxes: Any) -> int:
         from shoal.spark.finishing import in_boxes
 
-        names = [f"c{j}" for j in range(len(self.table.attributes))]
-        rows = in_boxes(self.session, self.coded.frame, boxes)
-        with translated("counting unique rows"):
-            return int(rows.groupBy(*names).count().filter("count = 1").count())
+        return lone_rows(in_boxes(self.session, self.coded.frame, boxes))
 
     def judged(self, back: DataFrame, columns: tuple[str, ...], release: Release) -> ClusterCase:
         """Verify the rows as they were read back, and return the case with its figures."""

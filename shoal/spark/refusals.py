@@ -19,6 +19,7 @@ LOCAL = 'use the engine "local"'
 def check_possible(policy: Policy) -> Method:
     """Return the method of a policy, or raise PolicyError with everything in it that Spark cannot do."""
     from shoal.methods import METHODS
+    from shoal.methods.partitioning.mondrian import Mondrian
 
     name = policy.method.name
     problems = judging_problems(policy)
@@ -29,6 +30,11 @@ def check_possible(policy: Policy) -> Method:
         )
     method = policy.build_method()
     able = [one for one, kind in METHODS.items() if by_classes(kind)]
+    # Of these two, full-domain methods search over counts, and mondrian's boxes are its own.
+    exact = method.drops_classes or isinstance(method, Mondrian)
+    if by_classes(type(method)) and not exact and isinstance(method.divides, str):
+        hint = f"change its options, use {METHODS.default}, or {LOCAL}"
+        problems.append(Problem("method", f"{name} cannot work on parts: {method.divides}", hint))
     if not by_classes(type(method)):
         why = "its release is not made of equivalence classes, so no task can judge a part of it alone"
         problems.append(Problem("method.name", f"{name}: {why}", f"use {', '.join(able)}, or {LOCAL}"))

@@ -60,6 +60,19 @@ def session_for(engine: Engine | None) -> SparkSession:
     return session
 
 
+def session_of(frame: Any) -> SparkSession:
+    """Return the session of a frame, or raise EngineError if Shoal cannot run tasks in it."""
+    if ".connect." in type(frame).__module__:
+        raise EngineError(
+            "a session of Spark Connect does not let Shoal send what it knows to all tasks: use a classic session, "
+            "such as a single-user cluster of Databricks, or write the table to files and give their address"
+        )
+    if frame.isStreaming:
+        raise EngineError("a stream has no end, and classes need all rows: write it to a folder first")
+    found: SparkSession = frame.sparkSession
+    return found
+
+
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 

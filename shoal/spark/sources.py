@@ -59,14 +59,19 @@ class Store:
 
     def files(self) -> list[str]:
         """Return the addresses of the files in a folder, however deep, or of the file itself; not of hidden ones."""
-        root = self.path.toUri().getPath().rstrip("/")
         found, each = [], self._system.listFiles(self.path, True)
         while each.hasNext():
             one = each.next()
-            inside = one.getPath().toUri().getPath()[len(root) :].strip("/")
-            if one.getLen() and not any(part[:1] in ("_", ".") for part in inside.split("/") if part):
-                found.append(str(one.getPath().toString()))
+            file = str(one.getPath().toString())
+            if one.getLen() and not any(part[:1] in ("_", ".") for part in self.inside(file).split("/")):
+                found.append(file)
         return sorted(found)
+
+    def inside(self, file: str) -> str:
+        """Return the place of a file in the folder; empty for the file itself."""
+        root = self.path.toUri().getPath().rstrip("/")
+        place: str = self._jvm.org.apache.hadoop.fs.Path(file).toUri().getPath()
+        return place[len(root) :].strip("/")
 
     def head(self, file: str) -> bytes:
         """Return the first bytes of a file."""
@@ -108,6 +113,11 @@ def read(session: SparkSession, source: Any, options: ReadOptions) -> Source:
     files = store.files()
     if not files:
         raise DataError(f"{source}: the folder holds no files with rows")
+    if any("=" in store.inside(file).rpartition("/")[0] for file in files):
+        raise DataError(
+            f"{source}: folders named by the values of a column (year=2024/) are not read, because their types would "
+            "be a guess; read the table with Spark, and give the frame"
+        )
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1:
         raise DataError(f"{source}: the folder holds files of several formats; name one with a single format")
