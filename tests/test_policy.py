@@ -563,3 +563,12 @@ def test_schema_knows_the_options_of_methods():
     case = next(c for c in cases if c["then"]["properties"]["name"]["const"] == "dummy")
     assert set(case["then"]["properties"]) == {"name", "relaxed", "tries", "shape", "steps", "share"}
     assert case["then"]["properties"]["relaxed"]["description"].startswith("Whether rows")
+
+
+def test_another_engine_drops_what_the_former_one_was_told():
+    policy = Policy.from_keywords(quasi=["a"], k=2).override(
+        ["engine.name=spark", "engine.master=yarn", "engine.part_rows=5"]
+    )
+    assert policy.engine.master == "yarn"
+    local = policy.override(["engine.name=local"]).engine
+    assert (local.master, local.settings, local.part_rows) == (None, {}, 5)

@@ -79,9 +79,7 @@ def test_the_command_line_against_the_cluster(cluster: Cluster, folder: Path):
             "local",
             "--original",
             "in.parquet",
-            "--json",
-            "--set",
-            "engine={}",
+            "--json"
         )
     ).communicate(timeout=600)
     assert run.returncode == 0, err

@@ -44,8 +44,8 @@ def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, 
             problems.append(problem)
             continue
         parsed.append(_long(path, _value(value_text.strip())))
-    # A new method comes first: it drops the former method's options, not those set along with it.
-    parsed.sort(key=lambda setting: setting[0] != ["method", "name"])
+    # A new method or engine comes first: it drops what the former one was told, not what is set along with it.
+    parsed.sort(key=lambda setting: setting[0] not in (["method", "name"], ["engine", "name"]))
     for path, value in parsed:
         _put(out, path, value)
     for path, value in parsed:
@@ -157,6 +157,10 @@ def _long(path: list[str], value: Any) -> tuple[list[str], Any]:
 def _put(raw: dict[str, Any], path: list[str], value: Any) -> None:
     if path == ["method", "name"] and _table(raw.get("method")).get("name") != value:
         raw["method"] = {}
+    if path == ["engine", "name"]:
+        engine = _table(raw.get("engine"))
+        if engine.get("name") != value:
+            raw["engine"] = {name: one for name, one in engine.items() if name not in ("master", "settings")}
     table = raw
     for at, name in enumerate(path[:-1], 1):
         table[name] = table = _table(table.get(name), path[:at])

@@ -17,6 +17,7 @@ from shoal.methods.base import Method
 from shoal.models.requirements import Requirements
 from shoal.run import UNDIVIDED, Run
 from shoal.spark.cutting import Boxes, Router
+from shoal.spark.showing import hashable
 from shoal.spark.tasks import codes_of, pieces, without_values
 from shoal.table import Attribute, CodedTable
 from shoal.table.table import Whole
@@ -62,11 +63,15 @@ def finished(
     compared = Whole(table.counts, table.secrets, table.rows)
     kept = sum(boxes.sizes.values())
     left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
+    from pyspark.sql import functions as F
+
     work = Work(table.attributes, table.sensitive, compared, method, requirements, left, seed)
     shared = session.sparkContext.broadcast((work, boxes.router, boxes.closed))
     schema = _schema(frame, len(table.attributes))
     routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value[1]), _with_box(frame))
     small = routed.filter(~routed.box.isin(*boxes.closed)) if boxes.closed else routed
+    kept = [hashable(frame, name) for name in frame.columns if name[0] == "k"]
+    small = small.withColumn("order", F.xxhash64(F.lit(0), *kept))
     done = small.groupBy("box").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
     if not boxes.closed:
         return done
@@ -105,9 +110,9 @@ def _routed(batches: Iterator[pa.RecordBatch], router: Router) -> Iterator[pa.Re
 
 def _finish(given: pa.Table, work: Work) -> pa.Table:
     """Finish one box. An error is a row, so that Spark does not try again four times."""
-    rows = given.drop_columns(["box"])
+    rows = given.drop_columns(["box", "order"])
     try:
-        low, high, lone, kept = _cells(rows, work, given.column("box")[0].as_py())
+        low, high, lone, kept = _cells(given, work)
     except ShoalError as error:
         kind = LimitError if isinstance(error, LimitError) else type(error)
         return _failure(rows, len(work.attributes), f"{kind.__name__}: {error}")
@@ -118,9 +123,9 @@ def _finish(given: pa.Table, work: Work) -> pa.Table:
     return _extended(rows if kept is None else rows.filter(pa.array(kept)), low, high, lone)
 
 
-def _cells(rows: pa.Table, work: Work, box: int) -> tuple[IntMatrix, IntMatrix, Any, Any]:
+def _cells(rows: pa.Table, work: Work) -> tuple[IntMatrix, IntMatrix, Any, Any]:
     codes, values = codes_of(rows, "c"), codes_of(rows, "s")
-    order = _stable(rows, codes, values)
+    order = _stable(codes, values, rows.column("order").to_numpy())
     part = CodedTable(
         work.attributes,
         np.asfortranarray(codes[order]),
@@ -132,7 +137,7 @@ def _cells(rows: pa.Table, work: Work, box: int) -> tuple[IntMatrix, IntMatrix, 
     )
     # Rows that may be suppressed are divided among parts by size, and rounded down.
     share = int(work.suppressible * len(codes) + 1e-9) / len(codes)
-    run = replace(Run.start(work.seed + box), division=UNDIVIDED)
+    run = replace(Run.start(work.seed + rows.column("box")[0].as_py()), division=UNDIVIDED)
     release = work.method.anonymize(part, replace(work.requirements, suppression=share), run)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -152,11 +157,10 @@ def _lone(codes: IntMatrix) -> BoolVector:
     return alone
 
 
-def _stable(rows: pa.Table, codes: IntMatrix, values: IntMatrix) -> LongVector:
-    """Return an order of the rows that does not depend on the order in which they arrived: by what they hold. Rows that
-    hold the same are interchangeable."""
-    keys = [codes[:, j] for j in range(codes.shape[1])] + [values[:, j] for j in range(values.shape[1])]
-    found: LongVector = np.lexsort(keys[::-1])
+def _stable(codes: IntMatrix, values: IntMatrix, rest: LongVector) -> LongVector:
+    """Return an order of the rows that does not depend on the order in which they arrived: by what they hold. `rest` is
+    a hash of the other columns. Rows that hold the same are interchangeable."""
+    found: LongVector = np.lexsort([rest, *values.T[::-1], *codes.T[::-1]])
     return found
 
 

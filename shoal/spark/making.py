@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import DataError, InfeasibleError, LimitError, OutputError, ViolationError
+from shoal.errors import DataError, EngineError, InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.measures import MEASURES, CellMeasure
 from shoal.methods.base import Method
@@ -324,6 +324,11 @@ class _Work:
             1, -(-self.shown.rows // ROWS_PER_FILE), min(8, self.session.sparkContext.defaultParallelism)
         )
         found = verified(self.session, back, reading, self.requirements, table.rows, parts)
+        if found.published.rows != self.shown.rows:
+            raise EngineError(
+                f"{self.shown.rows:,} rows were to be published, but {found.published.rows:,} came back: Spark lost or "
+                "doubled rows, so nothing was published"
+            )
         return ClusterCase(
             published=found.published,
             table=self.table,
