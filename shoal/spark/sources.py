@@ -21,6 +21,8 @@ from shoal.spark.session import in_words
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+EMPTY = "\x1a(empty)\x1a"
+"""What Spark's reader gives for a quoted cell without text, which it takes for null otherwise."""
 HEAD = 1 << 16
 """Bytes at the start of a file that tell its delimiter and its columns."""
 
@@ -173,6 +175,15 @@ def _refuse_changes(source: Any, files: list[str], schemas: Sequence[Sequence[tu
         raise DataError(f"{source}: the file {_short(file)} has other columns than the first: {what}")
 
 
+def with_empty_text(frame: DataFrame) -> DataFrame:
+    """Return text that was read with `EMPTY` in the place of quoted empty cells, which are empty text and not null."""
+    from pyspark.sql import functions as F
+
+    return frame.select(
+        *(F.when(F.col(name) == EMPTY, "").otherwise(F.col(name)).alias(name) for name in frame.columns)
+    )
+
+
 def _short(file: str) -> str:
     return file.rsplit("/", 1)[-1]
 
@@ -209,5 +220,6 @@ def _delimited(
         mode="FAILFAST",
         maxCharsPerColumn=-1,
         enforceSchema=True,
+        emptyValue=EMPTY,
     )
-    return _framed(frame, names, options, text=True, place=str(source))
+    return _framed(with_empty_text(frame), names, options, text=True, place=str(source))

@@ -15,7 +15,7 @@ from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
 from shoal.frames.formats.parquet import Parquet
 from shoal.spark.session import translated
-from shoal.spark.sources import Store, address
+from shoal.spark.sources import EMPTY, Store, address, with_empty_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,7 +107,7 @@ class Folder:
                 return self.session.read.parquet(*files).toDF(*names)
             from pyspark.sql.types import StringType, StructField, StructType
 
-            return self.session.read.csv(
+            back = self.session.read.csv(
                 files,
                 schema=StructType([StructField(name, StringType()) for name in names]),
                 header=True,
@@ -117,7 +117,9 @@ class Folder:
                 multiLine=True,
                 mode="FAILFAST",
                 maxCharsPerColumn=-1,
+                emptyValue=EMPTY,
             )
+            return with_empty_text(back)
 
     def appear(self, place: str) -> None:
         """Give a verified release its name, and mark it as complete."""
