@@ -83,7 +83,7 @@ lines",flu
 
 def test_text_is_read_and_written_by_our_rules(spark, tmp_path: Path):
     source = tmp_path / "in.csv"
-    source.write_text(TEXT + "".join(TEXT.partition("\\n")[2] for _ in range(3)))
+    source.write_text(TEXT + "".join(TEXT.partition("\n")[2] for _ in range(3)))
     made = Policy.from_keywords(quasi=["code", "zip"], sensitive=["disease"], plain=["remark"], k=2)
     chosen = made.override(["engine.name=spark"])
     anonymize_file(source, chosen, tmp_path / "there.csv")
@@ -178,7 +178,10 @@ def test_an_interrupted_driver_leaves_nothing(spark, place: Path, tmp_path: Path
 def test_a_task_without_memory_is_told_and_nothing_is_written(
     spark, place: Path, tmp_path: Path, monkeypatch
 ):
-    def greedy(session, frame, *_rest, **_more):
+    real = making.rendered
+
+    def greedy(*given, **more):
+        frame = real(*given, **more)
         return frame.mapInArrow(_out_of_memory, frame.schema)
 
     monkeypatch.setattr(making, "rendered", greedy)

@@ -70,8 +70,8 @@ def finished(
     schema = _schema(frame, len(table.attributes))
     routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value[1]), _with_box(frame))
     small = routed.filter(~routed.box.isin(*boxes.closed)) if boxes.closed else routed
-    kept = [hashable(frame, name) for name in frame.columns if name[0] == "k"]
-    small = small.withColumn("order", F.xxhash64(F.lit(0), *kept))
+    plain = [hashable(frame, name) for name in frame.columns if name[0] == "k"]
+    small = small.withColumn("order", F.xxhash64(F.lit(0), *plain))
     done = small.groupBy("box").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
     if not boxes.closed:
         return done
