@@ -59,12 +59,12 @@ def finished(
 
     Boxes that no cut divides are published as they are.
     """
+    from pyspark.sql import functions as F
+
     seed = int(run.random.integers(2**62))
     compared = Whole(table.counts, table.secrets, table.rows)
     kept = sum(boxes.sizes.values())
     left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
-    from pyspark.sql import functions as F
-
     work = Work(table.attributes, table.sensitive, compared, method, requirements, left, seed)
     shared = session.sparkContext.broadcast((work, boxes.router, boxes.closed))
     schema = _schema(frame, len(table.attributes))
