@@ -55,7 +55,9 @@ def test_adversaries_that_cannot_be_served_are_all_told_at_once():
     for adversary, method, wrong in (
         ("knows-members", "k-k", "method.name"),
         ("knows-algorithm", "global-1-k", "method.name"),
-        ("knows-algorithm", "hybrid", "method.name"),
+        ("knows-algorithm", "hybrid", "method.variant"),
+        ("knows-algorithm", "hybrid-mondrian", "method.name"),
+        ("knows-algorithm", "relocate", "method.name"),
         ("knows-members", "hybrid", "method.name"),
     ):
         with pytest.raises(PolicyError) as caught:
@@ -67,8 +69,12 @@ def test_adversaries_that_cannot_be_served_are_all_told_at_once():
         ("knows-algorithm", "ring"),
     ):
         policy(k=3, adversary=adversary, method=method)
-    with pytest.raises(PolicyError, match="cannot verify who can be linked"):
+    with pytest.raises(PolicyError, match=r'privacy\.notion = "k-anonymity" asks for classes of k rows'):
         policy(k=3, adversary="knows-algorithm", method={"name": "hybrid", "variant": "rstat"})
+    for variant in ("randomized", "rstat"):
+        method = {"name": "hybrid", "variant": variant}
+        made = policy(k=3, notion="k-anonymity", adversary="knows-algorithm", method=method)
+        assert [type(model) for model in made.models()] == [KAnonymity]
     with pytest.raises(PolicyError, match="knows-everything"):
         policy(k=3, adversary="knows-everything")
     with pytest.raises(PolicyError, match="adversary"):

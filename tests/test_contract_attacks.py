@@ -31,23 +31,23 @@ RELEASES = {
 TRUE = {"classes", "levels", "cells", "rings", "buckets", "two tables", "members"}
 """Releases whose rows show nothing but what their owners have."""
 RUNS = {
-    "linkage": TRUE,
+    "linkage": TRUE | {"relocated"},
     "membership": {"members"},
     "statistical": {"relocated"},
     "attribute-disclosure": set(RELEASES),
     "corruption": {"rings"},
-    "algorithm-aware": {"rings"},
+    "algorithm-aware": {"rings", "relocated"},
     "minimality": {"classes"},
     "intersection": {"classes", "levels", "cells", "rings"},
 }
 """Attack -> the releases on which it must run."""
 REFUSES = {
-    "linkage": RELEASES.keys() - TRUE,
+    "linkage": RELEASES.keys() - TRUE - {"relocated"},
     "membership": RELEASES.keys() - {"members"},
     "statistical": RELEASES.keys() - {"relocated"},
     "attribute-disclosure": set(),
     "corruption": RELEASES.keys() - {"rings"},
-    "algorithm-aware": RELEASES.keys() - {"rings"},
+    "algorithm-aware": RELEASES.keys() - {"rings", "relocated"},
     "minimality": RELEASES.keys() - {"classes"},
     "intersection": {"buckets", "two tables", "slices", "members"},
 }

@@ -440,6 +440,33 @@ def test_graphs_of_libraries():
         shoal.anonymize_network(networkx.path_graph(3), quasi=["age"], k=3)
 
 
+def test_the_names_that_networkx_gave_an_igraph_graph_are_not_published():
+    import igraph
+    import networkx
+
+    graph = networkx.path_graph(["ann", "bob", "cyd", "dan"])
+    networkx.set_node_attributes(graph, {"ann": 1, "bob": 1, "cyd": 2, "dan": 2}, "age")
+    result = shoal.anonymize_network(igraph.Graph.from_networkx(graph), quasi=["age"], k=2)
+    assert result.masked.links == 3
+    shown = [
+        *result.masked.nodes.columns,
+        *(result.masked.members.columns if result.masked.members is not None else []),
+    ]
+    assert not any("name" in column for column in shown)
+
+
+@pytest.mark.parametrize("head", ["", "# from a library\n", "from to\n"])
+def test_edge_lists_separated_by_blanks(tmp_path, head):
+    """A comment, a head, or neither; the first edge is an edge, and further fields are weights."""
+    nodes = pl.DataFrame({"id": [0, 1, 2, 3], "age": [1, 1, 2, 2]})
+    file = tmp_path / "ring.txt"
+    file.write_text(head + "0 1\n1 2 0.5\n\n2  3\n3 0\n")
+    assert shoal.anonymize_network(nodes, file, id="id", quasi=["age"], k=2).masked.links == 4
+    file.write_text("0 1\n2\n")
+    with pytest.raises(DataError, match="1 lines of the edge list name fewer than two nodes"):
+        shoal.anonymize_network(nodes, file, id="id", quasi=["age"], k=2)
+
+
 def test_the_card_tells_of_guarantees_and_of_nobody(tmp_path):
     nodes, edges = people(30, 4)
     result = shoal.anonymize_network(nodes, edges, **ROLES, k=3, seed=1)

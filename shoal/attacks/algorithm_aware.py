@@ -1,4 +1,6 @@
-"""Algorithm-aware: who can be found by rerunning the published method? (Wong, Mamoulis, Cheung 2010, 4.2.)"""
+"""Algorithm-aware: who can be found by rerunning the published method? (Wong, Mamoulis, Cheung 2010, 4.2; Nergiz, Gök,
+Özkanlı 2013, 3.)
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.base import Edition, Exposure, Options
-from shoal.attacks.rerun import RingAttack, true_classes
+from shoal.attacks.base import Edition, Exposure, Options, Setting
+from shoal.attacks.relocation_rerun import rerun_relocation
+from shoal.attacks.rerun import RingAttack, how_to_tell_owners, true_classes
+from shoal.errors import DataError
 from shoal.linking.evidence import Evidence
+from shoal.methods import Method
+from shoal.models.requirements import Requirements
 from shoal.run import Run
 
 MOST_RINGS = 0.5
@@ -21,10 +27,13 @@ TIMES_CHANCE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmAware(RingAttack):
-    """Knows everyone's quasi-identifiers and the method, and reconstructs the rings.
+    """Knows everyone's quasi-identifiers and the method, and reconstructs its rings or its relocations.
 
-    For every ring they try all k rotations. Without randomness the first rotation names everyone's row. If each ring
-    was rotated as a whole, one of the rotations names all of its rows.
+    If the method relocates, they run it again with draws of their own, and take its answer for everyone's class. People
+    are at risk if that names their class; if targets were drawn, only if it names more than a tenth, beyond chance.
+
+    Rings: for every ring they try all k rotations. Without randomness the first rotation names everyone's row. If each
+    ring was rotated as a whole, one of the rotations names all of its rows.
 
     People are at risk if the first rotation names more than 2/k of them, or one rotation more than half of the rings.
     We chose both limits. A random assignment names 1/k by chance; twice that is rare for 50 people and hardly ever seen
@@ -35,16 +44,48 @@ class AlgorithmAware(RingAttack):
     name: ClassVar[str] = "algorithm-aware"
     title: ClassVar[str] = "knows the algorithm"
     against: ClassVar[Mapping[str, Options]] = {"knows-algorithm": {}}
-    summary: ClassVar[str] = "knows everyone's quasi-identifiers and the method, and reconstructs its rings"
+    summary: ClassVar[str] = (
+        "knows everyone's quasi-identifiers and the method, and reconstructs its rings or relocations"
+    )
+
+    method: Method | None = None
+    """The method that made the release, with its options; None: `ring`."""
+    requirements: Requirements | None = None
+    """What it was asked for."""
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Rings and relocations can be reconstructed, and only known owners tell whether a guess is right."""
+        relocates = setting.method is not None and setting.method.relocates
+        if relocates and setting.owners:
+            return ""
+        found = super().inapplicable(setting)
+        if not relocates:
+            return found and found.replace("method ring", "method ring or by one that relocates rows")
+        return f"whose row is whose is not known; {how_to_tell_owners()}"
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """An adversary knows the method and its options."""
+        return {**super().reads(setting), "method": setting.method}
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
         """Yield the figures that matter, in words."""
+        if "class_named" in figures:
+            yield f"a rerun names the class of {figures['share_named']:.2%} of the relocated people"
+            right, found = figures["said_rightly"], figures["relocated_people_found"]
+            yield f"of those it says were relocated {right:.2%} were, and it finds {found:.2%} of them"
+            return
         yield f"the first guess names {figures['named_by_the_first_guess']:.2%} of people in rings"
         yield f"one rotation names {figures['rings_that_one_turn_names']:.2%} of the rings"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Try all rotations of all rings. O(rows x k)."""
+        if self.method is not None and self.method.relocates:
+            if self.requirements is None:
+                raise DataError("this attack must know what the method was asked for")
+            return rerun_relocation(evidence, self.method, self.requirements, self.name, run)
         run.progress("rerun", 0.0)
         original = evidence.original
         truth = true_classes(evidence)

@@ -35,6 +35,7 @@ ESTIMATED = (
     "some components have too many complete assignments to count, so a Markov chain estimates their pairs; the "
     "interval is meant to cover all of them together with 95 % confidence"
 )
+NOT_RULED_OUT = "rows may have been relocated, so knowing all members rules out no pair of a person and a row"
 NOT_JUDGED = "the policy has no k, so the number of candidates judges nobody"
 
 
@@ -125,6 +126,8 @@ class Linkage(Attack):
         yield f"on average {counts['mean']:,.1f}"
         if counts["below_k"]:
             yield f"{edition.count(int(counts['below_k']))} people have fewer than {figures['k']:,} candidates"
+        if figures.get("match_no_row"):
+            yield f"{edition.count(int(figures['match_no_row']))} people match no row: theirs was relocated"
         pair = figures.get("likeliest_pair")
         if pair is not None:
             how = "" if pair["exact"] else " (an estimate)"
@@ -144,6 +147,8 @@ class Linkage(Attack):
             return self._of_followed(evidence.followed, run)
         if evidence.original.person is not None:
             return self._of_people(evidence, run)
+        if self.relocated:
+            return self._relocated(before)
         after = before
         if self.adversary == "members":
             run.progress("prune", 0.5)
@@ -153,6 +158,15 @@ class Linkage(Attack):
             return found
         run.progress("likeliest pair", 0.7)
         return self._with_pairs(found, posterior(graph, run.random))
+
+    def _relocated(self, before: LongVector) -> Exposure:
+        """Count candidates in a release with relocated rows. Who matches no row is part of the answer, and no pair can
+        be ruled out: theirs may be any row.
+        """
+        found = self._exposure(before, before)
+        notes = found.notes + ((NOT_RULED_OUT,) if self.adversary == "members" else ())
+        figures = {**found.figures, "match_no_row": int((before == 0).sum())}
+        return replace(found, figures=figures, notes=notes)
 
     def _with_pairs(self, found: Exposure, shares: Posterior) -> Exposure:
         """Add the likeliest pair, if all complete assignments are equally likely."""

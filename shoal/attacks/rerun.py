@@ -103,14 +103,15 @@ def true_classes(evidence: Evidence) -> IntVector:
     """Return the class of each person's row, -1 if it is not published; only the maker of the release knows it."""
     if evidence.owner is None:
         raise DataError(
-            f"this attack must know the owner of each row to judge its guesses: {_how_to_tell_owners()}"
+            f"this attack must know the owner of each row to judge its guesses: {how_to_tell_owners()}"
         )
     own = np.full(evidence.original.rows, -1, np.int32)
     own[evidence.owner] = evidence.published.class_of
     return own
 
 
-def _how_to_tell_owners() -> str:
+def how_to_tell_owners() -> str:
+    """Say how the owners of rows are told to an attack."""
     return either(
         command="only Python can tell it, by giving `shoal.attack` what `shoal.anonymize` returned",
         python="give `shoal.attack` what `shoal.anonymize` returned",
@@ -137,7 +138,7 @@ class RingAttack(Attack):
             return "the release was not made by the method ring"
         if setting.owners:
             return ""
-        return f"whose row is whose is not known; {_how_to_tell_owners()}"
+        return f"whose row is whose is not known; {how_to_tell_owners()}"
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:

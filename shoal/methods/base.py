@@ -119,6 +119,13 @@ class Method(ABC):
             for name in self.helpless
         }
 
+    @property
+    def stops_by_draws(self) -> tuple[str, ...]:
+        """The adversaries that its random draws stop although no model of linking can be verified: a policy that names
+        them must ask for equivalence classes.
+        """
+        return ()
+
     optimizes: ClassVar[tuple[str, ...]] = ()
     """What its search makes small: losses of ``cells``, numbers about ``classes``, or nothing (`Measure.steers`)."""
 

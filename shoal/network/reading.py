@@ -18,6 +18,11 @@ from shoal.network.graphml import read_graphml
 from shoal.wording import either, some_values
 
 USUAL_IDS = ("id", "node", "node_id", "name")
+IGRAPH_NAMES = ("name", "_nx_name")
+"""Attributes in which igraph keeps the name of a vertex; the second comes from networkx. They identify people."""
+DELIMITERS = ",;|\t"
+COMMENTS = ("#", "%")
+"""How lines of edge lists begin that hold no edge."""
 
 
 def read_network(
@@ -54,6 +59,8 @@ def read_network(
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
         raise DataError(f"'{column}' names more than one node: {some_values(twice.to_list())}")
+    if ends is None and (options is None or options.delimiter is None):
+        edges = _separated_by_blanks(edges, ids)
     links, digest, ignored = _edge_table(edges, ends, options)
     a, b = _placed(ids, links)
     notes = [f"ignored columns of the edge table: {', '.join(ignored)}"] if ignored else []
@@ -102,6 +109,32 @@ def read_maybe_empty(
             return pl.read_parquet(path), None
     table = frames.read(source, options)
     return table.data, table.digest
+
+
+def _separated_by_blanks(edges: Any, ids: pl.Series) -> Any:
+    """Return the edges of a text file whose lines hold two names separated by blanks, as network libraries write them;
+    anything else unchanged. Such files have comments, and no head, unless the first line names no node.
+    """
+    path = Path(edges) if isinstance(edges, str | Path) else None
+    if (
+        path is None
+        or not path.is_file()
+        or path.suffix.lower() not in (".txt", ".edges", ".edgelist", ".ncol")
+    ):
+        return edges
+    with path.open(encoding="utf-8", errors="replace") as file:
+        lines = [line.strip() for line in file]
+    found = [line.split() for line in lines if line and not line.startswith(COMMENTS)]
+    if not found or len(found[0]) < 2 or any(mark in " ".join(found[0]) for mark in DELIMITERS[:3]):
+        return edges
+    short = sum(len(fields) < 2 for fields in found)
+    if short:
+        raise DataError(f"{short:,} lines of the edge list name fewer than two nodes, which blanks separate")
+    known = set(ids.cast(pl.String).to_list())
+    if not known.intersection(found[0][:2]):
+        found = found[1:]
+    columns = {name: [fields[at] for fields in found] for at, name in enumerate(("source", "target"))}
+    return pl.DataFrame(columns, schema={"source": pl.String, "target": pl.String})
 
 
 def _edge_table(
@@ -155,8 +188,7 @@ def _from_networkx(graph: Any) -> Network:
 
 def _from_igraph(graph: Any) -> Network:
     links = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    # The name of a vertex in igraph is its attribute `name`, if it has one.
-    data = {str(key): list(graph.vs[key]) for key in graph.vs.attributes() if key != "name"}
+    data = {str(key): list(graph.vs[key]) for key in graph.vs.attributes() if key not in IGRAPH_NAMES}
     return _from_library("igraph", data, int(graph.vcount()), links, bool(graph.is_directed()))
 
 

@@ -155,6 +155,15 @@ def adversary_problems(privacy: Privacy, method: Method | None) -> list[Problem]
     for name, problem in method.cannot_stop.items() if method is not None else ():
         if name in names:
             found.append(problem)
+    by_classes = privacy.notion is not None and issubclass(MODELS[privacy.notion], GroupModel)
+    for name in method.stops_by_draws if method is not None and not by_classes else ():
+        if method is not None and name in names:
+            notion = next(
+                kind.name for kind in MODELS.values() if _links(kind) and issubclass(kind, GroupModel)
+            )
+            message = f"{method.name} stops {name} by random draws, which no notion of linking can verify"
+            hint = f'privacy.notion = "{notion}" asks for classes of k rows; the attack that reruns it judges the rest'
+            found.append(Problem("privacy.notion", message, hint))
     if (
         method is not None
         and method.relocates

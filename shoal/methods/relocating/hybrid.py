@@ -40,6 +40,7 @@ class Hybrid(Relocating):
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
     optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
+    hides_targets: ClassVar[bool] = True
 
     measure: str = ""
     """The measure that compares mappings; empty: the measure of the policy."""

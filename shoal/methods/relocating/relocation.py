@@ -60,6 +60,8 @@ class Relocating(Method):
     """A method that may change cells."""
 
     relocates: ClassVar[bool] = True
+    hides_targets: ClassVar[bool] = False
+    """With the drawn variants, a rerun hardly ever names the class of a relocated person."""
     parts: ClassVar[Parts | str] = "where false cells may go, and how many, is decided among all rows"
 
     variant: str = "deterministic"
@@ -86,24 +88,41 @@ class Relocating(Method):
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return the notions of k: they count matching people."""
+        classes = f'notion = "{KAnonymity.name}" asks for classes of k rows'
         return [
             Problem(
                 "privacy.notion",
                 f"{self._unverifiable}, and {model.name} asks for it",
-                "ask for k without a notion or an adversary, or take another method",
+                f"{classes}, or take another method"
+                if model.about in self.stops_by_draws
+                else "ask for k without a notion or an adversary, or take another method",
             )
             for model in requirements.models
             if isinstance(model, KType)
         ]
 
     @property
+    def stops_by_draws(self) -> tuple[str, ...]:
+        """The drawn variants hide where rows went, if the method lets them."""
+        return ("knows-algorithm",) if self.hides_targets and self.variant in DRAWN else ()
+
+    @property
     def cannot_stop(self) -> Mapping[str, Problem]:
         """Relocated rows match people who do not own them; with a fixed rule, an adversary can repeat it besides."""
         hint = "ask for k and relocation without naming {0}, or take another method"
-        return {
+        found = {
             name: Problem("method.name", self._unverifiable, hint.format(name))
             for name in ("knows-some", "knows-members", "knows-algorithm")
+            if name not in self.stops_by_draws
         }
+        if self.hides_targets and "knows-algorithm" in found:
+            drawn = " or ".join(f'method.variant = "{name}"' for name in DRAWN)
+            found["knows-algorithm"] = Problem(
+                "method.variant",
+                f"{self.name} with variant = {self.variant} can be run again, which tells where relocated rows went",
+                f'take {drawn}, with privacy.notion = "{KAnonymity.name}", or take another method',
+            )
+        return found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,97 @@
+"""Attacks on releases with relocated rows: what a rerun names, what linkage counts, and what advice leads to."""
+
+from __future__ import annotations
+
+import pytest
+
+import shoal
+from shoal.attacks import ATTACKS
+from shoal.errors import DataError, PolicyError
+from shoal.linking.evidence import Evidence
+from shoal.methods import METHODS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
+from shoal.run import Run
+from shoal.table.encode import encode
+from tests.sampled import CENSUS
+
+K = 5
+
+
+def rerun(table, name, variant):
+    """Rerun a method with other draws, and compare with its release."""
+    options = {"prune": False} if name == "hybrid" else {}
+    method = METHODS[name](variant=variant, budget=0.02, **options)
+    wish = Requirements(models=(KAnonymity(k=K),))
+    release = method.anonymize(table, wish, Run.start(1))
+    found = ATTACKS["algorithm-aware"](method=method, requirements=wish).attempt(
+        Evidence.of_release(table, release), Run.start(2)
+    )
+    assert found.figures["relocated"] == release.facts["relocated_rows"] > 0
+    return found
+
+
+@pytest.fixture(scope="module")
+def table():
+    policy = CENSUS.policy({"k": K}, {"name": "hybrid"})
+    frame = CENSUS.frame(1_500)
+    return encode(frame, policy.plans(frame.columns))
+
+
+@pytest.mark.parametrize("name", ["hybrid", "hybrid-mondrian", "relocate"])
+@pytest.mark.parametrize("variant", ["deterministic", "statistical"])
+def test_a_fixed_rule_names_the_class_of_everybody_who_was_relocated(table, name, variant):
+    found = rerun(table, name, variant)
+    # Of a group that gives only some of its rows, the draw decides which; whole groups are the rule.
+    assert found.figures["share_named"] > 0.9
+    assert found.figures["same_cells"] == 1
+    assert found.at_risk == found.figures["class_named"] > 0
+
+
+@pytest.mark.parametrize("variant", ["randomized", "rstat"])
+def test_drawn_targets_hide_the_class_and_not_always_who_was_relocated(table, variant):
+    found = rerun(table, "hybrid", variant)
+    assert found.figures["share_named"] <= 0.2
+    assert found.at_risk == 0
+    if found.figures["same_cells"] == 1:
+        assert found.figures["relocated_people_found"] > 0.5
+
+
+def test_the_attack_takes_results_and_refuses_files():
+    people = CENSUS.frame(800)
+    policy = CENSUS.policy({"k": K}, {"name": "hybrid", "budget": 0.02})
+    made = shoal.anonymize(people, policy, seed=1)
+    found = shoal.attack(made, policy, original=people, name="algorithm-aware")
+    assert found.figures["relocated"] == found.figures["class_named"] > 0
+    with pytest.raises(DataError, match="whose row is whose is not known"):
+        shoal.attack(made.table, policy, original=people, name="algorithm-aware")
+
+
+def test_the_advice_about_knows_algorithm_leads_to_a_release():
+    people = CENSUS.frame(600)
+
+    def policy(method, **privacy):
+        return CENSUS.policy({"k": K, "adversary": ["knows-algorithm"], **privacy}, method)
+
+    with pytest.raises(PolicyError) as caught:
+        policy({"name": "hybrid", "budget": 0.02})
+    hint = caught.value.problems[0].hint
+    assert 'method.variant = "randomized"' in hint
+    assert 'privacy.notion = "k-anonymity"' in hint
+    for variant in ("randomized", "rstat"):
+        asked = policy({"name": "hybrid", "variant": variant, "budget": 0.02}, notion="k-anonymity")
+        made = shoal.anonymize(people, asked, seed=1)
+        assert all(verdict.holds for verdict in made.verdicts)
+        assert shoal.attack(made, asked, original=people, name="algorithm-aware").holds
+
+
+def test_linkage_counts_people_who_match_no_row_of_a_hybrid_release():
+    people = CENSUS.frame(600)
+    policy = CENSUS.policy({"k": K}, {"name": "hybrid", "budget": 0.02})
+    made = shoal.anonymize(people, policy, seed=1)
+    found = shoal.attack(made, policy, original=people, name="linkage", adversary="some")
+    # Each of them has at least one of the false cells that the budget allows.
+    assert 0 < found.figures["match_no_row"] <= 0.02 * people.height * 3
+    known = shoal.attack(made, policy, original=people, name="linkage", adversary="members")
+    assert known.figures["match_no_row"] == found.figures["match_no_row"]
+    assert any("rules out no pair" in note for note in known.notes)
