@@ -13,7 +13,7 @@ from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, chec
 from shoal.errors import check_known
 from shoal.linking.crowds import candidate_people
 from shoal.linking.evidence import Evidence
-from shoal.linking.followed import Followed
+from shoal.linking.followed import Followed, people_by_one_row
 from shoal.linking.posterior import Posterior, posterior
 from shoal.run import Run
 
@@ -196,7 +196,7 @@ class Linkage(Attack):
         """
         graph, person = evidence.consistency, evidence.original.person
         assert person is not None
-        before = candidate_people(evidence, pruned=False)[graph.people.row_of]
+        before = self._owners(evidence)[graph.people.row_of]
         after = before
         if self.adversary == "members":
             run.progress("prune", 0.5)
@@ -208,6 +208,14 @@ class Linkage(Attack):
         least = np.full(evidence.original.people, none)
         np.minimum.at(least, person, np.where(before > 0, before, none))
         return self._exposure(np.where(least < none, least, 0), after[row], row)
+
+    @staticmethod
+    def _owners(evidence: Evidence) -> LongVector:
+        """Return, per distinct row of the original, how many people own the published rows that match it."""
+        crowd_of, person = evidence.crowd_of, evidence.owners.person
+        if crowd_of is None or person is None:
+            return candidate_people(evidence, pruned=False)
+        return people_by_one_row(evidence.published, evidence.consistency, person, crowd_of)
 
     def _of_followed(self, known: Followed, run: Run) -> Exposure:
         """Count the pseudonyms that may be a person's, for an adversary who knows all of their rows."""

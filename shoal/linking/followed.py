@@ -14,6 +14,9 @@ from shoal.release.published import Published
 from shoal.table import CodedTable
 from shoal.table.wide import crowds, rows_of_people
 
+AT_ONCE = 1 << 14
+"""So many distinct rows are paired with crowds at a time."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Followed(Brief):
@@ -113,6 +116,33 @@ def people_followed(
             f"the release is not a generalization of the original: {alone:,} people match no pseudonym, but only "
             f"{missing:,} were left out; check that both files, the columns and the hierarchies belong together"
         )
+    return found
+
+
+def people_by_one_row(
+    published: Published, rows: Consistency, person: IntVector, crowd_of: IntVector
+) -> LongVector:
+    """Return, per distinct row of the original, how many people show a row that covers it. Whoever shows the same rows
+    counts together, so this takes O(links) and the pairs of a distinct row and a crowd.
+    """
+    from scipy.sparse import csr_array
+
+    classes, size = published.classes, np.bincount(crowd_of).astype(np.int64)
+    start, own = _lists(published.class_of, person, crowd_of)
+    of_crowd = np.repeat(np.arange(len(size)), np.diff(start))
+    holds = csr_array((np.ones(len(own), np.int32), (own, of_crowd)), shape=(classes, len(size)))
+    links = rows.links[: rows.start[classes]]
+    class_of = np.repeat(np.arange(classes, dtype=np.int32), np.diff(rows.start[: classes + 1]))
+    begin, covering = _listed(links, class_of, len(rows.people.weight))
+    found = np.zeros(len(rows.people.weight), np.int64)
+    for first in range(0, len(found), AT_ONCE):
+        last = min(first + AT_ONCE, len(found))
+        part = covering[begin[first] : begin[last]]
+        pointers = begin[first : last + 1] - begin[first]
+        fits = csr_array((np.ones(len(part), np.int32), part, pointers), shape=(last - first, classes))
+        pairs = (fits @ holds).tocsr()
+        pairs.data = np.ones_like(pairs.data)
+        found[first:last] = pairs @ size
     return found
 
 
