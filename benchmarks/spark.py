@@ -38,7 +38,7 @@ def sample(folder: Path, rows: int) -> tuple[Path, Path]:
         subprocess.run(
             [sys.executable, "-m", "shoal.cli", *words], check=True, stdout=subprocess.DEVNULL, cwd=folder
         )
-    return data, data.with_suffix(".toml")
+    return data, folder / "census.toml"
 
 
 class Memory:

@@ -14,7 +14,7 @@ import shoal
 from shoal.anonymizing import anonymize_file
 from shoal.errors import DataError, EngineError, LimitError, OutputError, PolicyError
 from shoal.policy import Policy
-from shoal.spark import coding, making
+from shoal.spark import coding, making, session
 from tests.test_spark_releases import locally, people, place, policy, rows_of
 
 __all__ = ["people", "place"]
@@ -116,8 +116,8 @@ def test_an_output_that_exists_is_kept_unless_forced(spark, place: Path, tmp_pat
 def test_rows_that_are_lost_are_noticed(spark, place: Path, tmp_path: Path, monkeypatch):
     real = making.rendered
 
-    def broken(session, frame, *rest, **more):
-        return real(session, frame, *rest, **more).limit(598)
+    def broken(*given, **more):
+        return real(*given, **more).limit(598)
 
     monkeypatch.setattr(making, "rendered", broken)
     with pytest.raises(EngineError, match=r"600 rows were to be published, but 598 came back"):
@@ -196,6 +196,15 @@ def _out_of_memory(batches):
 
 
 # --- bad input ----------------------------------------------------------------------------------------------
+
+
+def test_another_python_on_the_workers(spark, place: Path, tmp_path: Path, monkeypatch):
+    """Workers compare their version with the one that the driver tells them."""
+    monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.8")
+    monkeypatch.setattr(session, "_checked", set())
+    with pytest.raises(EngineError, match=r"another version of Python than the driver.*PYSPARK_PYTHON"):
+        anonymize_file(place, policy("mondrian"), tmp_path / "out")
+    assert left_in(tmp_path) == []
 
 
 def test_a_column_with_too_many_values(spark, place: Path, tmp_path: Path, monkeypatch):

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +38,8 @@ def session_for(engine: Engine | None) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise EngineError('Spark is not installed: pip install "shoal[spark]"') from None
+    # About versions of pandas, which Shoal does not use here.
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
     there = SparkSession.getActiveSession()
     master = engine.master if engine is not None else None
     if there is not None:
