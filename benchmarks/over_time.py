@@ -19,6 +19,9 @@ from shoal.samples import sample
 
 SIZES = (20_000, 100_000)
 ADVERSARIES = ("some", "members")
+MORE = 0.1
+"""The share of rows that may be suppressed against the adversary who knows all members: with 0.05 and 100,000 rows,
+more people would be exposed, however they are published."""
 
 
 def policy(folder: Path, **more: object) -> Policy:
@@ -36,9 +39,8 @@ def policy(folder: Path, **more: object) -> Policy:
         weights={"visited": 0.5},
         k=5,
         l={"distinct": 3},
-        suppression=0.05,
         base=folder,
-        **more,
+        **{"suppression": 0.05, **more},
     )
 
 
@@ -49,8 +51,10 @@ def main() -> int:
     wrong = 0
     columns = ("february", "in both", "exposed (some)", "exposed (members)", "one value", "of them true")
     for rows in [int(size) for size in sys.argv[1:]] or SIZES:
-        print(f"\n{rows:,} visits in each month; k = 5, l = 3, at most 5 % of rows suppressed\n")
-        head(*columns, "LM", "suppressed", "seconds")
+        print(
+            f"\n{rows:,} visits in each month; k = 5, l = 3, at most 5 % (members: 10 %) of rows suppressed\n"
+        )
+        head(*columns, "LM", "suppressed", "processor seconds")
 
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
@@ -63,12 +67,15 @@ def main() -> int:
             for title, more in (
                 ("by itself", {}),
                 ("earlier", {"earlier": given}),
-                ("earlier, against members", {"earlier": given, "earlier_adversary": "members"}),
+                (
+                    "earlier, against members",
+                    {"earlier": given, "earlier_adversary": "members", "suppression": MORE},
+                ),
             ):
                 own = policy(folder, **more)
-                begin = time.perf_counter()
+                begin = time.process_time()
                 made = shoal.anonymize(second, own)
-                taken = time.perf_counter() - begin
+                taken = time.process_time() - begin
                 judged = policy(folder, earlier=given)
                 found = {
                     name: shoal.attack(made, judged, original=second, name="intersection", adversary=name)

@@ -30,6 +30,9 @@ from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.wording import either
 
+MOST = 60
+"""Earlier releases that can be intersected: which of them a person is in is kept in the bits of one number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -83,6 +86,8 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
     """
     given = [Given.of(one) for one in given]
     names = [one.named(number) for number, one in enumerate(given, 1)]
+    if len(given) > MOST:
+        raise DataError(f"{len(given):,} earlier releases are given; at most {MOST} can be intersected")
     if policy.pseudonyms:
         raise DataError(
             "earlier releases cannot be intersected with one whose rows can be followed by pseudonyms: who recognises "

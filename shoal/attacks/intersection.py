@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
 from shoal.errors import DataError, check_known
 from shoal.linking.crossing import newest_issue, too_little
 from shoal.linking.evidence import Evidence
-from shoal.linking.series import Crossing, Earlier, alone, crossed
+from shoal.linking.series import Crossing, Earlier, Issue, alone, crossed
 from shoal.run import Run
 from shoal.wording import either
 
@@ -89,12 +89,10 @@ class Intersection(Attack):
             raise DataError("no earlier release is given")
         newest, own = newest_issue(evidence, earlier)
         found = crossed(earlier, newest, own, run.progress)
-        return self._exposure(evidence, earlier, newest_alone(newest, earlier), found)
+        return self._exposure(evidence, earlier, newest, found)
 
-    def _exposure(
-        self, evidence: Evidence, earlier: Earlier, by_itself: LongVector, found: Crossing
-    ) -> Exposure:
-        people = earlier.people
+    def _exposure(self, evidence: Evidence, earlier: Earlier, newest: Issue, found: Crossing) -> Exposure:
+        people, by_itself = earlier.people, newest_alone(newest, earlier)
         several = np.zeros(people, np.bool_)
         several[found.person] = True
         candidates = np.minimum(found.left, found.crowd) if self.adversary == "members" else found.left
@@ -118,7 +116,7 @@ class Intersection(Attack):
                 "below_k": int(_of_people(found, few, people).sum()),
                 "below_l": int(_of_people(found, narrow, people).sum()),
             },
-            "each_alone": self._alone(earlier, several, evidence),
+            "each_alone": self._alone((*earlier.issues, newest), several, earlier.lasting),
             "one_value": int(_of_people(found, one, people).sum()),
             "one_value_and_true": int(_of_people(found, one & found.right, people).sum()),
             "value_changed": int(_of_people(found, none, people).sum()),
@@ -145,15 +143,16 @@ class Intersection(Attack):
     def _needed(self, column: int) -> int:
         return self.values[column] if column < len(self.values) else 1
 
-    def _alone(self, earlier: Earlier, several: BoolVector, evidence: Evidence) -> list[dict[str, Any]]:
+    def _alone(
+        self, issues: Sequence[Issue], several: BoolVector, lasting: Sequence[int]
+    ) -> list[dict[str, Any]]:
         """Describe what each release leaves open by itself to the people who are in several."""
-        newest, _ = newest_issue(evidence, earlier)
+        needed = np.array([self._needed(j) for j in lasting], np.int64)
         out = []
-        for issue in (*earlier.issues, newest):
+        for issue in issues:
             here = several.copy()
             here[np.setdiff1d(np.flatnonzero(several), issue.person)] = False
-            candidates, values = alone(issue, here, earlier.lasting)
-            needed = np.array([self._needed(j) for j in earlier.lasting], np.int64)
+            candidates, values = alone(issue, here, lasting)
             out.append(
                 {
                     "release": issue.name,
@@ -164,7 +163,7 @@ class Intersection(Attack):
         return out
 
 
-def newest_alone(newest: Any, earlier: Earlier) -> LongVector:
+def newest_alone(newest: Issue, earlier: Earlier) -> LongVector:
     """Return how many candidates everybody has in the newest release by itself; 0 for those who match no row."""
     here = np.zeros(earlier.people, np.bool_)
     here[newest.person] = True

@@ -60,10 +60,30 @@ def _requirements(policy: Policy) -> Iterator[Relaxation]:
     for asked in policy.privacy.requirements:
         yield from relaxed(policy, asked, asked.kind.looser(asked.value))
     yield from _limits(policy)
+    yield from _earlier(policy)
     share = policy.utility.suppression
     more = min(1.0, max(2 * share, LEAST_SUPPRESSION))
     if more > share:
         yield from suppressing(policy, more)
+
+
+def _earlier(policy: Policy) -> Iterator[Relaxation]:
+    """Stop the weaker adversary who intersects earlier releases, or none."""
+    if policy.privacy.earlier is None:
+        return
+    before = counted(len(policy.privacy.earlier), "release")
+    if policy.privacy.earlier_adversary == "members":
+        yield from _made(
+            policy, "requirement", "earlier_adversary", "members", "some",
+            lambda raw: raw["privacy"].update(earlier_adversary="some"),
+        )  # fmt: skip
+        return
+    yield from _made(policy, "requirement", "earlier", before, "none", _without_earlier)
+
+
+def _without_earlier(raw: dict[str, Any]) -> None:
+    for key in ("earlier", "earlier_adversary"):
+        raw["privacy"].pop(key, None)
 
 
 def suppressing(policy: Policy, share: float) -> Iterator[Relaxation]:

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.linking.series import Earlier, Issue, Lists, among, combined, known_by, pieces, shared
+from shoal.linking.series import (
+    MOST_AT_ONCE,
+    Earlier,
+    Issue,
+    Lists,
+    among,
+    combined,
+    known_by,
+    once,
+    pieces,
+    shared,
+)
+
+BoolMatrix = NDArray[np.bool_]
+
+WIDE = 256
+"""With more combinations of values, tables of counts by combination take too much memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,42 +84,115 @@ class LeftOpen(Brief):
         row = inside if rows is None else rows[inside]
         group, person, value = group_of[inside].astype(np.int64), self.person[row], self.value[row]
         width, count = len(self.meaning), len(self.values.start) - 1
-        present = np.unique(group * self.people + person)
+        present = once(group * self.people + person)
         place, item = self.items.expanded(present % self.people)
-        pairs = np.unique((present // self.people)[place] * count + item)
+        pairs = once((present // self.people)[place] * count + item)
         where, what = pairs // count, pairs % count
-        shown = np.unique(group * width + value)
-        at, left = self.values.expanded(what)
-        open_ = among(where[at] * width + left, shown)
-        at, left = at[open_], left[open_]
-        bad = np.zeros(len(pairs), np.bool_)
-        for j, least in enumerate(needed):
-            if least > 1:
-                size = int(self.meaning[:, j].max(initial=0)) + 1
-                different = np.unique(at * size + self.meaning[left, j]) // size
-                bad |= np.bincount(different, minlength=len(pairs)) < least
-        bad |= np.bincount(at, minlength=len(pairs)) == 0
-        if k > 1:
-            keys = np.unique((group * width + value) * self.people + person)
-            begins = np.searchsorted(
-                keys // self.people, np.append(shown, shown[-1] + 1 if len(shown) else 0)
-            )
-            ours = Lists(begins.astype(np.int64), keys % self.people)
-            bad |= fewer(ours, np.searchsorted(shown, where[at] * width + left), at, len(pairs), k)
-            for view, owned in zip(self.views, self.owned, strict=True):
-                used = view[what[at]] >= 0
-                wanted = view[what[at[used]]] * width + left[used]
-                few = fewer(owned.people, np.searchsorted(owned.keys, wanted), at[used], len(pairs), k)
-                bad |= few & (view[what] >= 0)
-            if members:
-                place, who = self.crowd.expanded(what)
-                here = among(where[place] * self.people + who, present)
-                bad |= np.bincount(place[here], minlength=len(pairs)) < k
+        seen = once((group * width + value) * self.people + person)
+        shown, many = np.unique(seen // self.people, return_counts=True)
+        bad, sure = self._clear(where, what, shown, many, k, needed)
+        rest = np.flatnonzero(~bad & ~sure)
+        if len(rest):
+            bad[rest] = self._short(where[rest], what[rest], shown, seen, k, needed)
+        if members and k > 1:
+            place, who = self.crowd.expanded(what)
+            here = among(where[place] * self.people + who, present)
+            bad |= np.bincount(place[here], minlength=len(pairs)) < k
         wrong = pairs[bad]
         place, item = self.items.expanded(present % self.people)
         hit = among((present // self.people)[place] * count + item, wrong)
-        exposed = present[np.unique(place[hit])]
+        exposed = present[once(place[hit])]
         return exposed // self.people, exposed % self.people
+
+    @cached_property
+    def _open(self) -> BoolMatrix:
+        """``[items, combinations]`` what all earlier releases show."""
+        shown = np.zeros((len(self.values.start) - 1, len(self.meaning)), np.bool_)
+        shown[np.repeat(np.arange(len(shown)), self.values.lengths), self.values.item] = True
+        return shown
+
+    @cached_property
+    def _owners(self) -> tuple[IntMatrix, ...]:
+        """Per earlier release, ``[views, combinations]`` how many people own rows of a view with a combination."""
+        width = len(self.meaning)
+        found = []
+        for view, owned in zip(self.views, self.owned, strict=True):
+            counts = np.zeros((int(view.max(initial=0)) + 1, width), np.int32)
+            used = owned.keys < counts.size
+            counts.ravel()[owned.keys[used]] = owned.people.lengths[used]
+            found.append(counts)
+        return tuple(found)
+
+    def _clear(
+        self,
+        where: LongVector,
+        what: LongVector,
+        shown: LongVector,
+        many: LongVector,
+        k: int,
+        needed: Sequence[int],
+    ) -> tuple[BoolVector, BoolVector]:
+        """Return for which pairs of a group and an item it is clear from counts that too little is left, and for which
+        that enough is: counts of single combinations bound the number of different people from both sides.
+        """
+        width = len(self.meaning)
+        bad, sure = np.zeros(len(where), np.bool_), np.zeros(len(where), np.bool_)
+        if width > WIDE or not len(where):
+            return bad, sure
+        counts = np.zeros((int(shown[-1]) // width + 1, width), np.int32)
+        counts.ravel()[shown] = many
+        values = [np.eye(int(own.max(initial=0)) + 1, dtype=np.int32)[own] for own in self.meaning.T]
+        step = max(MOST_AT_ONCE // width, 1)
+        for begin in range(0, len(where), step):
+            part = slice(begin, begin + step)
+            own = counts[where[part]]
+            left = self._open[what[part]] & (own > 0)
+            short, enough = ~left.any(axis=1), np.ones(len(left), np.bool_)
+            for least, one in zip(needed, values, strict=True):
+                if least > 1:
+                    short |= ((left.astype(np.int32) @ one) > 0).sum(axis=1) < least
+            views = [(own, enough)] if k > 1 else []
+            for view, owners in zip(self.views, self._owners, strict=True) if k > 1 else ():
+                at = view[what[part]]
+                views.append((owners[at], at >= 0))
+            for people, used in views:
+                found = np.where(left, people, 0)
+                short |= used & (found.sum(axis=1) < k)
+                enough &= ~used | (found.max(axis=1) >= k)
+            bad[part], sure[part] = short, enough & ~short
+        return bad, sure
+
+    def _short(
+        self,
+        where: LongVector,
+        what: LongVector,
+        shown: LongVector,
+        seen: LongVector,
+        k: int,
+        needed: Sequence[int],
+    ) -> BoolVector:
+        """Return for which pairs of a group and an item too little is left, by listing people."""
+        width, count = len(self.meaning), len(where)
+        at, left = self.values.expanded(what)
+        open_ = among(where[at] * width + left, shown)
+        at, left = at[open_], left[open_]
+        bad = np.asarray(np.bincount(at, minlength=count) == 0)
+        for j, least in enumerate(needed):
+            if least > 1:
+                size = int(self.meaning[:, j].max(initial=0)) + 1
+                different = once(at * size + self.meaning[left, j]) // size
+                bad |= np.bincount(different, minlength=count) < least
+        if k < 2:
+            return bad
+        begins = np.searchsorted(seen // self.people, np.append(shown, shown[-1] + 1))
+        ours = Lists(begins.astype(np.int64), seen % self.people)
+        bad |= fewer(ours, np.searchsorted(shown, where[at] * width + left), at, count, k)
+        for view, owned in zip(self.views, self.owned, strict=True):
+            used = view[what[at]] >= 0
+            wanted = view[what[at[used]]] * width + left[used]
+            few = fewer(owned.people, np.searchsorted(owned.keys, wanted), at[used], count, k)
+            bad |= few & (view[what] >= 0)
+        return bad
 
 
 def fewer(lists: Lists, wanted: LongVector, at: LongVector, count: int, k: int) -> BoolVector:
@@ -120,7 +211,7 @@ def fewer(lists: Lists, wanted: LongVector, at: LongVector, count: int, k: int) 
         chosen = np.flatnonzero(unsure[at])
         place, item = lists.expanded(wanted[chosen])
         width = int(item.max(initial=0)) + 1
-        found = np.unique(at[chosen][place] * width + item) // width
+        found = once(at[chosen][place] * width + item) // width
         few |= unsure & (np.bincount(found, minlength=count) < k)
     return few
 
@@ -197,10 +288,12 @@ def _items(
 
 def _owned(issue: Issue, value: LongVector, width: int) -> Owned:
     """Return who owns the rows of each view and combination of values."""
-    count = len(issue.views.start) - 1
-    at, classes = issue.views.expanded(np.arange(count))
-    place, row = issue.rows.expanded(classes)
     people = int(issue.owner.max(initial=0)) + 1
-    found = np.unique((at[place] * width + value[row]) * people + issue.owner[row])
+    parts = [np.empty(0, np.int64)]
+    for begin, end in pieces(issue.view_rows):
+        at, classes = issue.views.expanded(np.arange(begin, end))
+        place, row = issue.rows.expanded(classes)
+        parts.append(once(((at[place] + begin) * width + value[row]) * people + issue.owner[row]))
+    found = np.concatenate(parts)
     keys, start = np.unique(found // people, return_index=True)
     return Owned(keys, Lists(np.append(start, len(found)).astype(np.int64), found % people))

@@ -293,7 +293,7 @@ def _measured(
         crowd[begin:end] = people.lengths
         item, value = shown // len(meaning), shown % len(meaning)
         for j in range(meaning.shape[1]):
-            different = np.unique(item * (int(meaning[:, j].max(initial=0)) + 1) + meaning[value, j])
+            different = once(item * (int(meaning[:, j].max(initial=0)) + 1) + meaning[value, j])
             different //= int(meaning[:, j].max(initial=0)) + 1
             values[begin:end, j] = np.bincount(different, minlength=end - begin)
         low, high = np.searchsorted(number[by_item], [begin, end])
@@ -319,17 +319,26 @@ def shared(
         at, classes = issue.views.expanded(items[:, j])
         place, row = issue.rows.expanded(classes)
         matching.append((at[place], row))
-        keys.append(np.unique(at[place] * combinations + values[row]))
+        keys.append(once(at[place] * combinations + values[row]))
         place, who = issue.members.expanded(classes)
-        people.append(np.unique(at[place] * strangers + who))
+        people.append(once(at[place] * strangers + who))
     shown, crowd = _in_all(keys), _in_all(people)
     left = np.full(len(items), np.iinfo(np.int64).max)
     for (at, row), issue, values in zip(matching, issues, value_of, strict=True):
         kept = among(at * combinations + values[row], shown)
-        owned = np.unique(at[kept] * strangers + issue.owner[row[kept]]) // strangers
+        owned = once(at[kept] * strangers + issue.owner[row[kept]]) // strangers
         left = np.minimum(left, np.bincount(owned, minlength=len(items)))
     begins = np.searchsorted(crowd, np.arange(len(items) + 1) * strangers).astype(np.int64)
     return shown, Lists(begins, crowd % strangers), left
+
+
+def once(keys: LongVector) -> LongVector:
+    """Return the different keys, ascending. Faster than numpy's way, which looks for them in a table first."""
+    ordered = np.sort(keys)
+    new = np.ones(len(ordered), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    found: LongVector = ordered[new]
+    return found
 
 
 def _in_all(keys: Sequence[LongVector]) -> LongVector:
