@@ -21,7 +21,12 @@ from shoal.frames import coded, frame, output, sheet
 from shoal.frames.coded import narrowest
 from shoal.frames.formats import base, parquet
 from shoal.kernels import grouping
+from shoal.methods.partitioning import branches, mondrian
+from shoal.models import MODELS
+from shoal.models.requirements import Requirements
 from shoal.release import reading
+from shoal.run import Run
+from shoal.samples import sample
 from shoal.table import encode
 from shoal.table.plan import ColumnPlan
 
@@ -291,3 +296,37 @@ def test_nothing_of_suppressed_rows_is_in_a_file_of_pieces(tmp_path, small_sheet
     content = (tmp_path / "out.parquet").read_bytes()
     assert b"only-one-has-this" not in content
     assert b"recluse" not in content
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("limit", [None, 1])
+@pytest.mark.parametrize("processors", [1, 2, 5])
+def test_mondrian_in_threads_makes_the_same_regions(strict, limit, processors, monkeypatch):
+    plan = [
+        ColumnPlan("age", "quasi", {"widths": [20, 40]}, limit=limit),
+        *(ColumnPlan(name, "quasi") for name in ("gender", "education", "occupation")),
+    ]
+    table = encode.encode(sample("census", 3000), plan)
+    wanted = Requirements(models=(MODELS["k-anonymity"](k=3),), suppression=0.1)
+    alone = mondrian.Mondrian(strict=strict).anonymize(table, wanted, Run.start(1))
+    for module in (mondrian, branches):
+        monkeypatch.setattr(module, "PIECE", 100)
+    monkeypatch.setattr(branches, "processors", lambda: processors)
+    seen = []
+    many = mondrian.Mondrian(strict=strict).anonymize(
+        table, wanted, Run.start(1, lambda *at: seen.append(at))
+    )
+    assert np.array_equal(alone.region_of, many.region_of)
+    assert np.array_equal(alone.low, many.low)
+    assert np.array_equal(alone.high, many.high)
+    assert seen
+
+
+def test_rows_that_are_all_alike_are_one_branch(monkeypatch):
+    for module in (mondrian, branches):
+        monkeypatch.setattr(module, "PIECE", 10)
+    table = encode.encode(
+        pl.DataFrame({"a": [1] * 500, "b": ["x"] * 500}), [ColumnPlan(n, "quasi") for n in "ab"]
+    )
+    wanted = Requirements(models=(MODELS["k-anonymity"](k=3),))
+    assert len(mondrian.Mondrian().anonymize(table, wanted, Run.start(1)).low) == 1

@@ -14,8 +14,10 @@ from shoal.errors import check_known
 from shoal.methods.base import Method, Parts
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
+from shoal.methods.partitioning.branches import Branch, divided, finish, joined
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.models.requirements import Requirements
+from shoal.parallel import PIECE
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -143,36 +145,25 @@ class _Boxes:
         self.ids[: len(ids), -1] = ids
 
     def cut_by_size(self, run: Run) -> Regions:
-        """Split down to boxes of at least k rows, in one kernel that returns now and then to report progress."""
-        from shoal.kernels.mondrian import CutWorkspace, cut_by_size
+        """Split down to boxes of at least k rows, in a kernel that returns now and then to report progress; a large
+        table in threads, a branch of the tree of splits each."""
+        from shoal.kernels.mondrian import cut_by_size
 
-        width = len(self.table.attributes)
-        low = np.empty((self.rows // self.k + 1, width), np.int32)
+        low = np.empty((self.rows // self.k + 1, len(self.table.attributes)), np.int32)
         high = np.empty_like(low)
         region_of = np.full(self.table.rows, -1, np.int32)
-        # The larger side of a split takes its parent's place, so open nodes at least halve from one to the next.
-        depth = self.rows.bit_length() + 2
-        workspace = CutWorkspace(
-            state=np.zeros(4, np.int64),
-            stack=np.zeros(2 * depth, np.int64),
-            histogram=np.zeros(depth * self.cells, np.int32),
-            least=np.zeros(depth * width, np.int64),
-            most=np.zeros(depth * width, np.int64),
-            active=np.zeros(depth * width, np.int64),
-            actives=np.zeros(depth, np.int64),
-            values=np.zeros(self.cells, np.int64),
-            counts=np.zeros(self.cells, np.int64),
-            right=np.zeros(self.cells, np.float64),
-            widths=np.zeros(width, np.float64),
-        )
-        while workspace.state[3] < self.rows:
-            run.progress("cut", float(workspace.state[3]) / self.rows)
+
+        def cut(branch: Branch, patience: int = PATIENCE) -> None:
             cut_by_size(
-                self.codes, self.words, self.ids, self.blocks, self.losses, *self.rules, self.enough, region_of,
-                low, high, workspace, PATIENCE,
+                self.codes, self.words, self.ids, branch.blocks, self.losses, *self.rules, self.enough,
+                region_of, low, high, branch.workspace, patience,
             )  # fmt: skip
-        regions = int(workspace.state[2])
-        return region_of, low[:regions].copy(), high[:regions].copy()
+
+        branches = [Branch.of_blocks(self.blocks, self.cells, len(self.table.attributes))]
+        if self.rows > 2 * PIECE:
+            branches = divided(self.blocks, self.cells, len(self.table.attributes), self.k, cut)
+        finish(branches, cut, lambda done: run.progress("cut", done / self.rows))
+        return joined(branches, region_of, low, high)
 
     def cut_by_models(self, requirements: Requirements, run: Run) -> Regions:
         """Split all open boxes at once, level by level, wherever both sides satisfy the requirements. Boxes of at most
