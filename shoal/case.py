@@ -164,7 +164,7 @@ class Case(Evidence):
     @classmethod
     def of_rows(
         cls,
-        rows: pl.DataFrame,
+        rows: pl.DataFrame | Sheet,
         policy: Policy,
         table: CodedTable | None,
         *,
@@ -174,8 +174,8 @@ class Case(Evidence):
         **more: Any,
     ) -> Self:
         """Read rows as a release; see `as_published`."""
-        rows = typed(rows, policy, table)
-        found = as_published(rows, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
+        shown = typed(Sheet.of(rows), policy, table)
+        found = as_published(shown, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
         requirements = policy.requirements(found.published.sensitive)
         return cls(
             published=found.published,
@@ -187,7 +187,7 @@ class Case(Evidence):
             of_people=requirements.people,
             policy=policy,
             requirements=requirements,
-            rows=found.rows,
+            rows=cast(Any, found.rows),
             notes=found.notes,
             record=record,
             claimed=None if record is None else recorded_owners(record),

@@ -10,8 +10,12 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.arrays import BoolVector
 from shoal.brief import Brief
 from shoal.errors import DataError, PolicyError
+from shoal.frames.coded import Codes
+from shoal.frames.inference import guess_numbers_and_dates
+from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
@@ -21,7 +25,7 @@ from shoal.release.bounds import bounds_among
 from shoal.release.published import Published
 from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.render import bucket_name
-from shoal.release.retyping import retyped_as, with_guessed_types
+from shoal.release.retyping import retyped
 from shoal.release.two_tables import joined, second_beside
 from shoal.shuffling import APART, Making, as_recorded, by_record, possible
 from shoal.table import Attribute, CodedTable
@@ -35,7 +39,7 @@ MOST_WAYS = 4
 
 def read_release(
     source: Any, second: Any, policy: Policy, *, delimiter: str | None = None
-) -> tuple[pl.DataFrame, bool]:
+) -> tuple[Sheet, bool]:
     """Read the rows of a release, and return whether it is in two tables: then sensitive values are assigned to the
     rows of their bucket.
 
@@ -43,7 +47,7 @@ def read_release(
     `[release]` of the policy. `delimiter` is the original's, if it is known. Text stays text.
     """
     options = policy.release_options(delimiter)
-    rows = frames.read(source, options).data
+    rows = frames.read(source, options).sheet()
     sensitive = policy.names("sensitive")
     if second is None:
         second = second_beside(source, rows.columns, sensitive)
@@ -54,10 +58,11 @@ def read_release(
     if both or bucket not in rows.columns:
         word = f"has the sensitive column '{both[0]}'" if both else f"has no column '{bucket}'"
         raise DataError(f"the first table {word}, so there is nothing to join a second table to")
-    return joined(rows, frames.read(second, options).data, bucket, sensitive), True
+    both_tables = joined(rows.whole(), frames.read(second, options).data, bucket, sensitive)
+    return Sheet.of(both_tables), True
 
 
-def typed(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> pl.DataFrame:
+def typed(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
     """Return the rows of a release in the types of the original. Without it, only sensitive columns get types, because
     some models compare their values as numbers; a hierarchy that lists its values knows them as text.
     """
@@ -65,12 +70,20 @@ def typed(rows: pl.DataFrame, policy: Policy, table: CodedTable | None) -> pl.Da
         types = {
             attribute.name: attribute.hierarchy.leaves.dtype
             for attribute in table.attributes
-            if attribute.name in rows.columns and not _named(rows[attribute.name], attribute.hierarchy)
+            if attribute.name in rows.columns
+            and not _named(rows.cells[attribute.name].values, attribute.hierarchy)
         }
-        return retyped_as(rows, types | dict(table.kept.schema))
+        for name, column in table.kept_columns.items():
+            types[name] = column.dtype if isinstance(column, pl.Series) else column.values.dtype
+        return rows.with_values(
+            lambda shown: retyped(shown, types[shown.name]) if shown.name in types else shown
+        )
     plans = policy.plans(rows.columns, of_release=True)
-    return with_guessed_types(
-        rows, [plan.name for plan in plans if plan.role == "sensitive" and not has_domain(plan)]
+    guessed = [plan.name for plan in plans if plan.role == "sensitive" and not has_domain(plan)]
+    return rows.with_values(
+        lambda shown: (
+            guess_numbers_and_dates(shown) if shown.name in guessed and shown.dtype == pl.String else shown
+        )
     )
 
 
@@ -87,7 +100,7 @@ def _named(column: pl.Series, hierarchy: Hierarchy) -> bool:
 class Readings(Brief):
     """A release as an outsider reads it, in each of the ways in which it may have been made."""
 
-    rows: pl.DataFrame
+    rows: Sheet
     """The rows, without those that count as suppressed."""
     published: Published
     """The first, which names the release and its parts."""
@@ -102,7 +115,7 @@ class Readings(Brief):
 
 
 def as_published(
-    rows: pl.DataFrame,
+    rows: Sheet,
     policy: Policy,
     table: CodedTable | None,
     *,
@@ -125,7 +138,7 @@ def as_published(
     notes = []
     marked = _showing(rows, policy.names("quasi"), ROOT if suppressed_as is None else suppressed_as)
     if suppressed_as is not None:
-        rows = rows.filter(~marked)
+        rows = Sheet.of(rows.whole().filter(~marked)) if marked.any() else rows
     elif marked.any():
         notes.append(
             f"{marked.sum():,} rows show {ROOT} in every quasi-identifier; they count as rows of the release. If they "
@@ -271,12 +284,20 @@ def attribute_of(plan: ColumnPlan) -> Attribute:
     return Attribute(plan.name, Hierarchy(names, (Level(np.zeros(1, np.int32), names),)), plan.weight)
 
 
-def _showing(rows: pl.DataFrame, names: tuple[str, ...], text: str) -> pl.Series:
+def _showing(rows: Sheet, names: tuple[str, ...], text: str) -> BoolVector:
     """Return the rows that show a text in every quasi-identifier."""
-    shown = pl.repeat(True, len(rows), dtype=pl.Boolean, eager=True)
+    shown = np.ones(len(rows), np.bool_)
     for name in names:
-        column = rows[name]
-        if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
-            return pl.repeat(False, len(rows), dtype=pl.Boolean, eager=True)
-        shown &= column.cast(pl.String).eq_missing(text)
+        if not isinstance(rows.cells[name].values.dtype, pl.String | pl.Categorical | pl.Enum):
+            return np.zeros(len(rows), np.bool_)
+        places, there = rows.numbered(name, lambda values: _saying(values, text))
+        if not there.any():
+            return np.zeros(len(rows), np.bool_)
+        shown &= there[places]
     return shown
+
+
+def _saying(values: pl.Series, text: str) -> tuple[Codes, BoolVector]:
+    """Number the values of a column, and return which numbers are a text."""
+    number, distinct = coded_values(values)
+    return number, distinct.cast(pl.String).eq_missing(text).to_numpy()

@@ -19,7 +19,8 @@ from shoal.frames.column_names import refuse_patterns
 from shoal.frames.given import Given
 from shoal.frames.notation import as_told, with_nulls
 from shoal.frames.options import ColumnReading, ReadOptions
-from shoal.parallel import PIECE
+from shoal.frames.sheet import Cells, Sheet
+from shoal.parallel import PIECE, in_threads
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
@@ -100,6 +101,19 @@ class Frame(Brief):
         query = self.query.select(selectors.by_name(name))
         for piece in query.collect_batches(chunk_size=PIECE, maintain_order=True):
             yield factorize(piece.to_series())
+
+    def sheet(self) -> Sheet:
+        """Return the whole table, to be looked up: a large file that is still on disk is held as codes."""
+        if self.rows <= PIECE or self.version is None:
+            return Sheet.of(self.data)
+
+        def cells(name: str) -> Cells:
+            if self.schema[name].is_nested() or self.schema[name].is_float():
+                return Cells(self.column(name))
+            found = self.coded(name)
+            return Cells(found.values, found.codes)
+
+        return Sheet(dict(zip(self.columns, in_threads(cells, self.columns), strict=True)), self.rows)
 
     @cached_property
     def data(self) -> pl.DataFrame:

@@ -45,6 +45,17 @@ class People(Brief):
         """Collapse equal rows and build the tree. Expected O(rows x columns), plus O(log rows) per distinct row."""
         return cls.over(codes, cls.scales(attributes), cls.cuts(attributes))
 
+    @classmethod
+    def in_table(cls, table: CodedTable) -> People:
+        """Return the people of a table, whose columns stay narrow."""
+        from shoal.kernels.grouping import distinct_rows
+
+        number, first = distinct_rows(table.narrow, table.rows)
+        shown = np.empty((len(first), len(table.attributes)), np.int32)
+        for j, codes in enumerate(table.narrow):
+            shown[:, j] = codes[first]
+        return cls._planted(number, shown, cls.scales(table.attributes), cls.cuts(table.attributes), None)
+
     @staticmethod
     def scales(attributes: Sequence[Attribute]) -> FloatVector:
         """Return the loss of a step in each column: the search prunes best if large ones are split first."""
@@ -60,11 +71,22 @@ class People(Brief):
         cls, codes: IntMatrix, scale: FloatVector, cuts: Sequence[IntVector], weight: LongVector | None = None
     ) -> People:
         """Collapse equal rows, which count once each or by their weight, and build the tree."""
-        from shoal.kernels.consistency import plant_boxes
         from shoal.kernels.grouping import distinct
 
         number, first = distinct(codes)
-        shown = np.ascontiguousarray(codes[first])
+        return cls._planted(number, np.ascontiguousarray(codes[first]), scale, cuts, weight)
+
+    @classmethod
+    def _planted(
+        cls,
+        number: IntVector,
+        shown: IntMatrix,
+        scale: FloatVector,
+        cuts: Sequence[IntVector],
+        weight: LongVector | None,
+    ) -> People:
+        from shoal.kernels.consistency import plant_boxes
+
         starts = np.cumsum([0, *map(len, cuts)])[:-1]
         order, *nodes = plant_boxes(shown, scale, np.concatenate(cuts), starts)
         rank = np.empty(len(order), np.int32)

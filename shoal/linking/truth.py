@@ -17,6 +17,7 @@ import polars as pl
 from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.frames import factorize
+from shoal.frames.coded import Codes
 from shoal.frames.sets import is_set, sets_as_text
 from shoal.frames.sheet import Sheet
 from shoal.hierarchy.reading import locate
@@ -25,6 +26,7 @@ from shoal.linking.consistency import People, within_sets
 from shoal.linking.pinned import missing_values
 from shoal.release.published import Published
 from shoal.table import CodedTable
+from shoal.table.table import counted as count_codes
 from shoal.wording import counted
 
 LINKS = 1 << 25
@@ -89,7 +91,7 @@ class _Kept(Brief):
     """A kept column as codes, in both tables; -1 for a value that the original lacks."""
 
     name: str
-    before: IntVector
+    before: Codes
     after: IntVector
     size: int
 
@@ -104,7 +106,7 @@ def truth_of(
     rows that several classes cover. Bounds, if these pairs are too many.
     """
     kept = [
-        _Kept(a.name, original.sensitive_codes[:, j], published.sensitive_codes[:, j], a.hierarchy.size)
+        _Kept(a.name, original.sensitive_column(j), published.sensitive_codes[:, j], a.hierarchy.size)
         for j, a in enumerate(original.sensitive)
     ]
     plain = [name for name in original.kept.columns if name not in {a.name for a in original.sensitive}]
@@ -174,7 +176,7 @@ def _combined(columns: Sequence[_Kept], rows: int, published: int) -> tuple[IntV
         return np.zeros(rows, np.int32), np.zeros(published, np.int32)
     after = [np.where(column.after < 0, column.size, column.after) for column in columns]
     if math.prod(column.size + 1 for column in columns) < 1 << 31:
-        own, theirs = columns[0].before, after[0]
+        own, theirs = columns[0].before.astype(np.int32), after[0]
         for column, shown in zip(columns[1:], after[1:], strict=True):
             own, theirs = own * (column.size + 1) + column.before, theirs * (column.size + 1) + shown
         return own.astype(np.int32), theirs.astype(np.int32)
@@ -196,12 +198,13 @@ def _left(before: IntVector | LongVector, after: IntVector | LongVector) -> tupl
     return shown.astype(np.int64), left
 
 
-def _surplus(before: IntVector, after: IntVector) -> int:
+def _surplus(before: Codes, after: IntVector) -> int:
     """Count the entries of one list that another one does not have, or does not have as often."""
     size = int(max(before.max(initial=0), after.max(initial=-1))) + 1
     if size <= 4 * (len(before) + len(after)):
-        more = np.bincount(after[after >= 0], minlength=size) - np.bincount(before, minlength=size)
-        return int(np.maximum(more, 0).sum()) + int((after < 0).sum())
+        lost = int((after < 0).sum())
+        more = count_codes(after[after >= 0] if lost else after, size) - count_codes(before, size)
+        return int(np.maximum(more, 0).sum()) + lost
     return int(_left(before, after)[1].sum())
 
 
@@ -228,7 +231,7 @@ def _by_classes(
     low, high = boxes.low.copy(), boxes.high.copy()
     # A class that cannot be read covers nobody.
     low[boxes.unread], high[boxes.unread] = 1, 0
-    people = People.of(original.attributes, original.codes)
+    people = People.in_table(original)
     found = _Search(people, low, high, published, None)
     if not found.complete:
         return _by_search(published, original, before, after, low, high)

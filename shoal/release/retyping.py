@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 import polars as pl
 
 from shoal.frames import factorize
-from shoal.frames.inference import guess_numbers_and_dates
 from shoal.hierarchy.values import parse, text_of
 
 
@@ -35,19 +32,3 @@ def retyped(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 def without_fraction(values: pl.Series) -> pl.Series:
     """Return values as text, whole numbers without a fraction of zero."""
     return text_of(values).str.replace(r"^(-?[0-9]+)\.0+$", "$1")
-
-
-def retyped_as(rows: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Return the rows of a release with its columns in the types of the original, as far as that is possible."""
-    return rows.with_columns(
-        retyped(rows[name], dtype) for name, dtype in types.items() if name in rows.columns
-    )
-
-
-def with_guessed_types(rows: pl.DataFrame, names: Collection[str]) -> pl.DataFrame:
-    """Return the rows with some columns of text as numbers or dates, if that loses nothing."""
-    return rows.with_columns(
-        guess_numbers_and_dates(rows[name])
-        for name in names
-        if name in rows.columns and rows[name].dtype == pl.String
-    )

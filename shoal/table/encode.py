@@ -13,7 +13,8 @@ from shoal.arrays import IntVector
 from shoal.brief import Brief
 from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
 from shoal.frames import Frame, factorize
-from shoal.frames.coded import Coded, Codes, coded, narrowest
+from shoal.frames.coded import Coded, Codes, narrowest
+from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy, build
 from shoal.hierarchy.kinds import parsed
 from shoal.parallel import PIECE, in_threads
@@ -26,7 +27,7 @@ _OFTEN = 8
 """A column that is published as it is is kept as codes if its values occur so often on average."""
 
 
-def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
+def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTable:
     """Code the quasi-identifying and sensitive columns of a table, and drop what must not be published.
 
     Columns are read in pieces, so that a file that stays on disk is never decoded as a whole, and side by side, if the
@@ -36,7 +37,7 @@ def encode(source: Frame | pl.DataFrame, plan: Sequence[ColumnPlan]) -> CodedTab
     renumbered in the order of the hierarchy: O(rows + distinct values) per column. Columns without a plan are
     dropped, like identifiers and columns to drop. All problems of all columns are raised together.
     """
-    table = _InMemory(source) if isinstance(source, pl.DataFrame) else source
+    table = source if isinstance(source, Frame) else _InMemory(Sheet.of(source))
     _check_columns(table, plan)
     problems: list[tuple[str, ShoalError]] = []
     by_name = {column.name: column for column in plan}
@@ -133,15 +134,19 @@ def _in_order(table: _Columns, names: Sequence[str | None]) -> IntVector | None:
 
 
 class _InMemory:
-    """A polars frame with the part of the interface of `Frame` that is used here."""
+    """A table in memory with the part of the interface of `Frame` that is used here."""
 
-    def __init__(self, data: pl.DataFrame) -> None:
-        self.columns, self.rows, self.column = data.columns, data.height, data.get_column
-        self.schema = data.schema
+    def __init__(self, rows: Sheet) -> None:
+        self.columns, self.rows, self.schema = rows.columns, len(rows), rows.schema
+        self.sheet = rows
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column."""
+        return self.sheet[name]
 
     def coded(self, name: str) -> Coded:
         """Return one column as codes and distinct values."""
-        return coded(self.column(name))
+        return Coded(*self.sheet.numbered(name, coded_values))
 
 
 _Columns = Frame | _InMemory

@@ -100,7 +100,7 @@ def divided(
     blocks: LongVector, cells: int, width: int, k: int, cut: Callable[[Branch, int], None]
 ) -> list[Branch]:
     """Split blocks until no branch has too large a share of the rows; `cut` lets the kernel split one."""
-    rows, branches = int(blocks[-1] - blocks[0]), []
+    rows, branches = int(blocks[-1] - blocks[0]), list[Branch]()
     for begin, end in pairwise(blocks):
         first = branches[-1].first + branches[-1].rows // k if branches else 0
         branches.append(Branch.of_blocks(np.array([begin, end]), cells, width, first))
