@@ -21,6 +21,8 @@ from shoal.frames import coded, frame, output, sheet
 from shoal.frames.coded import narrowest
 from shoal.frames.formats import base, parquet
 from shoal.kernels import grouping
+from shoal.methods.full_domain import lattice
+from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.partitioning import branches, mondrian
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
@@ -330,3 +332,20 @@ def test_rows_that_are_all_alike_are_one_branch(monkeypatch):
     )
     wanted = Requirements(models=(MODELS["k-anonymity"](k=3),))
     assert len(mondrian.Mondrian().anonymize(table, wanted, Run.start(1)).low) == 1
+
+
+def test_full_domain_of_many_equal_rows(monkeypatch):
+    columns = ("age", "gender", "education", "marital")
+    plan = [ColumnPlan(name, "quasi", {"widths": [5, 20]} if name == "age" else None) for name in columns]
+    table = encode.encode(sample("census", 3000), [*plan, ColumnPlan("salary", "sensitive")])
+    wanted = Requirements(
+        models=(MODELS["k-anonymity"](k=3), MODELS["distinct-l"](l=2, column=0, column_name="salary")),
+        suppression=0.05,
+    )
+    whole = FullDomain().anonymize(table, wanted, Run.start(1))
+    monkeypatch.setattr(lattice, "PIECE", 100)
+    grouped = FullDomain().anonymize(table, wanted, Run.start(1))
+    assert np.array_equal(whole.region_of, grouped.region_of)
+    assert np.array_equal(whole.low, grouped.low)
+    assert whole.levels == grouped.levels
+    assert whole.facts == grouped.facts

@@ -20,6 +20,7 @@ from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.objective import objective
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
+from shoal.parallel import PIECE
 from shoal.release import Release
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group
@@ -172,6 +173,8 @@ class RollUps:
     """
 
     def __init__(self, table: CodedTable, sensitive: bool) -> None:
+        from shoal.kernels.grouping import distinct_rows
+
         self.quasi = len(table.attributes)
         self.secrets = len(table.sensitive) if sensitive else 0
         secret = [table.sensitive_column(j) for j in range(self.secrets)]
@@ -193,16 +196,22 @@ class RollUps:
             for level, nodes in enumerate(hierarchy.levels):
                 self.single[j, level] = len(nodes.starts) == 1
         weights = table.weights
+        columns = [*table.narrow, *secret]
+        point_of = None
+        if len(weights) > PIECE:
+            # Equal rows are many, and packed rows with their buffers take several times the memory of the table.
+            point_of, first = distinct_rows(columns, len(weights))
+            weights = np.bincount(point_of, weights, len(first)).astype(np.int64)
+            columns = [codes[first] for codes in columns]
         keys: KeyMatrix = np.zeros((words, len(weights)), np.uint64)
-        for j in range(len(sizes)):
-            codes = table.column(j) if j < self.quasi else secret[j - self.quasi]
+        for j, codes in enumerate(columns):
             word, shift = int(self.fields[j, 0]), np.uint64(self.fields[j, 1])
             keys[word] |= codes.astype(np.uint64) << shift
         bottom = np.zeros(len(sizes), np.int64)
         self._buffers(words, len(weights))
         every = RollUp(bottom, keys, weights)
         base, numbers = self._roll(every, bottom)
-        self.number_of = numbers.copy()
+        self.number_of = numbers.copy() if point_of is None else numbers[point_of]
         """Row of the table -> row of the base."""
         self.base = base
         self._buffers(words, len(base.weights))
