@@ -69,13 +69,6 @@ def refuse_population(given: Any) -> None:
         raise PolicyError([Problem("population", why, f"leave it out, or {LOCAL}")], where=ARGUMENTS)
 
 
-def refuse_earlier(given: Any) -> None:
-    """Refuse earlier releases of the same people."""
-    if given:
-        why = "what several releases leave open together is found row by row, which Spark does not do"
-        raise PolicyError([Problem("earlier", why, f"leave it out, or {LOCAL}")], where=ARGUMENTS)
-
-
 def refuse_papers(codebooks: Sequence[Path], keys: Path | None) -> None:
     """Refuse documents that the driver cannot write without the rows."""
     if codebooks:
