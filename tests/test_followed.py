@@ -508,3 +508,11 @@ suppression = 0.2
         main, ["attack", *audit[1:], "--original", str(tmp_path / "in.csv"), "--adversary", "row"]
     )
     assert attacked.exit_code == 0, attacked.output
+
+
+def test_a_measure_of_classes_steers_full_domain_where_no_order_is_named():
+    made = shoal.anonymize(
+        crowded(30), seed=1, k=2, suppression=0.3, **{**ROLES, "hierarchies": {"age": {"widths": [20]}}},
+        method="full-domain", measure="dm",
+    )  # fmt: skip
+    assert followers.k(rows_of(made.table)) >= 2

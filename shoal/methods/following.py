@@ -15,6 +15,7 @@ import numpy as np
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import InfeasibleError, LimitError
+from shoal.measures import MEASURES
 from shoal.methods.base import Method
 from shoal.methods.numbers_of_rows import fewest_left_out
 from shoal.methods.starring import loss_of, released
@@ -42,7 +43,8 @@ def followed(method: Method, table: CodedTable, requirements: Requirements, run:
     found: list[tuple[float, Release]] = []
     refused: list[LimitError] = []
     tried: list[LongVector] = []
-    for times in TIMES:
+    # Searches over mappings take long with many columns, so they get one try.
+    for times in TIMES[:1] if method.keeps_alike else TIMES:
         shown = people.numbers(times * max(requirements.k, 1))
         if shown is None or any(np.array_equal(shown, other) for other in tried):
             continue
@@ -144,7 +146,7 @@ class _People:
         from shoal.methods import METHODS
 
         k = max(self.requirements.k, 1)
-        only = Requirements(models=(KAnonymity(k=k),) if k > 1 else (), measure=self.requirements.measure)
+        only = Requirements(models=(KAnonymity(k=k),) if k > 1 else (), measure=MEASURES.default)
         lost, left = 0.0, SAMPLE
         counts = np.bincount(self.often)
         for number in np.argsort(-counts, kind="stable"):
