@@ -57,9 +57,7 @@ def line(name, table, rows):
     before, start = spent(), time.perf_counter()
     made = divided(METHODS[method](**options), table, wanted, Run.start(1, division=Division(part_rows=rows)))
     wall, cpu = time.perf_counter() - start, spent() - before
-    peak = [
-        resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    ]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     cells = (
         name,
         f"{table.rows:,}",
@@ -68,7 +66,7 @@ def line(name, table, rows):
         f"{wall:.1f}",
         f"{cpu:.1f}",
         f"{loss(table, made):.4%}",
-        f"{peak[0]:.2f} + {peak[1]:.2f}",
+        f"{peak:.2f}",
     )
     print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -77,7 +75,7 @@ def main():
     """Print a table."""
     what, rows, *names = sys.argv[1:] or ["loss", "100000"]
     table = census(int(rows), trees=True)
-    head("method", "rows", "parts", "largest", "wall s", "processor s", "LM", "GB, largest part's process")
+    head("method", "rows", "parts", "largest", "wall s", "processor s", "LM", "GB in this process")
     for name in names or WORK:
         sizes = SIZES.get(name, (20_000, 50_000)) if what == "loss" else (None,)
         for size in (0, *reversed(sizes)) if what == "loss" else sizes:

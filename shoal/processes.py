@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,9 +22,9 @@ LOST = (EOFError, OSError, pickle.UnpicklingError)
 """What talking to a process raises if the process has ended."""
 
 
-def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a module of Shoal as a process with pipes, which gets the number of this process and its voice as
-    arguments."""
+def start_python(module: str, *words: str, threads: int | None = None) -> subprocess.Popen[bytes]:
+    """Start a module of Shoal as a process with pipes, which gets the number of this process, its voice and more words
+    as arguments."""
     environment = dict(os.environ)
     home = str(Path(shoal.__file__).resolve().parents[1])
     environment["PYTHONPATH"] = os.pathsep.join([home, *filter(None, [environment.get("PYTHONPATH")])])
@@ -31,7 +32,7 @@ def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen
         environment[THREADS] = str(threads)
     return subprocess.Popen(
         # -P: a file of the user with the name of a library must not replace it.
-        [sys.executable, "-P", "-m", module, str(os.getpid()), voice()],
+        [sys.executable, "-P", "-m", module, str(os.getpid()), voice(), *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         # A traceback might show values of the data.
@@ -41,13 +42,13 @@ def start_python(module: str, *, threads: int | None = None) -> subprocess.Popen
 
 
 class Child:
-    """A module of Shoal as a process that objects are sent to, and that answers with objects.
+    """A process that objects are sent to, and that answers with objects: `serve` of a module of Shoal.
 
     A plain subprocess rather than `multiprocessing`, which would run an unguarded script of the user again.
     """
 
     def __init__(self, module: str, *, threads: int | None = None) -> None:
-        self._process = start_python(module, threads=threads)
+        self._process = start_python("shoal.processes", module, threads=threads)
 
     def send(self, what: Any) -> None:
         """Send an object; one of `LOST` if the process has ended."""
@@ -79,13 +80,19 @@ class Child:
         return code
 
 
-def answering(serve: Callable[[IO[bytes], IO[bytes]], None]) -> None:
+def _answer() -> None:
     """Be the process of a `Child`: read from its input, write to its output, and end with the process that asks."""
     # The parent stops its workers itself, and nothing else may write between the answers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed.
+    # A parent that was killed cannot stop them, and a kernel does not notice that the pipe is closed. Before the module
+    # is imported, which may take seconds.
     end_with_parent(int(sys.argv[1]))
     speak(cast(Voice, sys.argv[2]))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    serve: Callable[[IO[bytes], IO[bytes]], None] = import_module(sys.argv[3]).serve
     serve(os.fdopen(os.dup(0), "rb"), answers)
+
+
+if __name__ == "__main__":
+    _answer()

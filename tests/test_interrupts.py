@@ -114,9 +114,10 @@ def test_a_command_ends_within_two_seconds_of_ctrl_c(tables, name, request):
         clear(tables / "out")
 
 
-def test_workers_end_with_a_command_that_is_killed(tables):
+@pytest.mark.parametrize("name", ["compare in parallel", "parts"])
+def test_workers_end_with_a_command_that_is_killed(tables, name):
     clear(tables / "out")
-    process = begun(tables, "compare in parallel")
+    process = begun(tables, name)
     wait_for(process, lambda: len(descendants(process.pid)) >= 3)
     time.sleep(1.5)
     processes = descendants(process.pid)

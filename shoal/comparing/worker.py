@@ -1,6 +1,6 @@
 """The process in which trials run: reads a table and then tasks from its input, and answers with trials.
 
-Started by `workers.py` as ``python -m shoal.comparing.worker``; a separate process can be stopped at any time, and
+Started by `workers.py`; a separate process can be stopped at any time, and
 has separate memory.
 """
 
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import pickle
 from typing import IO
-
-from shoal.processes import answering
 
 READY = b"ready"
 
@@ -30,7 +28,3 @@ def serve(tasks: IO[bytes], answers: IO[bytes]) -> None:
             return
         pickle.dump(run_trial(table, task), answers, protocol=5)
         answers.flush()
-
-
-if __name__ == "__main__":
-    answering(serve)

@@ -1,6 +1,6 @@
 """The process in which parts are worked on: reads a method and then parts from its input, and answers with releases.
 
-Started by `work.py` as ``python -m shoal.methods.parts.worker``.
+Started by `work.py`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 from typing import IO
-
-from shoal.processes import answering
 
 
 def serve(parts: IO[bytes], answers: IO[bytes]) -> None:
@@ -29,7 +27,3 @@ def serve(parts: IO[bytes], answers: IO[bytes]) -> None:
         own = {"codes": codes, "sensitive_codes": sensitive_codes, "person": person, "units": units}
         part = replace(skeleton, **own)
         say(answer(method, part, requirements, words, seed, seldom(lambda _stage, share: say(float(share)))))
-
-
-if __name__ == "__main__":
-    answering(serve)
