@@ -187,7 +187,9 @@ class Linkage(Attack):
                 figures["above_one_in_k_interval"] = [
                     shares.people_above(1 / self.k, ends) for ends in (shares.low, shares.high)
                 ]
-        notes = found.notes + ((ESTIMATED,) if shares.estimated else ())
+        # If nobody can be above 1/k, because rows that are alike are equally likely, the estimate leaves nothing open.
+        open_ = self.k == 1 or shares.people_above(1 / self.k, shares.high) > 0
+        notes = found.notes + ((ESTIMATED,) if shares.estimated and open_ else ())
         return replace(found, figures={**found.figures, "likeliest_pair": figures}, notes=notes)
 
     def _of_people(self, evidence: Evidence, run: Run) -> Exposure:
