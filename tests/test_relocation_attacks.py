@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
+from click.testing import CliRunner
 
 import shoal
 from shoal.attacks import ATTACKS
+from shoal.attacks.statistical import KNOWLEDGE
+from shoal.cli import main
 from shoal.errors import DataError, PolicyError
 from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
+from shoal.models.hybrid import chi_squared
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.table.encode import encode
-from tests.sampled import CENSUS
+from tests.sampled import CENSUS, DATA
 
 K = 5
 
@@ -83,6 +89,38 @@ def test_the_advice_about_knows_algorithm_leads_to_a_release():
         made = shoal.anonymize(people, asked, seed=1)
         assert all(verdict.holds for verdict in made.verdicts)
         assert shoal.attack(made, asked, original=people, name="algorithm-aware").holds
+
+
+@pytest.mark.parametrize("name", ["hybrid-mondrian", "relocate"])
+def test_statistical_relocation_goes_as_far_as_the_stated_test_allows(table, name):
+    """The p-value is that of a verdict, at least alpha; a looser test lets more cells change."""
+    changed = []
+    for alpha in (0.05, 0.9):
+        release = METHODS[name](variant="statistical", budget=0.2, alpha=alpha).anonymize(
+            table, Requirements(models=(KAnonymity(k=K),)), Run.start(1)
+        )
+        verified = chi_squared(Evidence.of_release(table, release))
+        assert release.facts["p_value"] == pytest.approx(verified.p_value)
+        assert verified.p_value >= alpha
+        changed.append(release.facts["changed_cells"])
+    assert changed[0] > changed[1]
+
+
+def test_what_success_counts_is_said_and_knows_is_an_option(tmp_path):
+    people = CENSUS.frame(600)
+    policy = CENSUS.policy({"k": K}, {"name": "hybrid", "budget": 0.02})
+    shoal.anonymize(people, policy, seed=1).table.write_csv(tmp_path / "out.csv")
+    people.write_csv(tmp_path / "in.csv")
+    for file in DATA.glob("census_*.csv"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "p.toml").write_text(policy.to_toml())
+    for knows, words in KNOWLEDGE.items():
+        asked = ["--policy", "p.toml", "--original", "in.csv", "--attack", "statistical", "--knows", knows]
+        done = CliRunner().invoke(main, ["attack", str(tmp_path / "out.csv"), *(
+            str(tmp_path / part) if part.endswith((".toml", ".csv")) else part for part in asked
+        )])  # fmt: skip
+        assert words in done.output
+        assert "of the rows that they suspect" in done.output
 
 
 def test_linkage_counts_people_who_match_no_row_of_a_hybrid_release():

@@ -107,6 +107,8 @@ class Exposure:
     seconds: Mapping[str, float] = field(default_factory=dict)
     whom: str = "people"
     """Who is counted: people, or groups of them."""
+    counted: str = ""
+    """What `success` and `baseline` are shares of, if not of people."""
     rows: LongVector | None = None
     """Person -> that row of the original, if some people have several rows. Private."""
 

@@ -67,6 +67,7 @@ def rerun_relocation(
         chances=chances,
         at_risk=found if not method.stops_by_draws or _beyond_chance(found, total) else 0,
         notes=notes,
+        counted="the relocated people, because the rerun names their class",
     )
 
 

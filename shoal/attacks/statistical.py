@@ -163,6 +163,7 @@ class Statistical(Attack):
             chances=chances,
             at_risk=at_risk,
             notes=notes,
+            counted="the rows that they suspect, because these were relocated",
         )
 
 

@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     help="Membership: seconds per bucket for what Shoal cannot count exactly [1].",
 )
 @click.option(
+    "--knows",
+    help="Statistical: `counts` of people with each combination of values, or only their `distribution` [counts].",
+)
+@click.option(
     "--group",
     metavar="KIND",
     help="Count groups of people instead, such as household, if the policy names any.",
@@ -87,6 +91,7 @@ def attack(
     population: Path | None,
     limit: int | None,
     seconds: float | None,
+    knows: str | None,
     group: str | None,
     settings: tuple[str, ...],
     record: Path | None,
@@ -120,7 +125,7 @@ def attack(
     from shoal.attacking import attack as attempt
     from shoal.cli import show
 
-    given = {"limit": limit, "seconds": seconds, "group": group}
+    given = {"limit": limit, "seconds": seconds, "knows": knows, "group": group}
     with show.progress(quiet=as_json) as progress:
         found = attempt(
             release,
@@ -153,7 +158,7 @@ def _words(found: Exposure) -> str:
         lines.append(f"{label}: {_counts(value) if isinstance(value, dict) else number(value)}")
     if found.success == found.success:
         lines.append(
-            f"success: {found.success:.3%} of {found.whom}, without the release {found.baseline:.3%}"
+            f"success: {found.success:.3%} of {found.counted or found.whom}, without the release {found.baseline:.3%}"
         )
     people = len(found.chances)
     at_risk = f"{found.at_risk:,} of {people:,} {found.whom} are" if found.at_risk else "nobody is"
