@@ -175,11 +175,11 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(project):
 
 
 def test_the_table_is_coded_once_for_all_promises_about_the_same_columns(project, monkeypatch):
-    from shoal.policy import encoding
+    from shoal import earlier
 
     coded = []
-    own = encoding.encode_with_population
-    monkeypatch.setattr(encoding, "encode_with_population", lambda *rest: coded.append(1) or own(*rest))
+    own = earlier.encode_whole
+    monkeypatch.setattr(earlier, "encode_whole", lambda *rest: coded.append(1) or own(*rest))
     for k in (2, 3, 4, 5):
         act(project, "k", ("k", k), ("notion", ""))
         assert outlook(project, 30).possible
