@@ -516,3 +516,9 @@ def test_a_measure_of_classes_steers_full_domain_where_no_order_is_named():
         method="full-domain", measure="dm",
     )  # fmt: skip
     assert followers.k(rows_of(made.table)) >= 2
+
+
+def test_a_population_is_refused_however_it_is_given():
+    table = crowded()
+    with pytest.raises(PolicyError, match="counts its rows as people"):
+        shoal.anonymize(table, population=table.select("zip", "age"), k=2, **ROLES)
