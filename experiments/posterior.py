@@ -77,8 +77,8 @@ def main():
             half, classes = found["global (1,k), repaired to 0.5"], found[RELEASES[0][0]]
             words.append(
                 f"- {title}, k = {k}: {plain[1]:,} of {table.rows:,} people are above 1/{k} under global (1,k), and "
-                f"{fixed[1]:,} after the repair. LM rises from {plain[0]:.4f} to {fixed[0]:.4f} ({half[0]:.4f} if a "
-                f"pair may be as likely as 0.5); classes lose {classes[0]:.4f}."
+                f"{fixed[1]:,} after the repair. LM goes from {plain[0]:.4f} to {fixed[0]:.4f} ({half[0]:.4f} if a "
+                f"pair may be as likely as 0.5); classes that are not improved lose {classes[0]:.4f}."
             )
         text += [f"## {title}", "", *lines, ""]
         Path(__file__).with_suffix(".md").write_text("\n".join([HEAD, *words, "", *text]), encoding="utf-8")
