@@ -25,6 +25,8 @@ def run(*words, code=0):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A release of the sample, and its pack, signed."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen of OpenSSH is not installed")
     folder = tmp_path_factory.mktemp("evidence")
     run("sample", "patients", "--rows", 300, "-o", folder / "patients.csv")
     run(
