@@ -126,3 +126,16 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_the_tutorial_shows_the_policy_of_the_sample():
     policy = (DOCS.parent / "shoal" / "samples" / "data" / "patients.toml").read_text()
     assert f"```toml\n{policy}```" in (DOCS / "tutorial.md").read_text()
+
+
+def test_the_page_of_the_papers_names_files_and_tests_that_exist() -> None:
+    page, root = text("papers.md"), DOCS.parent
+    named = re.findall(r"`((?:shoal|tests|experiments)/[\w/]+\.py)(?:::(\w+))?`", page)
+    assert len(named) > 80
+    missing = [
+        f"{path}::{test}"
+        for path, test in named
+        if not (root / path).is_file()
+        or f"def {test}(" not in (root / path).read_text(encoding="utf-8") + "def ("
+    ]
+    assert missing == []
