@@ -27,7 +27,7 @@ from shoal.release.results import Result
 from shoal.release.retyping import without_fraction
 from shoal.released import read_release, typed
 from shoal.table import Attribute, CodedTable
-from shoal.table.encode import encode
+from shoal.table.encode import encode, missing_names
 from shoal.wording import either
 
 MOST = 60
@@ -220,7 +220,7 @@ def _persons(frame: Frame, others: Sequence[Frame], whose: Sequence[str]) -> tup
     numbers = np.empty((sum(one.rows for one in (frame, *others)), len(whose)), np.int32, order="F")
     for j, name in enumerate(whose):
         for one in others:
-            nobody = one.column(name).null_count()
+            nobody = missing_names(one.column(name))
             if nobody:
                 raise DataError(
                     f"column '{name}' says whose a row is, but it is empty in {nobody:,} of {one.rows:,} rows of an "

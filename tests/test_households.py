@@ -347,6 +347,21 @@ def test_rows_without_a_household_are_refused_with_their_number():
         shoal.anonymize(table, k=2, **ROLES)
 
 
+def test_cells_that_name_no_household_are_refused():
+    """Blank text, and what is no number: neither names anybody."""
+    for cells in (["x", "", "x", " ", "y", "z"], [1.0, float("nan"), 1.0, float("nan"), 2.0, 3.0]):
+        with pytest.raises(
+            DataError, match="'home' says to which household a row belongs, but it is empty in 2 of 6"
+        ):
+            shoal.anonymize(FAMILY.with_columns(home=pl.Series(cells)), k=2, **ROLES)
+
+
+def test_a_group_without_a_name_is_refused():
+    for word in ("", " "):
+        with pytest.raises(PolicyError, match=r"columns\.home\.group: is blank"):
+            shoal.anonymize(FAMILY, k=2, **{**ROLES, "groups": {word: ["home"]}})
+
+
 def test_init_says_where_a_key_of_households_repeats():
     table = crowded().rename({"home": "household_id"}).with_columns(family_size=pl.col("age") % 4)
     told = {guess.name: guess.warning for guess in look_at(table).columns}

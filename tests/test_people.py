@@ -715,6 +715,16 @@ def test_more_rows_than_people_allow_is_said_before_the_work(monkeypatch):
         shoal.anonymize(empty, k=2, **ROLES)
     with pytest.raises(DataError, match=r"'person' says whose a row is, but it is empty in 40 of 40 rows"):
         shoal.anonymize(table.with_columns(person=pl.lit(None, pl.String)), k=2, **ROLES)
+    for blank in ("", "  ", "\t"):
+        some = table.with_columns(person=pl.Series([blank, blank, *table["person"][2:]]))
+        for kind in (pl.String, pl.Categorical):
+            with pytest.raises(
+                DataError, match="'person' says whose a row is, but it is empty in 2 of 40 rows"
+            ):
+                shoal.anonymize(some.cast({"person": kind}), k=2, **ROLES)
+    numbers = table.with_columns(person=pl.Series([float("nan"), *(float(i % 4) for i in range(39))]))
+    with pytest.raises(DataError, match="'person' says whose a row is, but it is empty in 1 of 40 rows"):
+        shoal.anonymize(numbers, k=2, **ROLES)
     with pytest.raises(InfeasibleError, match="1 person in 40 rows"):
         shoal.anonymize(table.with_columns(person=pl.lit("A")), k=2, **ROLES)
 

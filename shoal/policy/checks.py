@@ -223,6 +223,8 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
     if column.group is not None and role != "person":
         message = f"goes with the role person, but the column is {role}"
         add("group", message, "give it the role person, or leave it out")
+    elif column.group is not None and not column.group.strip():
+        add("group", "is blank, so verdicts could not say what they count", 'name it: group = "household"')
     elif column.group is not None and column.publish is not None:
         add("publish", "would show which people belong together, which nothing protects", "leave it out")
     if column.hierarchy is not None and role in ("plain", *REMOVED):

@@ -80,7 +80,7 @@ def _owners(table: _Columns, plan: Sequence[ColumnPlan]) -> tuple[IntVector | No
     """
     lines = []
     for column in plan:
-        nobody = table.column(column.name).null_count()
+        nobody = missing_names(table.column(column.name))
         if nobody:
             what = "whose a row is" if column.group is None else f"to which {column.group} a row belongs"
             lines.append(
@@ -104,6 +104,18 @@ def _owners(table: _Columns, plan: Sequence[ColumnPlan]) -> tuple[IntVector | No
         rank[np.argsort(first, kind="stable")] = np.arange(people, dtype=np.int32)
         person = rank[person]
     return person, tuple(units)
+
+
+def missing_names(column: pl.Series) -> int:
+    """Return how many cells name nobody: empty ones, blank text, and what is no number."""
+    nobody = column.is_null()
+    if column.dtype.is_float():
+        nobody |= column.is_nan().fill_null(False)
+    elif column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        _, values = factorize(column)
+        blank = values.filter(values.cast(pl.String).str.strip_chars() == "")
+        nobody |= column.is_in(blank.implode()).fill_null(False)
+    return int(nobody.sum())
 
 
 def _numbered(table: _Columns, names: Sequence[str]) -> tuple[IntVector, int]:
