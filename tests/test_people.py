@@ -748,6 +748,11 @@ def test_what_is_not_defined_for_people_is_refused(more, told):
         Policy.from_keywords(k=2, **{**ROLES, **more})
 
 
+def test_a_population_given_as_a_frame_is_refused_too():
+    with pytest.raises(PolicyError, match="counts its rows as people"):
+        shoal.anonymize(EXAMPLE, population=EXAMPLE, k=2, **ROLES)
+
+
 def test_pseudonyms_of_an_identifier_would_tie_rows_together():
     with pytest.raises(PolicyError, match="tie rows together"):
         Policy.from_keywords(k=2, identifier=["ward"], publish={"ward": "pseudonym"}, **ROLES)

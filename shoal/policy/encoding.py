@@ -28,9 +28,9 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
         if policy.privacy.presence is not None:
             raise PolicyError([Problem("privacy.presence", "needs to know the population", how_to_name())])
         return encode(frame, plans)
-    if any(name in policy.pseudonyms for name in policy.people):
-        message = f"counts its rows as people, and rows can be followed by {' and '.join(policy.people)}"
-        raise PolicyError([Problem("population", message, "leave out the population, or publish")])
+    if policy.people:
+        message = f"counts its rows as people, and {' and '.join(policy.people)} says whose each row is"
+        raise PolicyError([Problem("population", message, "leave out the population, or the role person")])
     if given is None and wanted is not None and wanted.column is not None:
         member = members_of(frame, wanted.column)
         return encode_both(frame.data.filter(pl.Series(member)), frame.data, plans)
