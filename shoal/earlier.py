@@ -321,6 +321,7 @@ class _Reader:
         whose = self.policy.people
         matches = covering(self.domain.attributes, known, published)
         owner: LongVector | None = None
+        unknown = ""
         rows = np.ones(len(known), np.bool_)
         if whose and original is not None:
             values = np.empty((original.rows, codes.shape[1]), np.int32, order="F")
@@ -335,6 +336,7 @@ class _Reader:
             )
             claimed = None if record is None else recorded_owners(record)
             found = matched(published, table) if claimed is None else confirmed(published, table, claimed)
+            unknown = found.unknown
             if found.person is not None:
                 owner = found.person.astype(np.int64)
                 rows = np.isin(person, owner)
@@ -358,4 +360,5 @@ class _Reader:
             owner=owner,
             published_rows=rows,
             strangers=strangers,
+            unknown=unknown,
         )

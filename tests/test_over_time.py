@@ -517,6 +517,39 @@ def test_several_earlier_releases_and_a_gap(tmp_path):
     assert found.figures["not_in_earlier"] == 4
 
 
+def test_who_knows_all_members_is_not_judged_by_guesses_about_rows(tmp_path):
+    """Everybody has one row, but classes overlap: who may have a row in a class need not have one."""
+    before = table()
+    cells = {"a": "**", "b": "**", "e": "13", "f": "13"}
+    rows = [Row(who, (zip_code, age), (disease, drug)) for who, zip_code, age, disease, drug in before.rows()]
+    shown = [
+        Shown(
+            {"**": ("*", "*"), "13": ("1*", "3*")}.get(cells.get(row.person, ""), row.known), row.values, of
+        )
+        for of, row in enumerate(rows)
+    ]
+    release, told = published(shown), record(rows, shown)
+
+    def attack(adversary, newest, first):
+        given = {"release": release, "original": before, "record": first}
+        return shoal.attack(
+            release, original=before, record=newest, earlier=[given], adversary=adversary, **ROLES, **ASKED
+        )
+
+    assert attack("some", None, None).figures["in_several"] == 8
+    assert attack("members", told, told).figures["in_several"] == 8
+    with pytest.raises(DataError, match="earlier release 1: who is in which class cannot be known"):
+        attack("members", told, None)
+    with pytest.raises(DataError, match="the newest release: who is in which class cannot be known"):
+        attack("members", None, told)
+    release.write_csv(tmp_path / "release.csv")
+    before.write_csv(tmp_path / "table.csv")
+    asked = {"k": 2, "earlier": [{"release": "release.csv", "original": "table.csv"}], "base": tmp_path}
+    assert shoal.anonymize(before, **ROLES, **asked).holds
+    with pytest.raises(DataError, match=r"release.csv: who is in which class cannot be known"):
+        shoal.anonymize(before, **ROLES, **asked, earlier_adversary="members")
+
+
 def test_explain_says_what_earlier_releases_cost(tmp_path):
     second = table("yxyxyxyx")
     told = [step.what for step in relaxations(written(tmp_path))]

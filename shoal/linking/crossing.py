@@ -25,12 +25,13 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
     if owners.unknown:
         raise DataError(f"people cannot be counted: {owners.unknown}")
     graph = evidence.consistency
-    rows, owner = np.ones(table.rows, np.bool_), None
+    rows, owner, unknown = np.ones(table.rows, np.bool_), None, ""
     exact = evidence.owner if evidence.owner is not None else evidence.claimed
     if evidence.of_people and owners.person is None and evidence.owner is None:
         # Everybody has one row here, so nobody had to know whose each is; but people are the same in all releases.
         named = replace(table, person=earlier.person.astype(np.int32))
         owners = matched(published, named) if exact is None else confirmed(published, named, exact)
+        unknown = owners.unknown
     if owners.person is not None:
         owner = owners.person.astype(np.int64)
         rows = np.isin(earlier.person, owner)
@@ -49,6 +50,7 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         owner=owner,
         published_rows=rows,
         strangers=_strangers(earlier),
+        unknown=unknown,
     )
     return made, np.asfortranarray(table.sensitive_codes[:, columns])
 

@@ -74,6 +74,8 @@ class Issue(Brief):
     person: LongVector
     """Pairs of a person and a view of one of their rows, each once, in the order of people."""
     view: LongVector
+    unknown: str = ""
+    """Why nobody can tell whose each row is, although a column names people."""
 
     @cached_property
     def view_rows(self) -> LongVector:
@@ -169,6 +171,7 @@ def issue_of(
     owner: LongVector | None,
     published_rows: BoolVector,
     strangers: int,
+    unknown: str = "",
 ) -> Issue:
     """Return a release as a part of a series. `matches` and `person` are about the rows that people are known by, and
     `published_rows` are those that may be in the release. Where `owner` is not known, every published row is a person
@@ -184,7 +187,17 @@ def issue_of(
         at, classes = views.expanded(view_of[known])
         members = Lists.of(classes, person[known][at], published.classes)
         owner = strangers + np.arange(published.rows, dtype=np.int64)
-    return Issue(name, rows, values, owner, members, views, pairs[:, 0].copy(), pairs[:, 1].copy())
+    return Issue(name, rows, values, owner, members, views, pairs[:, 0].copy(), pairs[:, 1].copy(), unknown)
+
+
+def check_members(issues: Sequence[Issue]) -> None:
+    """Refuse to judge who knows all members where people who may have a row in a class would count as having one."""
+    for issue in issues:
+        if issue.unknown:
+            raise DataError(
+                f"{issue.name}: who is in which class cannot be known, because {issue.unknown}. Give the private "
+                "record of the run that made it"
+            )
 
 
 def combined(issues: Sequence[Issue], own: IntMatrix) -> tuple[list[LongVector], LongVector, IntMatrix]:

@@ -17,7 +17,7 @@ from shoal.errors import DataError
 from shoal.linking.crossing import newest_issue, too_little
 from shoal.linking.evidence import Evidence
 from shoal.linking.left_open import LeftOpen
-from shoal.linking.series import Earlier, alone, crossed
+from shoal.linking.series import Earlier, alone, check_members, crossed
 from shoal.models.base import GroupModel, Model
 from shoal.models.keys import Key
 from shoal.models.threats import LINKABILITY, Threat
@@ -70,6 +70,8 @@ class WithEarlier(Model):
         earlier = evidence.table.earlier
         try:
             newest, own = newest_issue(evidence, earlier)
+            if self.members:
+                check_members([*earlier.issues, newest])
         except DataError as error:
             return self.verdict(published, None, False, f"cannot be known: {error}")
         found = crossed(earlier, newest, own, silent)
@@ -87,6 +89,8 @@ class WithEarlier(Model):
         """Refuse earlier releases that by themselves leave too little open to people of the table: nothing that is
         published now can mend that.
         """
+        if self.members:
+            check_members(earlier.issues)
         for issue in earlier.issues:
             here = np.zeros(earlier.people, np.bool_)
             here[issue.person[issue.person < earlier.people]] = True
