@@ -339,6 +339,14 @@ def test_results_speak_of_people_who_can_be_followed(tmp_path):
     report = shoal.report(made, policy, original=table, edition="private")
     assert report.smallest == made.verdicts[0].reached
     assert "linkage, knows one row of some people" in report.html
+    for edition in ("public", "private"):
+        page = shoal.report(made, policy, original=table, edition=edition).html
+        words = " ".join(re.sub("<[^>]+>", "", page).split())
+        assert "published as pseudonyms, by which rows can be followed" in words
+        assert "everybody is in one" in words
+        # What is true only where rows cannot be followed.
+        for other in ("and is not published", "counts once in each", "of one row of a person cannot"):
+            assert other not in words
     named = dict(pl.read_csv(keys).select("identifier", "pseudonym").iter_rows())
     assert set(pl.read_csv(out)["person"]) <= set(named.values())
 

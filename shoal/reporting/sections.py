@@ -26,10 +26,11 @@ def asked(subject: Subject) -> Section:
     """Return what the policy asks for."""
     policy = subject.policy
     rows = []
-    several = subject.gate.several
+    several, followed = subject.gate.several, subject.follow is not None
     for key, value in policy.privacy.asked.items():
         kind = KINDS[key][0]
-        rows.append((key, _words(value), (several and kind.summary_of_people) or kind.key.meaning))
+        words = (followed and kind.summary_of_followed) or (several and kind.summary_of_people)
+        rows.append((key, _words(value), words or kind.key.meaning))
     if policy.privacy.notion:
         rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
     if policy.privacy.adversary:
@@ -56,13 +57,17 @@ def asked(subject: Subject) -> Section:
                 "should learn. An identifier names people directly. A plain column is published as it is. "
                 "A dropped column is not published, although it names nobody."
                 + (
-                    " A person column says whose a row is, and is not published; guarantees count people."
+                    f" A person column says whose a row is, and is {_shown(followed)}; guarantees count people."
                     * several
                 )
             ),
             *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
         ),
     )
+
+
+def _shown(followed: bool) -> str:
+    return "published as pseudonyms, by which rows can be followed" if followed else "not published"
 
 
 def _published_as(plan: ColumnPlan) -> str:
@@ -283,8 +288,11 @@ def _after(value: float, subject: Subject) -> str:
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     if subject.table.person is not None:
         yield Words(
-            "Some people have several rows. The size of a class is the number of different people who have a row in "
-            "it; who has rows in several classes counts once in each."
+            "Some people have several rows, which can be followed. People who show the same rows are a class, and "
+            "everybody is in one."
+            if subject.follow is not None
+            else "Some people have several rows. The size of a class is the number of different people who have a row "
+            "in it; who has rows in several classes counts once in each."
         )
     yield Words(
         "Before: the risk if the quasi-identifiers of the original were published as they are, without names."
