@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import DataError
+from shoal.measures import MEASURES
 from shoal.methods.cells.cells import Cells
 from shoal.models.k_type import OneK
 from shoal.models.requirements import Requirements
@@ -14,7 +15,7 @@ from shoal.table import CodedTable
 
 
 def one_k_anonymized(
-    table: CodedTable, release: Release, k: int, measure: str = "lm", run: Run | None = None
+    table: CodedTable, release: Release, k: int, measure: str = MEASURES.default, run: Run | None = None
 ) -> Release:
     """Raise a generalization of a table, by any method, to (1,k)-anonymity (Gionis, Mazza, Tassa 2008, algorithm 5).
 
