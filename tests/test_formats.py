@@ -218,7 +218,7 @@ def test_names_are_consistent(name):
     kind = FORMATS[name]
     assert kind.name == name
     assert kind.title
-    assert kind.suffixes or kind.schemes
+    assert kind.suffixes or kind.schemes or kind.is_folder
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in kind.suffixes)
     assert all(scheme == formats.scheme_of(f"{scheme}://host/x") for scheme in kind.schemes)
     assert bool(kind.extra) == bool(kind.reads_with or kind.writes_with)
@@ -235,7 +235,7 @@ def test_the_documentation_lists_the_format(name):
     kind = FORMATS[name]
     line = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| {kind.title} |"))
     cells = [cell.strip() for cell in line.strip("|").split("|")]
-    names = [*kind.suffixes, *(f"{scheme}://" for scheme in kind.schemes)]
+    names = ["part-*"] if kind.is_folder else [*kind.suffixes, *(f"{scheme}://" for scheme in kind.schemes)]
     assert cells[1].split(";")[0] == ", ".join(f"`{name}`" for name in names)
     assert (f"extra `{kind.extra}`" in cells[1]) == bool(kind.extra)
     options = [option for option in kind.options if option != "null_values"]

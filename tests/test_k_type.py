@@ -395,7 +395,7 @@ def test_one_more_match_costs_least(table, measure, k):
     assume(k <= table.rows)
     cells = started(table, measure, k)
     cells.widen(expansion.expand, "expansion", Run.start(1))
-    region_of, first = cells._regions()
+    region_of, first = cells.regions()
     graph = cells._graph(region_of, first)
     over_start, over = cells._over(graph, region_of, graph.matches < k)
     for u in np.flatnonzero(graph.matches < k):

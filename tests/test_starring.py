@@ -13,7 +13,7 @@ import shoal
 from shoal.errors import LimitError, PolicyError
 from shoal.methods import METHODS
 from shoal.methods.full_domain.full_domain import FullDomain
-from shoal.methods.starring import _loss, released
+from shoal.methods.starring import loss_of, released
 from shoal.run import Run
 from shoal.table.groups import group
 from tests.test_full_domain import cases
@@ -49,7 +49,7 @@ def test_classes_with_suppressed_cells_satisfy_the_models_and_lose_no_more(case)
         groups = group(number, int(number.max()) + 1, table.sensitive_codes[kept], *rest)
         assert requirements.satisfied(groups).all()
     if usual is not None:
-        assert _loss(table, requirements, made) <= _loss(table, requirements, usual) + 1e-9
+        assert loss_of(table, requirements, made) <= loss_of(table, requirements, usual) + 1e-9
 
 
 def people():

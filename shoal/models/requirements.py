@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from shoal.arrays import BoolVector
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import KAnonymity
-from shoal.models.over_time import WithEarlier
 from shoal.table import CodedTable
 from shoal.table.groups import Groups
+
+if TYPE_CHECKING:
+    from shoal.models.over_time import WithEarlier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,8 @@ class Requirements:
         """Return the same requirements with earlier releases of the same people; the table has so many sensitive
         columns.
         """
+        from shoal.models.over_time import WithEarlier
+
         needed = tuple(self.values_needed(column) for column in range(sensitive))
         return replace(self, with_earlier=WithEarlier(members=members, k=self.k, needed=needed))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError
+from shoal.wording import either
 
 MANIFEST = "manifest.json"
 SEAL = "manifest.json.sha256"
@@ -58,7 +59,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(
-            f"{folder} is not an evidence pack: it has no {MANIFEST}; `shoal evidence` makes one"
+            f"{folder} is not an evidence pack: it has no {MANIFEST}; "
+            + either(command="`shoal evidence` makes one", python="`shoal.evidence` makes one")
         ) from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read as the manifest of an evidence pack: {error}") from None

@@ -134,7 +134,7 @@ def evidence(
     if record is not None:
         copies[f"{PRIVATE}/record.json"] = Path(record)
     manifest = {
-        "about": "What this evidence pack contains. `shoal evidence --check` compares it with the files.",
+        "about": "What this evidence pack contains, with the digest of every file. Shoal can check it.",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
         "release": f"{public}/{release.name}",

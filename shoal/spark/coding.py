@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError, HierarchyError, ShoalError
 from shoal.frames import ReadOptions, factorize
 from shoal.frames.frame import framed
@@ -37,8 +38,8 @@ class _TooMany(DataError):
     """A column has more values than the driver holds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Lookup:
+@dataclass(frozen=True, eq=False, repr=False)
+class Lookup(Brief):
     """How one column is read: its values as Spark gives them, and what each becomes."""
 
     place: int
@@ -54,8 +55,8 @@ class Lookup:
         return locate(self.raw, values)
 
 
-@dataclass(frozen=True, eq=False)
-class Coded:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coded(Brief):
     """A coded table: a frame with the columns c0, c1, .. (quasi-identifiers), s0, .. (sensitive ones), and k0, ..
     (published as they are), and what the driver knows about it."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.methods.blocks import satisfying
 from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.counted_cuts import BoxCounts, CutTree, chosen_cuts
@@ -28,8 +29,8 @@ MOST_COUNTS = 1 << 27
 """Counts that the driver holds at a time."""
 
 
-@dataclass
-class Router:
+@dataclass(repr=False)
+class Router(Brief):
     """Which box each row is in: first its block, then a walk down the tree of cuts of this block."""
 
     limited: tuple[tuple[int, IntVector, int], ...]
@@ -90,8 +91,8 @@ def block_keys(limited: tuple[tuple[int, IntVector, int], ...], codes: IntMatrix
     return keys
 
 
-@dataclass
-class Boxes:
+@dataclass(repr=False)
+class Boxes(Brief):
     """The boxes after the last cut."""
 
     router: Router

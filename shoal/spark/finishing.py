@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import BoolVector, IntMatrix, LongVector
+from shoal.brief import Brief
 from shoal.errors import LimitError, ShoalError
 from shoal.methods.base import Method
 from shoal.models.requirements import Requirements
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from shoal.spark.known import Counted, Weighted
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
+@dataclass(frozen=True, eq=False, repr=False)
+class Work(Brief):
     """What a task needs to finish a box."""
 
     attributes: tuple[Attribute, ...]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from shoal.brief import Brief
 from shoal.errors import DataError, EngineError, InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.measures import MEASURES, CellMeasure
@@ -52,8 +53,8 @@ LEAST_ROWS = 100_000
 """A file with fewer rows is not worth a task."""
 
 
-@dataclass(frozen=True, eq=False)
-class Made:
+@dataclass(frozen=True, eq=False, repr=False)
+class Made(Brief):
     """A verified release."""
 
     case: ClusterCase

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ARGUMENTS, OutputError, PolicyError, Problem
 from shoal.models.base import GroupModel
+from shoal.wording import either
 
 if TYPE_CHECKING:
     from shoal.methods import Method
@@ -74,7 +75,7 @@ def refuse_papers(codebooks: Sequence[Path], keys: Path | None) -> None:
     if codebooks:
         raise OutputError(
             f"{codebooks[0]}: Spark writes no codebook; make it afterwards from the folder of the release, with "
-            "`shoal audit FOLDER --codebook FILE`"
+            + either(command="`shoal audit FOLDER --codebook FILE`", python="`shoal.codebook`")
         )
     if keys is not None:
         raise OutputError(f"{keys}: there are no keys, because Spark publishes no pseudonyms")

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError, EngineError, LimitError
 from shoal.release.bounds import bound_columns
 from shoal.release.render import cells_of
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from shoal.spark.coding import Coded
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
+@dataclass(frozen=True, eq=False, repr=False)
+class Shown(Brief):
     """What tasks have summed up about the rows that will be published."""
 
     rows: int
@@ -88,8 +89,8 @@ def _sum(batches: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[
     yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
 
-@dataclass(frozen=True, eq=False)
-class Names:
+@dataclass(frozen=True, eq=False, repr=False)
+class Names(Brief):
     """What each range of a column shows."""
 
     keys: LongVector

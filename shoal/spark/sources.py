@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
@@ -27,8 +28,8 @@ HEAD = 1 << 16
 """Bytes at the start of a file that tell its delimiter and its columns."""
 
 
-@dataclass(frozen=True)
-class Source:
+@dataclass(frozen=True, repr=False)
+class Source(Brief):
     """A table that Spark reads. Its columns are called f0, f1, .., because Spark takes some names for expressions and
     does not tell upper case from lower."""
 

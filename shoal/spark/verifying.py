@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError, ShoalError
 from shoal.models.base import GroupModel, Model
 from shoal.release.published import Published
@@ -54,8 +55,8 @@ class Weighed(Published):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reading(Brief):
     """How tasks read a release."""
 
     columns: tuple[str, ...]
@@ -67,8 +68,8 @@ class Reading:
     bounds: Mapping[str, tuple[str | None, str | None]]
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
+@dataclass(frozen=True, eq=False, repr=False)
+class Judged(Brief):
     """What tasks have found."""
 
     published: Tallied

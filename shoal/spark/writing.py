@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.ending import journal
 from shoal.errors import OutputError
+from shoal.frames.databases.writing import forced
 from shoal.frames.drafts import Draft, is_draft
 from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
@@ -49,7 +50,7 @@ class Folder:
         with translated("looking at the place of the release"):
             if Store(session, folder.target).exists() and not force:
                 raise OutputError(
-                    f"{output} exists already; choose another name, or overwrite it with --force"
+                    f"{output} exists already; choose another name, or overwrite it with {forced()}"
                 )
             if not Store(session, folder.target.rsplit("/", 1)[0] or "/").exists():
                 parent = folder.target.rsplit("/", 1)[0]
@@ -129,7 +130,7 @@ class Folder:
             if target.exists():
                 if not self.force:
                     raise OutputError(
-                        f"{self.target} was created in the meantime; choose another name, or use --force"
+                        f"{self.target} was created in the meantime; choose another name, or use {forced()}"
                     )
                 aside = Store(self.session, f"{place}.former")
                 target.rename(aside)

@@ -40,6 +40,8 @@ class Format(ABC):
     """Endings of file names, in lower case, with their dot."""
     schemes: ClassVar[tuple[str, ...]] = ()
     """Schemes of URIs, in lower case, without ``://``."""
+    is_folder: ClassVar[bool] = False
+    """Whether a source is a folder, whatever its name."""
     is_database: ClassVar[bool] = False
     """Whether a source has many tables, so that each needs a name."""
     options: ClassVar[tuple[str, ...]] = ()

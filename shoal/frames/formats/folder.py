@@ -26,6 +26,7 @@ class Folder(Format):
 
     name: ClassVar[str] = "folder"
     title: ClassVar[str] = "folder"
+    is_folder: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = Csv.options
 
     def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:

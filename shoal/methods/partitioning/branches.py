@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.parallel import PIECE, in_threads, processors
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ OPEN, BEGUN, REGION, DONE = range(4)
 """Places in the state of the kernel: open nodes, blocks begun, the next region, rows done."""
 
 
-@dataclass(frozen=True, eq=False)
-class Branch:
+@dataclass(frozen=True, eq=False, repr=False)
+class Branch(Brief):
     """A box that is not finished, or some blocks that are not begun."""
 
     workspace: CutWorkspace
