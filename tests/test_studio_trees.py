@@ -138,6 +138,7 @@ def test_a_tree_by_keyboard_alone(place):
     page.keyboard.press("ArrowLeft")
     expect(node(page, "Up")).to_have_attribute("aria-expanded", "false")
     expect(page.get_by_role("treeitem").filter(has_text="Kiel")).to_have_count(0)
+    expect(node(page, "Up")).to_be_focused()
     page.keyboard.press("Delete")
     does(
         page, "town: dissolve a node", {"Kiel": [], "Bremen": [], "Hannover": [], "South": ["Ulm", "Passau"]}
