@@ -132,7 +132,12 @@ def test_a_million_rows_are_shown_at_once(studio, tmp_path: Path):
     grid.press("Home")
     expect(where).to_contain_text("Rows 1 to")
     grid.hover()
-    page.mouse.wheel(0, 300)
+    for _ in range(20):
+        page.mouse.wheel(0, 300)
+        page.wait_for_timeout(250)
+        # The page may draw the table again just then, once it has counted values, and forgets a wheel in between.
+        if "Rows 1 to" not in (where.text_content() or ""):
+            break
     expect(where).not_to_contain_text("Rows 1 to")
     # to the middle with the scroll bar
     grid.evaluate("box => { box.scrollTop = (box.scrollHeight - box.clientHeight) / 2; }")
