@@ -42,6 +42,7 @@ from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
 from shoal.table.plan import REMOVED
+from shoal.table.population import check_size
 from shoal.widening import as_given, widened_when_read
 from shoal.wording import either
 
@@ -101,6 +102,7 @@ class Case(Evidence):
             second=rendered.second,
             release=release,
             follow=pseudonym_numbers(rendered.sheet, policy.people),
+            told_size=policy.population_size,
             **more,
         )
 
@@ -177,6 +179,8 @@ class Case(Evidence):
         shown = typed(Sheet.of(rows), policy, table)
         found = as_published(shown, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
         requirements = policy.requirements(found.published.sensitive)
+        if table is None and policy.population_size is not None and not requirements.people:
+            check_size(policy.population_size, found.published.rows)
         return cls(
             published=found.published,
             others=found.others,
@@ -192,6 +196,7 @@ class Case(Evidence):
             record=record,
             claimed=None if record is None else recorded_owners(record),
             follow=pseudonym_numbers(found.rows, policy.people),
+            told_size=policy.population_size,
             **more,
         )
 
@@ -201,7 +206,16 @@ class Case(Evidence):
         return (
             self,
             *(
-                Evidence(other, self.table, None, self.k, self.of_people, self.claimed, self.follow)
+                Evidence(
+                    other,
+                    self.table,
+                    None,
+                    self.k,
+                    self.of_people,
+                    self.claimed,
+                    self.follow,
+                    self.told_size,
+                )
                 for other in self.others
             ),
         )

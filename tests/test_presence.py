@@ -451,7 +451,7 @@ def test_what_can_be_wrong_with_a_population(tmp_path):
         shoal.anonymize(table, population=pl.DataFrame({"a": [1, 3]}), **keywords)
     with pytest.raises(InfeasibleError, match="2 of the 2"):
         shoal.anonymize(table, population=table, **keywords)
-    with pytest.raises(PolicyError, match="file or a column"):
+    with pytest.raises(PolicyError, match="a file, a column or a size"):
         Policy.from_keywords(**keywords, population={})
     with pytest.raises(PolicyError, match="no file"):
         Policy.from_keywords(**keywords, population={"file": "nowhere.csv"}, base=tmp_path)

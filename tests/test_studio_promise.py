@@ -213,6 +213,11 @@ def test_the_population_is_a_column_or_a_file(project, tmp_path):
     Promise.take_file(project, tmp_path / "everybody.csv", "everybody.csv", QueryParams())
     assert outlook(project, 30).error == ""
     assert "everybody.csv" in html(project)
+    act(project, "adversary")
+    act(project, "k", ("k", "2"))
+    act(project, "population", ("column", ""), ("size", "9,000,000"))
+    assert project.policy.population.size == 9_000_000
+    assert "9,000,000" in html(project)
 
 
 def test_what_may_be_lost(project):

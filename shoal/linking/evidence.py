@@ -44,6 +44,16 @@ class Evidence(Brief):
     follow: IntVector | None = None
     """Published row -> the number of its pseudonym, -1 if it has none, if rows of a person can be followed. All of it
     is public."""
+    told_size: int | None = None
+    """How many people could be in the table, as the policy says."""
+
+    @property
+    def population_size(self) -> int | None:
+        """How many people could be in the table: those of the population that was given, else as many as the policy
+        says; None if unknown.
+        """
+        known = None if self.table is None else self.table.population_size
+        return self.told_size if known is None else known
 
     @classmethod
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
@@ -57,7 +67,8 @@ class Evidence(Brief):
         table = self.original
         units = {unit.name: unit for unit in table.units}
         check_known("group", name, units)
-        whose = replace(table, person=units[name].of, units=())
+        # The size of the population counts people, not groups of them.
+        whose = replace(table, person=units[name].of, units=(), population_size=None)
         found = Evidence(self.published, whose, self.owner, self.k, self.of_people, self.claimed)
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found

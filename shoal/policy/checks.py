@@ -130,8 +130,8 @@ def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
         if column.publish is not None and column.role == "identifier":
             message = f"pseudonyms would tie rows together, {whose}: guarantees would not hold"
             found.append(Problem(dotted("columns", name, "publish"), message, "leave it out"))
-    if draft.parts["population"] is not None:
-        hint = "leave out the population, or the role person"
+    if draft.parts["population"] is not None and draft.parts["population"].listed:
+        hint = "leave out the population, or the role person; its size alone is possible"
         found.append(Problem("population", f"counts its rows as people, {whose}", hint))
     models = privacy.models(draft.names("sensitive")) if privacy is not None else ()
     for model in models:
@@ -283,7 +283,7 @@ def _check_earlier(privacy: Privacy, draft: _Draft, base: Path) -> list[Problem]
             found.append(
                 Problem(dotted("columns", name), message, "leave out `group` or `publish`, or `earlier`")
             )
-    if draft.parts["population"] is not None:
+    if draft.parts["population"] is not None and draft.parts["population"].listed:
         found.append(
             Problem("population", "is not read together with earlier releases", "leave one of them out")
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,7 +14,7 @@ from shoal.policy.model import Policy
 from shoal.policy.sources import located
 from shoal.table import CodedTable
 from shoal.table.encode import encode
-from shoal.table.population import encode_both, how_to_name, members_of
+from shoal.table.population import check_size, encode_both, how_to_name, members_of
 
 
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
@@ -24,10 +25,15 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
     """
     plans = policy.plans(frame.columns)
     wanted = policy.population
-    if given is None and wanted is None:
+    if given is None and (wanted is None or not wanted.listed):
         if policy.privacy.presence is not None:
-            raise PolicyError([Problem("privacy.presence", "needs to know the population", how_to_name())])
-        return encode(frame, plans)
+            problem = "needs to know the population" if wanted is None else "needs a table of the population"
+            raise PolicyError([Problem("privacy.presence", problem, how_to_name())])
+        table = encode(frame, plans)
+        size = policy.population_size
+        if size is not None:
+            check_size(size, table.people)
+        return table if size is None else replace(table, population_size=size)
     if policy.people:
         message = f"counts its rows as people, and {' and '.join(policy.people)} says whose each row is"
         raise PolicyError([Problem("population", message, "leave out the population, or the role person")])

@@ -307,6 +307,11 @@ class Policy(BaseModel):
         """The folder that files in the policy are relative to."""
         return self._base
 
+    @property
+    def population_size(self) -> int | None:
+        """How many people could be in the table, if the policy says only their number."""
+        return None if self.population is None else self.population.size
+
     def read_options(self) -> ReadOptions:
         """Return how to read the table."""
         orders = [own.order for own in self.columns.values()]

@@ -274,13 +274,21 @@ class MethodChoice(Part):
 
 
 class Population(InDatabase):
-    """Everybody who could be in the table: a separate file, or the same file with a column that says who is in it."""
+    """Everybody who could be in the table: a separate file, the same file with a column that says who is in it, or only
+    their number."""
 
     file: Text | None = None
     """A table of the population with the same quasi-identifiers, relative to the policy, or the address of a
     database."""
     column: Text | None = None
     """A column of the table that is true for the rows to publish; the file then holds the whole population."""
+    size: Annotated[Whole, Field(ge=1)] | None = None
+    """How many people could be in the table, if no table of them exists. What follows from it is an estimate."""
+
+    @property
+    def listed(self) -> bool:
+        """Whether there is a table of these people."""
+        return self.size is None
 
     @field_validator("file")
     @classmethod
@@ -288,9 +296,14 @@ class Population(InDatabase):
         return _no_secret(value)
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Population:
-        if (self.file is None) == (self.column is None):
-            raise wrong("must have a file or a column, and not both", 'for example file = "register.csv"')
+    def _one_of_them(self) -> Population:
+        given = [name for name in ("file", "column", "size") if getattr(self, name) is not None]
+        if len(given) != 1:
+            has = f"has {' and '.join(given)}" if given else "is empty"
+            hint = 'for example file = "register.csv", or size = 9_000_000'
+            raise wrong(f"{has}: give a file, a column or a size, exactly one", hint)
+        if self.size is not None and (self.table is not None or self.query is not None):
+            raise wrong("has a size and a table of a database", "give one of them")
         return self
 
 

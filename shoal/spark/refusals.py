@@ -94,7 +94,7 @@ def judging_problems(policy: Policy) -> list[Problem]:
             why = f"{model.name} is verified by matching people and rows across the whole table"
             hint = f"ask for guarantees of classes (k, l, t, p, alpha), or {LOCAL}"
             problems.append(Problem(f"privacy.{model.key.name}", why, hint))
-    if policy.population is not None:
+    if policy.population is not None and policy.population.listed:
         why = "who could be in the table is compared row by row"
         problems.append(Problem("population", why, f"leave it out, or {LOCAL}"))
     if policy.privacy.earlier is not None:

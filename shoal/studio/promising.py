@@ -341,14 +341,18 @@ def _population(project: Project, form: FormData) -> None:
     columns = [] if project.frame is None else project.frame.columns
     place = str(form.get("column", ""))
     name = columns[int(place)] if place.isdecimal() and int(place) < len(columns) else None
+    size = str(form.get("size", "")).replace(",", "").replace("_", "").replace(" ", "")
 
     def change(tables: Tables) -> None:
         tables.pop("population", None)
+        if name is None and size:
+            tables["population"] = {"size": int(size) if size.isdecimal() else size}
         if name is not None:
             tables["population"] = {"column": name}
             tables.get("columns", {}).pop(name, None)  # it says who is in the table, and has no other role
 
-    project.edit("no population" if name is None else f"population: {name}", change)
+    told = name or size[:20]
+    project.edit(f"population: {told}" if told else "no population", change)
 
 
 def _set_method(project: Project, form: FormData) -> None:

@@ -44,6 +44,14 @@ def members_of(frame: Frame, column: str) -> BoolVector:
     return np.asarray(yes.to_numpy(), np.bool_)
 
 
+def check_size(size: int, people: int) -> None:
+    """Refuse a population that is smaller than the table."""
+    if size < people:
+        message = f"is {size:,}, but the table alone has {people:,} people"
+        hint = "it must count everybody who could be in the table, those in it included"
+        raise PolicyError([Problem("population.size", message, hint)])
+
+
 def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[ColumnPlan]) -> CodedTable:
     """Code the table and the population with the same hierarchies."""
     import polars as pl
@@ -74,6 +82,7 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
             plan.name for name in rows.columns for plan in plans if plan.name == name and not plan.removed
         ),
         population=population,
+        population_size=len(population),
     )
     outside = strangers(table)
     if outside:

@@ -81,6 +81,8 @@ class CodedTable(Brief):
     population: IntMatrix | None = None
     """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
     None if unknown."""
+    population_size: int | None = None
+    """How many people could be in the table; None if unknown. It may be known without a table of these people."""
     dropped: tuple[str, ...] = ()
     """Names of the columns that are not published."""
     named: pl.DataFrame | None = None
@@ -256,6 +258,7 @@ class CodedTable(Brief):
             cast(IntMatrix, Narrow(len(rows), values)),
             pl.DataFrame(),
             self.columns,
+            population_size=self.population_size,
             person=person,
             units=tuple(replace(unit, of=unit.of[rows]) for unit in self.units),
             of_whole=whole,
