@@ -109,7 +109,7 @@ def anonymize(
 
 
 @network.command()
-@click.argument("folder", type=PATH)
+@click.argument("folder", metavar="FOLDER", type=PATH)
 @_source
 @options.policy_file
 @options.settings
@@ -126,6 +126,9 @@ def audit(
     as_json: bool,
 ) -> None:
     """Audit the masked network in FOLDER from its tables, and attack it if the original is given.
+
+    A graph that another tool published is audited as well: FOLDER is then its GraphML file, or a folder with a table of
+    nodes and one of edges.
 
     Exit code 5 if it violates its policy.
     """
@@ -195,7 +198,13 @@ def _show(report: NetworkAudit, place: Path) -> None:
 
     from shoal.cli import show
     from shoal.measures import MEASURES
-    from shoal.network.report import ATTACK_HEAD, attack_rows, structure_rows
+    from shoal.network.report import (
+        ATTACK_HEAD,
+        DISCLOSURE_HEAD,
+        attack_rows,
+        disclosure_rows,
+        structure_rows,
+    )
 
     # The two measures of networks have a line of their own.
     known = {name: value for name, value in report.measures.items() if name in MEASURES}
@@ -206,6 +215,7 @@ def _show(report: NetworkAudit, place: Path) -> None:
     for head, rows in (
         (("structure", "before", "after"), structure_rows(report)),
         (ATTACK_HEAD, attack_rows(report)),
+        (DISCLOSURE_HEAD, disclosure_rows(report)),
     ):
         if rows:
             table = Table(*head, box=None, pad_edge=False)

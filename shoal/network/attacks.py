@@ -1,7 +1,8 @@
-"""Adversaries who know part of the structure around a person, and look for the person in a network."""
+"""Adversaries who know part of the structure around a person: which nodes can be that person, and what these reveal."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.brief import Brief
+from shoal.network.disclosure import Beliefs, NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
+from shoal.network.ordinary import graph_of
 from shoal.release.published import Published
 from shoal.table import CodedTable
 
@@ -40,7 +43,10 @@ class NetworkExposure:
     """The fewest candidates of any target in the masked network."""
     after_mean: float
     at_risk: int
-    """Targets with fewer than k candidates left."""
+    """Targets with fewer than k candidates left, those without any included."""
+    unmatched: int = 0
+    """Targets with no candidate at all: another tool changed edges, or this is not a release of the network. What an
+    adversary learns who allows for changes is unknown, so they count as at risk."""
 
     def summary(self) -> dict[str, Any]:
         """Return plain data."""
@@ -89,6 +95,16 @@ def degree_ranges(masked: MaskedNetwork) -> DegreeRanges:
     return DegreeRanges(low, high, start, other, room[order], by_high)
 
 
+@dataclass(frozen=True)
+class NetworkAttacks:
+    """What all adversaries found."""
+
+    exposures: tuple[NetworkExposure, ...]
+    """Who can be found, for each knowledge."""
+    disclosures: tuple[NetworkDisclosure, ...]
+    """What the candidates reveal, for each knowledge and sensitive column."""
+
+
 def attack_network(
     network: Network,
     masked: MaskedNetwork,
@@ -96,40 +112,48 @@ def attack_network(
     published: Published | None,
     k: int,
     random: np.random.Generator,
-) -> list[NetworkExposure]:
+    needed: Mapping[int, int] | None = None,
+) -> NetworkAttacks:
     """Try all attacks, each with and without knowledge of quasi-identifiers.
 
     `published` has one class per super-node, in the order of the masked network. Candidates in the masked network are
     all nodes of super-nodes that the knowledge does not rule out. The tests are necessary conditions, so a stronger
     adversary might rule out more, but never another member of the right super-node: what matches one member matches
-    all.
+    all. If every super-node is a single node, the release is an ordinary graph, and the tests are exact.
+    `needed` is how many values the policy requires of sensitive columns.
     """
     from shoal.kernels.network import common_neighbours
 
-    n, ranges = network.nodes, degree_ranges(masked)
+    n = network.nodes
     steps = masked.clusters * (2 * network.edges // max(n, 1) + 10)
     some = min(max(EFFORT // steps, 50), MOST_TARGETS)
     targets = np.arange(n) if some >= n else np.sort(random.choice(n, some, replace=False))
     common = common_neighbours(network.start, network.neighbours)
-    keys = _structural_keys(network, common, random)
-    # The number of edges among the neighbours of a node is its number of triangles.
-    edges_among = np.diff(np.concatenate(([0], np.cumsum(common)))[network.start]) // 2
+    shown = graph_of(masked) if masked.size.max(initial=1) == 1 else None
+    highest = max(int(one.degree.max(initial=0)) for one in (network, shown or network))
+    noise = random.integers(0, 2**64, highest + 2, dtype=np.uint64)
+    keys = _structural_keys(network, common, noise)
+    fits = _fits_exactly(keys, shown, noise) if shown else _fits_possibly(network, masked, common)
     points, covers = _attributes(table, published)
-    counted: dict[str, Any] = {name: [] for name in KNOWLEDGE}
+    counted: dict[str, list[int]] = {name: [] for name in KNOWLEDGE}
     counted |= {f"{name} + attributes": [] for name in KNOWLEDGE} if covers is not None else {}
-    most_edges = _edges_among_neighbours(masked, ranges)
-    for x in targets:
-        fits = _fits(network, int(x), ranges, most_edges, int(edges_among[x]))
-        for name, good in fits.items():
-            counted[name].append(good @ masked.size)
+    beliefs = Beliefs(table, published, list(counted), needed or {})
+    for x in targets.tolist():
+        for name, good in fits(x).items():
+            counted[name].append(int(good @ masked.size))
+            beliefs.add(name, x, good)
             if covers is not None:
-                counted[f"{name} + attributes"].append((good & covers(int(x))) @ masked.size)
-    counted["degree"] = degree_candidates(network, masked)
-    exposures = []
+                both = good & covers(x)
+                counted[f"{name} + attributes"].append(int(both @ masked.size))
+                beliefs.add(f"{name} + attributes", x, both)
+    if shown is None:
+        counted["degree"] = degree_candidates(network, masked).tolist()
+    exposures, alike = [], {}
     for name, left in counted.items():
         plain = name.partition(" ")[0]
         columns = [keys[plain]] + ([points.astype(np.uint64)] if name != plain and points is not None else [])
-        same = _alike(columns)
+        alike[name] = _alike(columns)
+        same = np.bincount(alike[name])[alike[name]]
         after = np.array(left)
         exposures.append(
             NetworkExposure(
@@ -141,9 +165,10 @@ def attack_network(
                 int(after.min()),
                 float(after.mean()),
                 int((after < k).sum()),
+                int((after == 0).sum()),
             )
         )
-    return exposures
+    return NetworkAttacks(tuple(exposures), beliefs.disclosures(alike))
 
 
 def degree_candidates(network: Network, masked: MaskedNetwork) -> LongVector:
@@ -160,28 +185,47 @@ def degree_candidates(network: Network, masked: MaskedNetwork) -> LongVector:
     return candidates
 
 
-def _fits(
-    network: Network, x: int, ranges: DegreeRanges, most_edges: LongVector, among: int
-) -> dict[str, BoolVector]:
-    """Return, per attack, which super-nodes are consistent with what the adversary knows about a node."""
+Fits = Callable[[int], dict[str, BoolVector]]
+"""Per attack, which super-nodes are consistent with what the adversary knows about a node."""
+
+
+def _fits_possibly(network: Network, masked: MaskedNetwork, common: IntVector) -> Fits:
+    """Rule out super-nodes by conditions that every true candidate satisfies."""
     from shoal.kernels.network import neighbours_match
 
-    around = network.neighbours[network.start[x] : network.start[x + 1]]
-    degrees = np.sort(network.degree[around])
-    by_degree = (ranges.low <= len(around)) & (len(around) <= ranges.high)
-    by_neighbours = neighbours_match(
-        degrees, ranges.low, ranges.high, ranges.start, ranges.other, ranges.room, ranges.by_high
-    )
-    by_subgraph = by_degree & (most_edges >= among)
-    return {"degree": by_degree, "neighbour-degrees": by_neighbours, "subgraph": by_subgraph}
+    ranges = degree_ranges(masked)
+    most_edges = _edges_among_neighbours(masked, ranges)
+    # The number of edges among the neighbours of a node is its number of triangles.
+    edges_among = np.diff(np.concatenate(([0], np.cumsum(common)))[network.start]) // 2
+
+    def fits(x: int) -> dict[str, BoolVector]:
+        around = network.neighbours[network.start[x] : network.start[x + 1]]
+        degrees = np.sort(network.degree[around])
+        by_degree = (ranges.low <= len(around)) & (len(around) <= ranges.high)
+        by_neighbours = neighbours_match(
+            degrees, ranges.low, ranges.high, ranges.start, ranges.other, ranges.room, ranges.by_high
+        )
+        by_subgraph = by_degree & (most_edges >= int(edges_among[x]))
+        return {"degree": by_degree, "neighbour-degrees": by_neighbours, "subgraph": by_subgraph}
+
+    return fits
 
 
-def _structural_keys(network: Network, common: IntVector, random: np.random.Generator) -> dict[str, Any]:
-    """Return per attack a key for each node; nodes that the adversary cannot distinguish have the same key."""
+def _fits_exactly(keys: dict[str, Any], shown: Network, noise: Any) -> Fits:
+    """Compare with every node of an ordinary graph."""
+    from shoal.kernels.network import common_neighbours
+
+    others = _structural_keys(shown, common_neighbours(shown.start, shown.neighbours), noise)
+    return lambda x: {name: own == keys[name][x] for name, own in others.items()}
+
+
+def _structural_keys(network: Network, common: IntVector, noise: Any) -> dict[str, Any]:
+    """Return per attack a key for each node; nodes that the adversary cannot distinguish have the same key. `noise` is
+    a random number for every degree.
+    """
     from shoal.kernels.network import ego_keys
 
     degree = network.degree
-    noise = random.integers(0, 2**64, int(degree.max(initial=0)) + 2, dtype=np.uint64)
     sums = np.concatenate(
         (np.zeros(1, np.uint64), np.cumsum(noise[degree[network.neighbours]], dtype=np.uint64))
     )
@@ -191,13 +235,12 @@ def _structural_keys(network: Network, common: IntVector, random: np.random.Gene
 
 
 def _alike(columns: list[Any]) -> LongVector:
-    """Return how many rows are equal to each row, itself included."""
+    """Number the distinct rows, and return the number of each row."""
     number = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         _, own = np.unique(column, return_inverse=True)
         _, number = np.unique(number * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
-    counts: LongVector = np.bincount(number)[number]
-    return counts
+    return number
 
 
 def _edges_among_neighbours(masked: MaskedNetwork, ranges: DegreeRanges) -> LongVector:

@@ -8,7 +8,7 @@ from typing import Any
 from shoal.anonymizing import SUPPRESSION_MEANING
 from shoal.measures.evaluate import public_measures
 from shoal.models.base import Model
-from shoal.network.judging import NetworkAudit
+from shoal.network.judging import BY_STRUCTURE, NetworkAudit
 from shoal.release.record import make_card
 
 MEANINGS = {
@@ -19,6 +19,7 @@ MEANINGS = {
     "identifiers removed": "columns that name people are removed",
     "candidates by structure": "for an adversary who knows the edges around a person, and the quasi-identifiers, "
     "so many candidates remain; tested by attacks",
+    BY_STRUCTURE: "the candidates of a person have so many different values of the column; tested by the same attacks",
 }
 """The meaning of verdicts that do not come from a model of the policy."""
 
@@ -30,7 +31,7 @@ def network_card(
     summary = report.summary() | {"method": "network clustering"}
     measures = summary["measures"]
     meanings = [model.summary for model in models]
-    meanings += [MEANINGS[verdict.model] for verdict in report.verdicts[len(models) :]]
+    meanings += [MEANINGS[verdict.model.partition(":")[0]] for verdict in report.verdicts[len(models) :]]
     card = make_card(
         summary,
         roles=roles,

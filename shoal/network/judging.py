@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from shoal.case import Case
 from shoal.errors import DataError
 from shoal.models.threats import Threat
 from shoal.network.attacks import NetworkExposure, attack_network
+from shoal.network.disclosure import NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.losses import ngil, nsil
-from shoal.network.masked import MaskedNetwork, checked, read_masked
-from shoal.network.reading import read_network
+from shoal.network.masked import MaskedNetwork, checked, is_graph, read_masked, tables_in
+from shoal.network.ordinary import single_nodes
+from shoal.network.reading import is_library_graph, read_network
 from shoal.network.sampling import sample_network
 from shoal.network.structure import Structure, differences, structure_of
 from shoal.policy import Policy
@@ -26,6 +28,9 @@ from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 from shoal.table.encode import encode
 from shoal.wording import counted
+
+BY_STRUCTURE = "values by structure"
+"""How the verdicts about sensitive columns begin that attacks give."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -39,6 +44,8 @@ class NetworkAudit(Audit):
     """Figures ``before`` and ``after`` (the mean over graphs drawn from the masked network), and how far the
     distributions behind them ``differ``."""
     attacks: tuple[NetworkExposure, ...] = ()
+    disclosures: tuple[NetworkDisclosure, ...] = ()
+    """What the candidates of people reveal about sensitive values."""
     threats: tuple[Threat, ...] = ()
     """What each model of the policy protects from; their verdicts come first, in this order."""
 
@@ -53,11 +60,12 @@ class NetworkAudit(Audit):
         out["edges_published"] = self.edges_published
         out["structure"] = {part: dict(values) for part, values in self.structure.items()}
         out["attacks"] = [attack.summary() for attack in self.attacks]
+        out["disclosures"] = [found.summary() for found in self.disclosures]
         return out
 
 
 def audit_network(
-    masked: MaskedNetwork | str | Path,
+    masked: Any,
     policy: Policy | str | Path | None = None,
     *,
     nodes: Any = None,
@@ -71,6 +79,9 @@ def audit_network(
 ) -> NetworkAudit:
     """Judge a masked network (or its folder) from its tables alone. With the original, `nodes` and `edges` as in
     `read_network`, also measure losses and structure, and attack it.
+
+    A graph that another tool published is judged as well: a GraphML file, a folder with a table of nodes and one of
+    edges, a networkx or an igraph graph. Each of its nodes is then a super-node of its own.
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
@@ -78,7 +89,7 @@ def audit_network(
     progress("read", 0.0)
     network = table = None
     with clock("read"):
-        shown = checked(masked) if isinstance(masked, MaskedNetwork) else read_masked(masked)
+        shown, named_by = _published(masked, chosen, id, ends)
         if nodes is not None:
             network = read_network(
                 nodes,
@@ -91,7 +102,24 @@ def audit_network(
     if network is not None:
         with clock("encode"):
             table = encode_nodes(network, chosen)
-    return judge_network(shown, chosen, network, table, run, clock, samples=samples)
+    return judge_network(shown, chosen, network, table, run, clock, samples=samples, named_by=named_by)
+
+
+def _published(
+    source: Any, policy: Policy, id: str | None, ends: tuple[str, str] | None
+) -> tuple[MaskedNetwork, str]:
+    """Return what was published, and the column that names nodes in a table of an ordinary graph."""
+    if isinstance(source, MaskedNetwork):
+        return checked(source), ""
+    given: dict[str, Any] = {"id": id, "identifiers": policy.names("identifier"), "ends": ends}
+    if is_library_graph(source) or is_graph(source):
+        graph = read_network(source, **given, options=policy.read_options())
+        return single_nodes(graph, policy), ""
+    tables = tables_in(source)
+    if tables is None:
+        return read_masked(source), ""
+    graph = read_network(*tables, **given, options=policy.read_options())
+    return single_nodes(graph, policy), graph.id_column
 
 
 def encode_nodes(network: Network, policy: Policy) -> CodedTable:
@@ -119,9 +147,11 @@ def judge_network(
     *,
     samples: int = 1,
     attack: bool = True,
+    named_by: str = "",
 ) -> NetworkAudit:
     """Judge a masked network; `network` is what it was made from, without suppressed nodes if they are known, and
-    `table` the attributes of all nodes. If the masked network is inconsistent, nothing further is computed.
+    `table` the attributes of all nodes. If the masked network is inconsistent, nothing further is computed. `named_by`
+    is a published column that names single nodes.
     """
     run.progress("verify", 0.8)
     with clock("verify"):
@@ -131,7 +161,7 @@ def judge_network(
         if network is not None and (masked.people == network.nodes or not case.requirements.suppression):
             verdicts.append(_complete("all nodes", network.nodes, masked.people))
             verdicts.append(_complete("all edges", network.edges, masked.links))
-        verdicts = [*case.verdicts, *verdicts, *_identifiers_gone(masked, policy)]
+        verdicts = [*case.verdicts, *verdicts, *_identifiers_gone(masked, policy, named_by)]
     run.progress("measure", 0.85)
     with clock("measure"):
         measures = {"ngil": ngil(case), "nsil": nsil(masked), **case.measures}
@@ -150,9 +180,13 @@ def judge_network(
         if attack:
             with clock("attack"):
                 own = table if table is not None and table.rows == network.nodes else None
-                exposures = attack_network(network, masked, own, case.published, max(case.k, 2), run.random)
-                found["attacks"] = tuple(exposures)
-            verdicts.append(_candidates(exposures, max(case.k, 2)))
+                k = max(case.k, 2)
+                columns = range(len(own.sensitive) if own is not None else 0)
+                needed = {j: case.requirements.values_needed(j) for j in columns}
+                attacks = attack_network(network, masked, own, case.published, k, run.random, needed)
+                found |= {"attacks": attacks.exposures, "disclosures": attacks.disclosures}
+            verdicts.append(_candidates(attacks.exposures, k))
+            verdicts += _values(attacks.disclosures)
     return NetworkAudit(
         rows=case.published.rows + case.published.suppressed,
         suppressed=case.published.suppressed,
@@ -169,7 +203,7 @@ def judge_network(
     )
 
 
-def _candidates(exposures: list[NetworkExposure], k: int) -> Verdict:
+def _candidates(exposures: Sequence[NetworkExposure], k: int) -> Verdict:
     """Judge the attack that leaves the fewest candidates."""
     worst = min(exposures, key=lambda own: own.after_least)
     at_risk = sum(own.at_risk for own in exposures)
@@ -178,13 +212,26 @@ def _candidates(exposures: list[NetworkExposure], k: int) -> Verdict:
     )
 
 
+def _values(disclosures: Sequence[NetworkDisclosure]) -> list[Verdict]:
+    """Judge, for each sensitive column with a required number of values, the attack that leaves the fewest."""
+    found = []
+    for column in dict.fromkeys(own.column for own in disclosures if own.needed > 1):
+        own = [one for one in disclosures if one.column == column]
+        worst = min(own, key=lambda one: one.fewest_values)
+        holds = not any(one.at_risk for one in own)
+        title = f"{BY_STRUCTURE}: {column}"
+        found.append(Verdict(title, worst.needed, worst.fewest_values, holds, f"by {worst.knowledge}"))
+    return found
+
+
 def _complete(what: str, required: int, reached: int) -> Verdict:
     same = required == reached
     return Verdict(what, required, reached, same, "" if same else "they differ", public=True)
 
 
-def _identifiers_gone(masked: MaskedNetwork, policy: Policy) -> list[Verdict]:
-    shown = [*masked.nodes.columns, *(masked.members.columns if masked.members is not None else [])]
+def _identifiers_gone(masked: MaskedNetwork, policy: Policy, named_by: str) -> list[Verdict]:
+    members = masked.members.columns if masked.members is not None else []
+    shown = [*masked.nodes.columns, *members, named_by]
     left = [name for name in policy.names("identifier") if name in shown]
     return (
         [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)] if left else []

@@ -192,9 +192,28 @@ def mask(
     return MaskedNetwork(nodes, members, edges), cluster_of
 
 
-def read_masked(folder: str | Path) -> MaskedNetwork:
-    """Read a masked network from its folder. Raises DataError if its tables do not belong together."""
+def is_graph(source: str | Path) -> bool:
+    """Whether a path names a GraphML file, which holds an ordinary graph unless Shoal wrote it."""
+    path = Path(source)
+    if path.suffix.lower() not in (".graphml", ".xml"):
+        return False
+    if path.is_file() and f'attr.name="{INSIDE}"' in path.read_text(encoding="utf-8", errors="replace"):
+        raise DataError(f"{path} is a masked network: give the folder with its tables, {path.parent}")
+    return True
+
+
+def tables_in(folder: str | Path) -> tuple[Path, Path] | None:
+    """Return the tables of nodes and edges in a folder that holds an ordinary graph; None if it holds a masked one."""
     place = Path(folder)
+    kind = _kind_in(place)
+    found = place / f"nodes.{kind}"
+    if {NODES, INSIDE} & set(frames.read(found).columns):
+        return None
+    return found, place / f"edges.{kind}"
+
+
+def _kind_in(place: Path) -> str:
+    """Return the format of the tables in a folder."""
     if not place.is_dir():
         raise DataError(
             f"{place}: the folder does not exist; give the one that a masked network was written to"
@@ -204,7 +223,13 @@ def read_masked(folder: str | Path) -> MaskedNetwork:
         raise DataError(
             f"{place}: expected one table of super-nodes, nodes.csv or the like, found {len(kinds)}"
         )
-    kind = kinds[0]
+    return kinds[0]
+
+
+def read_masked(folder: str | Path) -> MaskedNetwork:
+    """Read a masked network from its folder. Raises DataError if its tables do not belong together."""
+    place = Path(folder)
+    kind = _kind_in(place)
     nodes = frames.read(place / f"nodes.{kind}").data
     edges = read_maybe_empty(place / f"edges.{kind}", None, [*ENDS, BETWEEN])[0]
     members_file = place / f"members.{kind}"

@@ -42,7 +42,7 @@ def read_network(
     ends at an unknown node, and lists these nodes.
     """
     library = type(nodes).__module__.partition(".")[0]
-    if library in ("networkx", "igraph"):
+    if is_library_graph(nodes):
         if edges is not None:
             raise DataError(f"a {library} graph has its own edges: do not give others")
         return _from_networkx(nodes) if library == "networkx" else _from_igraph(nodes)
@@ -72,6 +72,11 @@ def read_network(
     return network_from_pairs(
         a, b, attributes, id_column=column, kind=table.kind, digests=(table.digest, digest), notes=notes
     )
+
+
+def is_library_graph(source: Any) -> bool:
+    """Whether it is a networkx or an igraph graph."""
+    return type(source).__module__.partition(".")[0] in ("networkx", "igraph")
 
 
 def _id_column(columns: Sequence[str], given: str | None, identifiers: Sequence[str]) -> str:

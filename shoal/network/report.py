@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.measures import MEASURES
@@ -16,6 +17,8 @@ from shoal.wording import counted, number
 
 if TYPE_CHECKING:
     from shoal.network.anonymize import NetworkResult
+    from shoal.network.attacks import NetworkExposure
+    from shoal.network.disclosure import NetworkDisclosure
     from shoal.network.judging import NetworkAudit
 
 STRUCTURAL = {
@@ -31,6 +34,17 @@ ATTACK_HEAD = (
     "fewest after",
     "mean after",
     "below k",
+    "not found",
+)
+DISCLOSURE_HEAD = (
+    "knowledge",
+    "column",
+    "certain before",
+    "fewest values",
+    "largest share",
+    "certain after",
+    "named right",
+    "blindly",
 )
 
 
@@ -45,8 +59,26 @@ def attack_rows(report: NetworkAudit) -> list[tuple[str, ...]]:
             number(own.after_least),
             number(round(own.after_mean, 1)),
             number(own.at_risk),
+            number(own.unmatched),
         )
         for own in report.attacks
+    ]
+
+
+def disclosure_rows(report: NetworkAudit) -> list[tuple[str, ...]]:
+    """Return one row per attack and sensitive column: what the candidates reveal."""
+    return [
+        (
+            own.knowledge,
+            own.column,
+            number(own.before_certain),
+            number(own.fewest_values),
+            f"{own.largest:.1%}",
+            number(own.certain),
+            f"{own.named:.1%}",
+            f"{own.blind:.1%}",
+        )
+        for own in report.disclosures
     ]
 
 
@@ -135,16 +167,34 @@ def _threats(result: NetworkResult) -> Section:
             + " fewer candidates than required.",
             f"The strongest leaves {worst.after_mean:,.1f} candidates on average (by {worst.knowledge}).",
         ]
+    lines[INFERENCE] = _inference(result)
     for threat, question in QUESTIONS.items():
         own = [v for v, about in zip(result.verdicts, result.threats, strict=False) if about == threat]
         told = [f"{v.model}: {'holds' if v.holds else 'violated'}." for v in own] + lines[threat]
         tried = bool(own) or bool(lines[threat])
-        bad = any(not v.holds for v in own) or (threat != INFERENCE and any(one.at_risk for one in found))
+        risky: Sequence[NetworkExposure | NetworkDisclosure] = (
+            result.disclosures if threat == INFERENCE else found
+        )
+        bad = any(not v.holds for v in own) or any(one.at_risk for one in risky)
         state: State = "bad" if bad else "good" if tried else "warn"
         badge = "people are exposed" if bad else "withstood" if tried else "not assessed"
         told = told or ["The policy asks for nothing that stops it, and no attack tried it."]
         cards.append(Card(threat.replace(" ", "-"), threat.capitalize(), question, state, badge, told))
     return _section("threats", "Singling out, linkability, inference", Cards(cards))
+
+
+def _inference(result: NetworkResult) -> list[str]:
+    """Say what the candidates of people reveal, for each sensitive column by the attack that tells most."""
+    lines = []
+    for column in dict.fromkeys(own.column for own in result.disclosures):
+        own = [one for one in result.disclosures if one.column == column]
+        before = max(one.before_certain for one in own)
+        certain, worst = max(one.certain for one in own), max(own, key=lambda one: one.largest)
+        lines += [
+            f"{column}: certain for {before:,} of {counted(result.rows, 'node')} before, for {certain:,} after.",
+            f"Largest share of one value among a person's candidates: {worst.largest:.0%} (by {worst.knowledge}).",
+        ]
+    return lines
 
 
 def _sections(result: NetworkResult) -> list[Section]:
@@ -176,7 +226,11 @@ def _sections(result: NetworkResult) -> list[Section]:
     if result.attacks:
         knows = "; ".join(f"{name}: the adversary knows {what}" for name, what in KNOWLEDGE.items())
         attacks = Table("Candidates that are left to an adversary", ATTACK_HEAD, attack_rows(result))
-        sections.append(_section("attacks", "Which attacks were tried", Words(f"{knows}."), attacks))
+        parts: list[Part] = [Words(f"{knows}."), attacks]
+        if result.disclosures:
+            title = "What the candidates reveal, if each is held equally likely"
+            parts.append(Table(title, DISCLOSURE_HEAD, disclosure_rows(result)))
+        sections.append(_section("attacks", "Which attacks were tried", *parts))
     picture = result.drawing()
     if picture is not None:
         sizes = zip(result.masked.size.tolist(), result.masked.inside.tolist(), strict=True)

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.network.anonymize import anonymize_network_files
-from shoal.network.report import ATTACK_HEAD, attack_rows, structure_rows
+from shoal.network.report import (
+    ATTACK_HEAD,
+    DISCLOSURE_HEAD,
+    attack_rows,
+    disclosure_rows,
+    structure_rows,
+)
 from shoal.policy import Policy
 from shoal.studio.worker import Line
 
@@ -34,6 +40,8 @@ def network(
         "summary": result.summary(),
         "attack_head": ATTACK_HEAD,
         "attacks": attack_rows(result),
+        "disclosure_head": DISCLOSURE_HEAD,
+        "disclosures": disclosure_rows(result),
         "structure": structure_rows(result),
         "picture": result.drawing(),
         "public": sorted(path.name for path in place.iterdir()),
