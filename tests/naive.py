@@ -2433,6 +2433,11 @@ def count_people(order, start, person):
     return np.array([len({person[row] for row in order[a:b]}) for a, b in pairwise(start)], np.int64)
 
 
+def of_one_person(group_of, groups, owner):
+    owners = [{owner[row] for row in range(len(owner)) if group_of[row] == g} for g in range(groups)]
+    return np.array([len(owners[g]) == 1 and -1 not in owners[g] for g in group_of], bool)
+
+
 def once_per_person(order, start, person, codes, values):
     first = {}
     for g, (a, b) in enumerate(pairwise(start)):
