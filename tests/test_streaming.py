@@ -17,7 +17,7 @@ import shoal
 from shoal import frames
 from shoal.anonymizing import anonymize_file
 from shoal.errors import DataError, OutputError
-from shoal.frames import coded, frame, output, sheet
+from shoal.frames import coded, frame, output, returning, sheet
 from shoal.frames.coded import narrowest
 from shoal.frames.formats import base, parquet
 from shoal.kernels import grouping
@@ -298,6 +298,73 @@ def test_nothing_of_suppressed_rows_is_in_a_file_of_pieces(tmp_path, small_sheet
     content = (tmp_path / "out.parquet").read_bytes()
     assert b"only-one-has-this" not in content
     assert b"recluse" not in content
+
+
+@given(st.data())
+def test_a_narrowed_sheet_has_the_same_rows(data):
+    height = data.draw(st.integers(1, 12))
+    index = np.array(data.draw(st.lists(st.integers(0, 3), min_size=height, max_size=height)), np.int32)
+    own = [data.draw(st.lists(st.sampled_from(["a", "b", None]), min_size=4, max_size=4)) for _ in range(2)]
+    cells = {
+        "shared": sheet.Cells(pl.Series(own[0], dtype=pl.String), index),
+        "words": sheet.Cells(pl.Series(own[1], dtype=pl.String).cast(pl.Categorical), index),
+        "zero": sheet.Cells(pl.Series([0.0, -0.0, float("nan"), 1.0]), index),
+        "plain": sheet.Cells(pl.Series(range(height))),
+    }
+    wide = sheet.Sheet(cells, height)
+    if data.draw(st.booleans()):
+        wide = wide.taken(np.array(data.draw(st.permutations(range(height))), np.int32))
+    else:
+        wide = wide.only(["shared", "words", "zero"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sheet, "PIECE", 5)
+        narrow = wide.narrowed()
+        assert pl.concat(narrow.parts()).equals(wide.whole())
+    assert narrow.whole().equals(wide.whole(), null_equal=True)
+    assert [narrow[name].to_list() for name in ("shared", "words")] == [
+        wide[name].to_list() for name in ("shared", "words")
+    ]
+    assert narrow.cells["shared"].placed is not None
+    assert narrow.cells["zero"].placed is None  # one code for two zeros would change a cell
+    numbers, values = narrow.numbered("words", sheet.coded_values)
+    assert values.gather(numbers).equals(wide["words"].alias("words"), null_equal=True)
+    back = np.array(data.draw(st.permutations(range(height))), np.int32)
+    assert narrow.taken(back).whole().equals(wide.whole()[back], null_equal=True)
+
+
+def test_a_value_that_only_the_file_lists_is_noticed(tmp_path):
+    path = tmp_path / "listed.parquet"
+    listed = pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 0, 2]), pa.array(["a", "nobody", "b"]))
+    pq.write_table(pa.table({"x": listed}), path)
+    rows = sheet.Sheet(
+        {"x": sheet.Cells(pl.Series(["b", "a", None]), np.array([1, 0, 2, 1, 0], np.int32))}, 5
+    ).narrowed()
+    _, changed = returning.returned_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])
+    assert changed == "the values of 'x'"
+    pq.write_table(pa.table({"x": ["a", "b", None, "a", "b"]}), path, row_group_size=2)
+    back, changed = returning.returned_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])
+    assert (changed, back.whole()["x"].to_list()) == ("", ["a", "b", None, "a", "b"])
+
+
+@pytest.mark.parametrize("most", [0, 1 << 16])
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["a", "b", None, "a", "c"], "the values of 'x'"),
+        (["a", "b", "", "a", "b"], "the values of 'x'"),
+        (["a", "b", None, "b", "a"], "the values of 'x'"),
+        (["a", "b", None, "a"], "the number of rows (4 instead of 5)"),
+        (["a", "b", None, "a", "b"], ""),
+    ],
+)
+def test_texts_are_compared_by_their_places(cells, words, most, tmp_path, monkeypatch):
+    monkeypatch.setattr(returning, "_LISTED", most)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": cells}), path, row_group_size=2)
+    rows = sheet.Sheet(
+        {"x": sheet.Cells(pl.Series(["b", "a", None]), np.array([1, 0, 2, 1, 0], np.int32))}, 5
+    ).narrowed()
+    assert returning.returned_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])[1] == words
 
 
 @pytest.mark.parametrize("strict", [True, False])

@@ -11,6 +11,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -85,15 +86,17 @@ class Outbox:
         can be."""
         import polars as pl
 
-        from shoal.frames.returning import returned, returned_in_pieces
+        from shoal.frames.returning import returned, returned_by_codes, returned_in_pieces
         from shoal.frames.sheet import Sheet
 
         if isinstance(path, DatabaseTable):
             return Sheet.of(self._publish_stored(sheet.whole(), path))
         chosen = file_format_of(check_writable(path, force=self.force))
         assert chosen is not None
+        pieces = chosen.in_pieces and len(sheet) > PIECE
+        sheet = sheet.narrowed() if pieces else sheet
         values = sheet.values
-        if chosen.in_pieces and len(sheet) > PIECE:
+        if pieces:
             target = self._write_pieces(sheet, path, options)
             lost = chosen.lost_rows(values[0]) if len(values) == 1 else ""
         else:
@@ -103,7 +106,11 @@ class Outbox:
             values = [whole]
         draft = self._waiting[-1][1].path
         try:
-            if len(sheet) > PIECE and chosen.in_pieces:
+            groups = chosen.row_groups(draft) if pieces else None
+            if groups is not None:
+                others = partial(chosen.reread_pieces, draft, options)
+                back, changed = returned_by_codes(groups, sheet, others)
+            elif pieces:
                 back, changed = returned_in_pieces(chosen.reread_pieces(draft, options), sheet)
             else:
                 found, changed = returned(chosen.reread(draft, options), values[0])

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from shoal.errors import OutputError
-from shoal.frames.coded import Codes, in_pieces
+from shoal.frames.coded import Coded, Codes, in_pieces
 from shoal.frames.coding import factorize
 from shoal.frames.dataframes import from_dataframe
 from shoal.frames.frame import Frame
 from shoal.frames.sets import as_text, sets_as_text
-from shoal.frames.sheet import Cells, Sheet
+from shoal.frames.sheet import Cells, Sheet, told_by_codes
 from shoal.parallel import one_after_another
+
+if TYPE_CHECKING:
+    from shoal.frames.row_groups import RowGroups
 
 _DATE, _TIME = "%Y-%m-%d", "%H:%M:%S%.f"
 _DIGITS = {"ms": 3, "us": 6, "ns": 9}
+_LISTED = 1 << 16
+"""So many different texts are found by a dictionary of Python; more of them are compared row by row."""
 _CLOSE = 1e-15
 """How far a number may be from the decimal number that it was written as, relatively: a few units in its last place."""
 
@@ -76,11 +81,64 @@ def returned_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sh
     return Sheet({name: _joined(parts) for name, parts in kept.items()}, given.height), ""
 
 
+def returned_by_codes(
+    groups: RowGroups, given: Sheet, others: Callable[[Sequence[str]], Iterable[pl.DataFrame]]
+) -> tuple[Sheet, str]:
+    """Return what came back, as `returned_in_pieces` does, from a file that holds texts as codes of its own.
+
+    The values that a row group lists are found among those that were given, letter by letter, and then each row has
+    the same place in both, or the column has changed. Columns without places are compared as `others` reads them.
+    O(cells), on all processors.
+    """
+    if groups.columns != given.columns:
+        return given, "the names of the columns"
+    if groups.rows != given.height:
+        return given, f"the number of rows ({groups.rows:,} instead of {given.height:,})"
+    known = [
+        name for name, cells in given.cells.items() if cells.placed is not None and groups.readable(name)
+    ]
+    places = {name: _places(given.cells[name].values) for name in known}
+
+    def changed(group: int) -> list[str]:
+        start, found = groups.read(group, known)
+        return [name for name in known if not _in_place(found[name], given.cells[name], places[name], start)]
+
+    lost = {name for names in one_after_another(changed, range(len(groups))) for name in names}
+    if lost:
+        return given, f"the values of {', '.join(repr(name) for name in known if name in lost)}"
+    cells = {name: Cells(given.cells[name].values, given.cells[name].placed) for name in known}
+    rest = [name for name in given.columns if name not in cells]
+    if rest:
+        back, lacking = returned_in_pieces(others(rest), given.only(rest))
+        if lacking:
+            return given, lacking
+        cells |= back.cells
+    return Sheet({name: cells[name] for name in given.columns}, given.height), ""
+
+
+def _places(values: pl.Series) -> dict[str | None, int] | None:
+    """Return text -> its place among the values of a column; None for other types, and if they are too many."""
+    if len(values) > _LISTED or not isinstance(values.dtype, pl.String | pl.Enum | pl.Categorical):
+        return None
+    return {text: place for place, text in enumerate(values.cast(pl.String))}
+
+
+def _in_place(
+    found: Coded | pl.Series, given: Cells, places: dict[str | None, int] | None, start: int
+) -> bool:
+    """Return whether some rows of a column came back. Values that are distinct texts are equal if their places are."""
+    assert given.placed is not None
+    wanted = given.placed[start : start + len(found)]
+    if places is not None and isinstance(found, Coded):
+        place = np.array([places.get(text, -1) for text in found.values], np.int64)
+        return bool((place >= 0).all()) and np.array_equal(place.astype(wanted.dtype)[found.codes], wanted)
+    back = found.gather(slice(None)) if isinstance(found, Coded) else found
+    return same_values(back, given.values.gather(wanted)) is not None
+
+
 def _coded(column: pl.Series) -> tuple[Codes, pl.Series]:
     """Return a part of a column as codes and values; as it is, without codes, if codes would not tell it exactly."""
-    if column.dtype.is_nested() or column.dtype.is_float() or column.dtype == pl.Object:
-        return np.empty(0, np.uint8), column
-    return factorize(column)
+    return factorize(column) if told_by_codes(column.dtype) else (np.empty(0, np.uint8), column)
 
 
 def _joined(parts: list[tuple[Codes, pl.Series]]) -> Cells:

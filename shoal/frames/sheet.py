@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.arrays import IntVector
 from shoal.brief import Brief
 from shoal.frames.coded import Codes, coded, narrowest
-from shoal.parallel import PIECE
+from shoal.parallel import PIECE, in_threads, one_after_another
 from shoal.widening import Stored
 
 Known = TypeVar("Known")
@@ -27,6 +27,8 @@ class Cells(Brief):
     """Every one of them is shown by some row."""
     index: Codes | None = None
     """Row of the source -> place among `values`; None: they are in the order of the source."""
+    placed: Codes | None = None
+    """Row of the sheet -> place among `values`, which are then distinct; None: by `index` and `order`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,11 +68,14 @@ class Sheet(Brief, Stored):
 
     def __getitem__(self, name: str) -> pl.Series:
         cells = self.cells[name]
-        if cells.index is None and self.order is None:
+        if cells.index is None and cells.placed is None and self.order is None:
             return cells.values
-        return cells.values.gather(self._places(cells.index, slice(None))).alias(name)
+        return cells.values.gather(self._places(cells, slice(None))).alias(name)
 
-    def _places(self, index: Codes | None, rows: slice) -> NDArray[Any]:
+    def _places(self, cells: Cells, rows: slice) -> NDArray[Any]:
+        index = cells.index
+        if cells.placed is not None:
+            return cells.placed[rows]
         if self.order is None:
             assert index is not None
             return index[rows]
@@ -81,18 +86,20 @@ class Sheet(Brief, Stored):
         rows, known = slice(start, stop), dict[int, pl.Series]()
         shown = {}
         for name, cells in self.cells.items():
-            if cells.index is None and self.order is None:
+            if cells.index is None and cells.placed is None and self.order is None:
                 shown[name] = cells.values[rows]
                 continue
-            if id(cells.index) not in known:
-                known[id(cells.index)] = pl.Series(self._places(cells.index, rows)).cast(pl.UInt32)
-            shown[name] = cells.values.gather(known[id(cells.index)]).alias(name)
+            alike = id(cells.index if cells.placed is None else cells.placed)
+            if alike not in known:
+                known[alike] = pl.Series(self._places(cells, rows)).cast(pl.UInt32)
+            shown[name] = cells.values.gather(known[alike]).alias(name)
         return pl.DataFrame(shown)
 
     def parts(self) -> Iterator[pl.DataFrame]:
         """Yield all rows, some at a time."""
-        for start in range(0, self.height, PIECE):
-            yield self.part(start, start + PIECE)
+        yield from one_after_another(
+            lambda start: self.part(start, start + PIECE), range(0, self.height, PIECE)
+        )
 
     def whole(self) -> pl.DataFrame:
         """Return all rows as a frame."""
@@ -101,7 +108,39 @@ class Sheet(Brief, Stored):
     def taken(self, order: IntVector) -> Sheet:
         """Return some rows, in an order."""
         own = order if self.order is None else self.order[order]
-        return replace(self, order=own, height=len(own))
+        cells = {
+            name: cells if cells.placed is None else replace(cells, placed=cells.placed[order])
+            for name, cells in self.cells.items()
+        }
+        return replace(self, cells=cells, order=own, height=len(own))
+
+    def only(self, names: Sequence[str]) -> Sheet:
+        """Return some of the columns."""
+        return replace(self, cells={name: self.cells[name] for name in names})
+
+    def narrowed(self) -> Sheet:
+        """Return the same rows, with the place of each cell among distinct values where codes tell these exactly.
+
+        Rows are then looked up once, in threads, and not again whenever somebody goes through them. O(cells).
+        """
+        found, alike = dict(self.cells), dict[int, list[tuple[Cells, Codes, Codes]]]()
+        for name, cells in self.cells.items():
+            if cells.index is None or cells.placed is not None or not told_by_codes(cells.values.dtype):
+                continue
+            number, values = coded_values(cells.values.alias(name))
+            placed = np.empty(self.height, number.dtype)
+            found[name] = Cells(values, None, placed)
+            alike.setdefault(id(cells.index), []).append((cells, number, placed))
+
+        def fill(start: int) -> None:
+            rows = slice(start, start + PIECE)
+            for columns in alike.values():
+                places = self._places(columns[0][0], rows).astype(np.intp)
+                for _, number, placed in columns:
+                    np.take(number, places, out=placed[rows], mode="clip")
+
+        in_threads(fill, range(0, self.height, PIECE))
+        return replace(self, cells=found)
 
     def with_values(self, change: Callable[[pl.Series], pl.Series]) -> Sheet:
         """Return a sheet whose columns show other values: `change` gets those of a column, and keeps their places."""
@@ -116,15 +155,20 @@ class Sheet(Brief, Stored):
         numbers. It gets what the column shows, which is far less than the table if cells are looked up.
         """
         cells = self.cells[name]
-        if cells.index is None:
+        if cells.index is None and cells.placed is None:
             return number(self[name])
         numbers, known = number(cells.values.alias(name))
         narrow = numbers.astype(narrowest(int(numbers.max(initial=0)) + 1), copy=False)
         found = np.empty(self.height, narrow.dtype)
         for start in range(0, self.height, PIECE):
             rows = slice(start, start + PIECE)
-            np.take(narrow, self._places(cells.index, rows), out=found[rows], mode="clip")
+            np.take(narrow, self._places(cells, rows), out=found[rows], mode="clip")
         return found, known
+
+
+def told_by_codes(dtype: pl.DataType) -> bool:
+    """Return whether codes tell the values of such a column exactly: 0.0 and -0.0 have one code."""
+    return not (dtype.is_nested() or dtype.is_float() or dtype == pl.Object)
 
 
 def coded_values(column: pl.Series) -> tuple[Codes, pl.Series]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from shoal.frames.frame import Frame
     from shoal.frames.options import ReadOptions
+    from shoal.frames.row_groups import RowGroups
 
 _DECIMAL_DIGITS = 38
 
@@ -201,9 +202,21 @@ class FileFormat(SourceFile, Holder):
         """Write a table piece by piece; otherwise as `save`."""
         raise NotImplementedError
 
-    def reread_pieces(self, path: Path, options: ReadOptions | None) -> Iterator[pl.DataFrame]:
-        """Yield a table that was written in pieces, in pieces of any size; otherwise as `reread`."""
-        yield from self._written(path, options).collect_batches(chunk_size=PIECE, maintain_order=True)
+    def reread_pieces(
+        self, path: Path, options: ReadOptions | None, names: Sequence[str] | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """Yield a table that was written in pieces, or some of its columns, in pieces of any size; otherwise as
+        `reread`."""
+        from polars import selectors
+
+        query = self._written(path, options)
+        if names is not None:
+            query = query.select(selectors.by_name(*names))
+        yield from query.collect_batches(chunk_size=PIECE, maintain_order=True)
+
+    def row_groups(self, path: Path) -> RowGroups | None:
+        """Return the pieces of a file as the codes that it holds; None if it holds none."""
+        return None
 
     def _written(self, path: Path, options: ReadOptions | None) -> pl.LazyFrame:
         from shoal.frames.options import ReadOptions

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import DataError
 from shoal.frames.formats.base import FileFormat, without_wide_integers
 from shoal.parallel import PIECE
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.frames.options import ReadOptions
+    from shoal.frames.row_groups import RowGroups
 
 
 class Parquet(FileFormat):
@@ -37,18 +37,14 @@ class Parquet(FileFormat):
 
         Texts are never put into rows: that takes a tenth of the time, and none of the memory.
         """
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        groups = self.row_groups(path)
+        return groups.column(name) if groups.holds_text(name) and groups.readable(name) else None
 
-        file = pq.ParquetFile(path, read_dictionary=[name])
-        kind = file.schema_arrow.field(name).type
-        if not pa.types.is_dictionary(kind) or not (
-            pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
-        ):
-            return None
-        if sum(path.split(".")[0] == name.split(".")[0] for path in file.schema.names) != 1:
-            return None
-        return _dictionaries(file, name)
+    def row_groups(self, path: Path) -> RowGroups:
+        """Return the row groups of a file."""
+        from shoal.frames.row_groups import RowGroups
+
+        return RowGroups(path)
 
     def fitted_column(self, column: pl.Series) -> pl.Series:
         """Return integers of 128 bits as decimal numbers."""
@@ -68,30 +64,3 @@ class Parquet(FileFormat):
         source = register_io_source(lambda *_: pieces, schema=schema)
         # By its name: polars would keep all that it writes to an open file in memory.
         source.sink_parquet(file.name, maintain_order=True, row_group_size=PIECE)
-
-
-def _dictionaries(file: Any, name: str) -> Iterator[tuple[Any, pl.Series]]:
-    """Yield the codes of each row group, and the values that they stand for: those that occur, each once."""
-    import numpy as np
-    import polars as pl
-    import pyarrow as pa
-
-    from shoal.frames.coded import narrowest
-
-    for group in range(file.num_row_groups):
-        for piece in file.read_row_group(group, columns=[name]).column(name).chunks:
-            try:
-                piece.dictionary.validate(full=True)
-            except pa.ArrowInvalid:
-                raise DataError(f"column '{name}' holds bytes that are not text in UTF-8") from None
-            values = pl.Series(name, pl.from_arrow(piece.dictionary)).cast(pl.String)
-            indices = piece.indices
-            if piece.null_count:
-                indices = indices.fill_null(len(values))
-                values = pl.concat([values, pl.Series(name, [None], dtype=pl.String)])
-            numbers = indices.to_numpy(zero_copy_only=False).astype(narrowest(len(values)))
-            used = np.zeros(len(values), np.bool_)
-            used[numbers] = True
-            if not used.all():  # a dictionary may list values that no row has
-                numbers, values = (np.cumsum(used) - 1).astype(numbers.dtype)[numbers], values.filter(used)
-            yield numbers, values
