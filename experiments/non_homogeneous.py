@@ -367,6 +367,28 @@ def draws():
     return [*lines, ""]
 
 
+def times(rows=100_000):
+    """The draw of one ring of all rows, where k alone decides the time; the better of two, processor time."""
+    starts, owner, block = np.array([0, rows], np.int64), np.empty(rows, np.int32), stream(Run.start(1))
+    found = []
+    for k in (10, 20, 50, 100, 200, 500, 1000):
+        degrees, taken = np.array([k]), []
+        for _ in range(3):
+            start = time.process_time()
+            draw_assignments(starts, degrees, degrees, block, owner)
+            taken.append(time.process_time() - start)
+        found.append(min(taken))
+    body = [(f"{k:,}", [f"{s:.3f}", f"{s / found[0]:.1f}", f"{(k / 10) ** 3:,.0f}"])
+            for k, s in zip((10, 20, 50, 100, 200, 500, 1000), found, strict=True)]  # fmt: skip
+    lines = [
+        "## Time of a draw by k",
+        "",
+        f"One ring of {rows:,} rows. The paper says that time grows like k³.",
+        "",
+    ]
+    return [*lines, *rows_of("k", body, ["s", "times that of k = 10", "k³: times that of k = 10"]), ""]
+
+
 def known(offset, k):
     """The largest probability of another pair, given one; the ring looks alike from everywhere, so from position 0."""
     largest = 0.0
@@ -488,7 +510,14 @@ def compared(rows, pairs):
     return rows_of("partition | order", body, ["d = 3", "d = 5", "d = 7"])
 
 
-PARTS = {"loss": loss, "diversity": diversity, "draws": draws, "attacks": attacks, "orders": orders}
+PARTS = {
+    "loss": loss,
+    "diversity": diversity,
+    "draws": draws,
+    "times": times,
+    "attacks": attacks,
+    "orders": orders,
+}
 
 
 def main():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 
+import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -14,11 +17,13 @@ from shoal.cli import main
 from shoal.errors import DataError, PolicyError
 from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
-from shoal.models.hybrid import chi_squared
+from shoal.models.hybrid import chi_squared, expected
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
+from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests.sampled import CENSUS, DATA
 
 K = 5
@@ -104,6 +109,27 @@ def test_statistical_relocation_goes_as_far_as_the_stated_test_allows(table, nam
         assert verified.p_value >= alpha
         changed.append(release.facts["changed_cells"])
     assert changed[0] > changed[1]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_row_that_several_classes_cover_counts_where_it_is_most_suspicious(order):
+    """By hand, whatever the order of the classes. Ages 1-3 (4 rows), 2-4 (4) and 4-6 (5 rows).
+
+    A person of 3 years is shown as 4-6: 1-3 and 2-4 both cover them. A person of 5 years is shown as 2-4, so 2-4 has
+    3 rows of its own and 1 too many, while 1-3 has lost nothing: the person of 3 years counts in 1-3.
+    """
+    ages = [1, 2, 2, 1, 3, 4, 4, 5, 5, 6, 4, 6, 3]
+    region_of = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2])
+    table = encode(pl.DataFrame({"age": ages}), [ColumnPlan("age", "quasi")])
+    low, high = np.array([[0], [1], [3]], np.int32), np.array([[2], [3], [5]], np.int32)
+    turned, place = list(order), np.argsort(order).astype(np.int32)
+    seen = Published(
+        table.attributes, (), place[region_of], np.empty((13, 0), np.int32), low[turned], high[turned]
+    )  # fmt: skip
+    evidence = Evidence(seen, table, np.arange(13, dtype=np.int32))
+    # 4-6 shows 5 rows; 4 of them are true, and the person of 5 years belongs there: 5.
+    assert expected(evidence).classes[place].tolist() == [5, 3, 5]
+    assert chi_squared(evidence).statistic == pytest.approx(1 / 5 + 1 / 3)
 
 
 def test_what_success_counts_is_said_and_knows_is_an_option(tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import BoolVector, LongVector
+from shoal.arrays import BoolVector, IntMatrix, LongVector
 from shoal.errors import DataError
 from shoal.models.base import Model
 from shoal.models.k_anonymity import KAnonymity
@@ -172,7 +172,8 @@ class Expected(NamedTuple):
     """How the true values of the rows spread over the published classes."""
 
     classes: LongVector
-    """Per class, the rows whose own values it covers; a row that several cover counts in its own or the first."""
+    """Per class, the rows whose own values it covers. A row that several cover counts in its own, or if it was
+    relocated in the class that has lost most: nobody can know better, and this is the most suspicious reading."""
     elsewhere: LongVector
     """The sizes of dissolved groups, which no class covers."""
 
@@ -198,25 +199,39 @@ def expected(evidence: Evidence) -> Expected:
     number_of, first = distinct(codes)
     rows = np.bincount(number_of, minlength=len(first)).astype(np.int64)
     codes = codes[first]
-    step = max(1, CELLS_AT_ONCE // max(published.classes * len(published.attributes), 1))
-    covered_by = np.full(len(codes), -1, np.int64)
-    for begin in range(0, len(codes), step):
-        some = codes[begin : begin + step, None, :]
-        inside = np.all((some >= low) & (some <= high), axis=2)
-        if evidence.owner is None and np.any(inside.sum(axis=1) > 1):
-            raise DataError(
-                "classes of this release overlap, so the size that each should have is not defined without knowing "
-                "the owners of rows; the statistical test is for releases with one level per column"
-            )
-        covered_by[begin : begin + step] = np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
-    np.add.at(sizes, covered_by[covered_by >= 0], rows[covered_by >= 0])
-    lost, lost_rows = codes[covered_by < 0], rows[covered_by < 0]
+    times, covered_by = _covering(codes, low, high)
+    if evidence.owner is None and np.any(times > 1):
+        raise DataError(
+            "classes of this release overlap, so the size that each should have is not defined without knowing "
+            "the owners of rows; the statistical test is for releases with one level per column"
+        )
+    once = times == 1
+    np.add.at(sizes, covered_by[once], rows[once])
+    several = times > 1
+    if several.any():
+        # The order must depend on nothing but the classes, or the rows' order would decide the verdict.
+        order = np.lexsort((*low.T, *high.T, -(sizes / published.sizes)))
+        chosen = order[_covering(codes[several], low[order], high[order])[1]]
+        np.add.at(sizes, chosen, rows[several])
+    lost, lost_rows = codes[times == 0], rows[times == 0]
     levels = _levels(published)
     if levels is None or not len(lost):
         return Expected(sizes, np.array([lost_rows.sum()] if len(lost) else [], np.int64))
     nodes = [a.hierarchy.low[levels[j], lost[:, j]] for j, a in enumerate(published.attributes)]
     group_of, groups = distinct(np.stack(nodes, axis=1))
     return Expected(sizes, np.bincount(group_of, weights=lost_rows, minlength=len(groups)).astype(np.int64))
+
+
+def _covering(codes: IntMatrix, low: IntMatrix, high: IntMatrix) -> tuple[LongVector, LongVector]:
+    """Return how many ranges cover each row, and the first that does. O(rows x ranges x columns)."""
+    times, first = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
+    step = max(1, CELLS_AT_ONCE // max(low.size, 1))
+    for begin in range(0, len(codes), step):
+        some = codes[begin : begin + step, None, :]
+        inside = np.all((some >= low) & (some <= high), axis=2)
+        times[begin : begin + step] = inside.sum(axis=1)
+        first[begin : begin + step] = np.argmax(inside, axis=1) if inside.size else 0
+    return times, first
 
 
 def _levels(published: Published) -> list[int] | None:

@@ -1,0 +1,56 @@
+"""What the pages of the experiments claim, computed from their own tables.
+
+README.md has a table of findings per paper. Each finding has a function here that reads the tables and returns the
+result in words; ``python -m experiments.claims`` writes all results anew, and tests/test_experiments.py refuses a page
+that says anything else, or a finding without a function. A new finding is a line in README.md and a line in the
+`CLAIMS` of its paper: ``"finding": function``, with ``function(pages) -> words``.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+from experiments.claims.pages import FOLDER, Pages
+
+PAPERS = {
+    "p-sensitive k-anonymity": "p_sensitive",
+    "Presence": "presence",
+    "Non-homogeneous generalization": "non_homogeneous",
+    "k-type anonymity": "k_type",
+}
+"""Headings of README.md, and the module here with the claims below them."""
+HEAD = "| finding of the paper | our result |"
+JUDGING = re.compile(r"\b(confirmed|contradicted|surpassed|reproduced)\b", re.IGNORECASE)
+"""Words that only a computed sentence may use."""
+
+
+def claims_of(heading):
+    """The findings below a heading, each with the function that computes the result."""
+    return import_module(f"experiments.claims.{PAPERS[heading]}").CLAIMS
+
+
+def lines_of(text):
+    """Yield each line with the heading above it, and whether it is a row of findings."""
+    heading, inside = "", False
+    for line in text.splitlines():
+        heading = line.lstrip("# ") if line.startswith("#") else heading
+        inside = line == HEAD or (inside and line.startswith("|"))
+        yield heading, inside and line != HEAD and not line.startswith("| ---"), line
+
+
+def computed(text, pages):
+    """README.md with each result computed from the tables of the pages."""
+    out = []
+    for heading, finding, line in lines_of(text):
+        if finding and heading in PAPERS:
+            said = line.strip("| ").split(" | ")[0]
+            line = f"| {said} | {claims_of(heading)[said](pages)} |"
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def rewrite(folder=FOLDER):
+    """Write the results of README.md anew."""
+    file = folder / "README.md"
+    file.write_text(computed(file.read_text(), Pages(folder)))

@@ -1,0 +1,5 @@
+"""Write the computed sentences anew."""
+
+from experiments.claims import rewrite
+
+rewrite()
