@@ -59,6 +59,10 @@ OTHERS = {
         {"k": 3, "relocation": {"budget": 0.05, "alpha": 0.05}},
         {"k-anonymity": {"k": 3}, "hybrid-k": {"budget": 0.05}, "alpha-hybrid": {"alpha": 0.05}},
     ),
+    "aggregates": (
+        {"k": 3, "relocation": {"budget": 1.0}, "l": 2},
+        {"k-anonymity": {"k": 3}, "hybrid-k": {"budget": 1.0}, "distinct-l": {"l": 2}},
+    ),
     "presence": ({"presence": [0.0, 0.75]}, {"delta-presence": {"low": 0.0, "high": 0.75}}),
 }
 QUESTIONS: dict[str, Question] = CLASSES | NOTIONS | OTHERS
@@ -90,6 +94,7 @@ ANSWERS = {
     "anatomy": {"buckets"},
     "slice-columns": {"buckets"},
     "slicing": {"buckets"},
+    "microaggregation": {"aggregates"},
     "mpalm": {"presence"},
     "spalm": {"presence"},
     "permute-generalize": {"presence"},

@@ -26,7 +26,7 @@ ASKED = {
     "global-1-k": {"notion": "global-1-k"},
     "ring": {"notion": "probabilistic-k"},
 }
-IDLE = {"lexicographic", "ring", "anatomy", "permute-generalize"}
+IDLE = {"lexicographic", "ring", "anatomy", "permute-generalize", "microaggregation"}
 """Methods that optimize no measure with their default options."""
 MAPPINGS = {"full-domain", "incognito", "hybrid"}
 """Methods that compare whole mappings, so that measures of classes steer them, too."""

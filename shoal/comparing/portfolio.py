@@ -65,7 +65,10 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
         kind = METHODS[name]
         choices: list[Options] = list(kind.trials)
         if kind.relocates:
-            choices = [{**own, **options} for own in kind.trials for options in _relocating(policy)]
+            known = option_types(kind)
+            allowed = [{n: v for n, v in options.items() if n in known} for options in _relocating(policy)]
+            choices = [{**own, **options} for own in kind.trials for options in allowed]
+            choices = [options for at, options in enumerate(choices) if options not in choices[:at]]
         if policy.privacy.k is not None and "k" in option_types(kind):
             # Buckets of at least k rows, the k of the policy.
             choices = [{**options, "k": policy.privacy.k} for options in choices]
@@ -78,8 +81,9 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
             choices.append(policy.method.options())
         if kind.relocates and not choices:
             refusal = (
-                f"{name} relocates cells, and the policy allows no false cells; to allow 1 %: "
-                + setting("privacy.relocation.budget", 0.01)
+                f"{name} {kind.changes}, and the policy allows no false cells; "
+                f"to allow {100 * kind.false_share:g} %: "
+                + setting("privacy.relocation.budget", kind.false_share)
             )
             found.append(Planned(name, {}, refusal=refusal))
         found += [_planned(policy, name, options) for options in choices]

@@ -85,7 +85,10 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     trial = replace(
         trial,
         attacks=outcomes,
-        measures={name: float(value) for name, value in case.measured([task.measure]).items()},
+        measures={
+            **{name: float(value) for name, value in case.measured([task.measure]).items()},
+            task.measure: float(MEASURES[task.measure]().compared(case)),
+        },
         losses={name: float(value) for name, value in case.losses.items()},
     )
     if reason:

@@ -48,6 +48,10 @@ class Measure(ABC):
     def value(self, evidence: Evidence) -> float:
         """Measure a release. NaN if the value cannot be known, see `unknown`."""
 
+    def compared(self, evidence: Evidence) -> float:
+        """Return the value by which releases are compared: false cells must not look as if nothing were lost."""
+        return self.value(evidence)
+
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why the value cannot be known from the given data, or None."""
         if self.needs_ranges and (evidence.published.low is None or evidence.published.high is None):
@@ -128,9 +132,46 @@ class CellMeasure(Measure):
         """
         if self.unknown(evidence) is not None:
             return float("nan")
+        return self._mean(evidence, self.column_losses(evidence))
+
+    def compared(self, evidence: Evidence) -> float:
+        """Return the value if every false cell were as wide as it had to be in order to be true: the smallest node or
+        range over what it shows and its owner's value. O(rows x quasi-identifiers) if owners are known.
+        """
+        if self.unknown(evidence) is not None:
+            return float("nan")
+        return self._mean(evidence, self.column_losses(evidence) + self._false_losses(evidence))
+
+    def _false_losses(self, evidence: Evidence) -> FloatVector:
+        """Return, per quasi-identifier, what false cells would lose more if they were true, summed over all rows."""
+        published, table, owner = evidence.published, evidence.table, evidence.owner
+        more = np.zeros(len(published.attributes))
+        if table is None or owner is None or published.sets is not None or published.bucket_of is not None:
+            return more
+        all_low, all_high = published.covered
+        for j, attribute in enumerate(published.attributes):
+            own = table.column(j)[owner].astype(np.int32)
+            low, high = all_low[published.class_of, j], all_high[published.class_of, j]
+            false = (own < low) | (own > high)
+            if not false.any():
+                continue
+            own, low, high = own[false], low[false], high[false]
+            tree, counts = attribute.hierarchy, table.value_counts[j]
+            first, last = np.minimum(own, low), np.maximum(own, high)
+            # A limit forbids every node over values of two blocks: then nothing is left of the value.
+            apart = tree.blocks[first] != tree.blocks[last]
+            first, last = np.where(apart, 0, first), np.where(apart, tree.size - 1, last)
+            together = ~apart
+            first[together], last[together] = tree.lift(first[together], last[together])
+            more[j] = float(
+                (self.loss(attribute, counts, first, last) - self.loss(attribute, counts, low, high)).sum()
+            )
+        return more
+
+    def _mean(self, evidence: Evidence, losses: FloatVector) -> float:
         published = evidence.published
         weights = np.array([attribute.weight for attribute in published.attributes], np.float64)
-        loss = float(self.column_losses(evidence) @ weights)
+        loss = float(losses @ weights)
         share = float(weights.sum()) * (published.rows + published.suppressed)
         if self.total or share == 0:
             return loss

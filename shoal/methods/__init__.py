@@ -30,6 +30,7 @@ METHODS: Registry[Method] = Registry(
         "slice-columns": "shoal.methods.permuting.permuting:SliceColumns",
         "slicing": "shoal.methods.permuting.slicing:Slicing",
         "permute-generalize": "shoal.methods.permuting.permute_generalize:PermuteGeneralize",
+        "microaggregation": "shoal.methods.aggregating.microaggregation:Microaggregation",
         "lexicographic": "shoal.methods.partitioning.ordered:Lexicographic",
     },
 )

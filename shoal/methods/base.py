@@ -72,6 +72,10 @@ class Method(ABC):
     can build on it."""
     relocates: ClassVar[bool] = False
     """It changes cells, so that some do not hold their owner's value."""
+    changes: ClassVar[str] = "relocates cells"
+    """How it does so, in words."""
+    false_share: ClassVar[float] = 0.01
+    """A share of false cells that is worth permitting, if it makes any."""
     helpless: ClassVar[tuple[str, ...]] = ()
     """Adversaries that it does not stop, whatever its options."""
 

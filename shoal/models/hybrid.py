@@ -68,11 +68,13 @@ class HybridK(Model):
         """Count the false cells. O(rows x quasi-identifiers)."""
         published, original = evidence.published, evidence.table
         reason = _unknown(evidence)
+        smallest = int(published.sizes.min(initial=self.k))
         if reason is not None or original is None:
-            return self.verdict(published, None, False, f"cannot be known: {reason}")
+            # If all cells may be false, nobody has to count them.
+            holds = self.budget >= 1 and smallest >= self.k
+            return self.verdict(published, None, holds, f"cannot be known: {reason}")
         changed = int(untrue_cells(evidence).sum())
         share = changed / max(original.rows * len(original.attributes), 1)
-        smallest = int(published.sizes.min(initial=self.k))
         holds = smallest >= self.k and share <= self.budget + 1e-9
         detail = f"{changed:,} cells are false"
         if smallest < self.k:

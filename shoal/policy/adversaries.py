@@ -170,7 +170,9 @@ def adversary_problems(privacy: Privacy, method: Method | None) -> list[Problem]
         and "knows-algorithm" in names
         and privacy.presence is not None
     ):
-        message = f"{method.name} relocates rows, and presence is judged for adversaries who do not know that"
+        message = (
+            f"{method.name} {method.changes}, and presence is judged for adversaries who do not know that"
+        )
         hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"
         found.append(Problem("privacy.presence", message, hint))
     return found

@@ -366,6 +366,8 @@ CHOICES: dict[str, list[Any]] = {
     "distance": ["growth", "difference", "logarithm", "ratio", "nergiz-clifton"],
     "partitioner": ["mondrian", "agglomerative", "forest"],
     "order": ["best"],
+    "grouping": ["auto", "mdav", "projection"],
+    "aggregate": ["mean", "median"],
     "k": [2, 3],
 }
 """Option of a method -> values that it takes; those that are true or false take both."""

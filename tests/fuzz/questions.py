@@ -151,6 +151,15 @@ def _relocation(random: Random) -> Question:
     return Question("relocation", {"k": 2, "relocation": relocation}, models, rows=(6, 24))
 
 
+def _aggregates(random: Random) -> Question:
+    """Any question about classes, if all cells may be false."""
+    asked = BY_CLASSES[random.choice(list(BY_CLASSES))](random)
+    relocation = {"relocation": {"budget": 1.0}}
+    return replace(
+        asked, privacy={**asked.privacy, **relocation}, models=[*asked.models, ("hybrid-k", {"budget": 1.0})]
+    )
+
+
 def _limits(random: Random) -> Question:
     return Question("generalization-limit", {"k": 2}, [("k-anonymity", {"k": 2})], limit=True, rows=(6, 30))
 
@@ -172,6 +181,7 @@ OTHERS = {
     "delta-presence": _presence,
     "slicing-l": _slicing,
     "relocation": _relocation,
+    "aggregates": _aggregates,
 }
 QUESTIONS = BY_CLASSES | NOTIONS | OTHERS
 """Name -> a random question."""
@@ -212,7 +222,11 @@ def fitting(method: str) -> list[str]:
     ]
 
 
-ONLY = {"ring": (*NOTIONS, "candidate-l", "adversary"), "permute-generalize": ("delta-presence",)}
+ONLY = {
+    "ring": (*NOTIONS, "candidate-l", "adversary"),
+    "permute-generalize": ("delta-presence",),
+    "microaggregation": ("aggregates",),
+}
 """Method -> its questions, where its class does not say so."""
 
 

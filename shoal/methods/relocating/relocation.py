@@ -56,10 +56,48 @@ def check_options(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relocating(Method):
-    """A method that may change cells."""
+class FalseCells(Method):
+    """A method that makes some cells false: they do not hold their owner's value."""
 
     relocates: ClassVar[bool] = True
+
+    @property
+    def _unverifiable(self) -> str:
+        return (
+            f"{self.name} {self.changes}, which then match people who do not own them, so Shoal cannot verify who can "
+            "be linked"
+        )
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return the notions of k: they count matching people."""
+        classes = f'notion = "{KAnonymity.name}" asks for classes of k rows'
+        return [
+            Problem(
+                "privacy.notion",
+                f"{self._unverifiable}, and {model.name} asks for it",
+                f"{classes}, or take another method"
+                if model.about in self.stops_by_draws
+                else "ask for k without a notion or an adversary, or take another method",
+            )
+            for model in requirements.models
+            if isinstance(model, KType)
+        ]
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """False cells match people who do not own them."""
+        hint = "ask for k and relocation without naming {0}, or take another method"
+        return {
+            name: Problem("method.name", self._unverifiable, hint.format(name))
+            for name in ("knows-some", "knows-members", "knows-algorithm")
+            if name not in self.stops_by_draws
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relocating(FalseCells):
+    """A method that may change cells within a budget."""
+
     hides_targets: ClassVar[bool] = False
     """With the drawn variants, a rerun hardly ever names the class of a relocated person."""
     parts: ClassVar[Parts | str] = "where false cells may go, and how many, is decided among all rows"
@@ -80,28 +118,6 @@ class Relocating(Method):
         return Allowance.of(table, self.variant, min([self.budget, *budgets]), max([self.alpha, *levels]))
 
     @property
-    def _unverifiable(self) -> str:
-        return (
-            f"{self.name} relocates rows, which then match people who do not own them, so Shoal cannot verify who can "
-            "be linked"
-        )
-
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
-        """Return the notions of k: they count matching people."""
-        classes = f'notion = "{KAnonymity.name}" asks for classes of k rows'
-        return [
-            Problem(
-                "privacy.notion",
-                f"{self._unverifiable}, and {model.name} asks for it",
-                f"{classes}, or take another method"
-                if model.about in self.stops_by_draws
-                else "ask for k without a notion or an adversary, or take another method",
-            )
-            for model in requirements.models
-            if isinstance(model, KType)
-        ]
-
-    @property
     def stops_by_draws(self) -> tuple[str, ...]:
         """The drawn variants hide where rows went, if the method lets them."""
         return ("knows-algorithm",) if self.hides_targets and self.variant in DRAWN else ()
@@ -109,12 +125,7 @@ class Relocating(Method):
     @property
     def cannot_stop(self) -> Mapping[str, Problem]:
         """Relocated rows match people who do not own them; with a fixed rule, an adversary can repeat it besides."""
-        hint = "ask for k and relocation without naming {0}, or take another method"
-        found = {
-            name: Problem("method.name", self._unverifiable, hint.format(name))
-            for name in ("knows-some", "knows-members", "knows-algorithm")
-            if name not in self.stops_by_draws
-        }
+        found = dict(super().cannot_stop)
         if self.hides_targets and "knows-algorithm" in found:
             drawn = " or ".join(f'method.variant = "{name}"' for name in DRAWN)
             found["knows-algorithm"] = Problem(
