@@ -471,9 +471,12 @@ def test_what_cannot_be_known_does_not_hold(example):
     release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
     evidence = evidence_by(example, release)
     unpaired = dataclasses.replace(evidence, owner=None)
-    assert not HybridK(k=3, budget=1.0).verify(unpaired).holds
-    assert "known only" in HybridK(k=3, budget=1.0).verify(unpaired).detail
-    assert not HybridK(k=3, budget=1.0).verify(Evidence(evidence.published)).holds
+    assert not HybridK(k=3, budget=0.99).verify(unpaired).holds
+    assert "known only" in HybridK(k=3, budget=0.99).verify(unpaired).detail
+    assert not HybridK(k=3, budget=0.99).verify(Evidence(evidence.published)).holds
+    # No share exceeds 1, but classes can be too small.
+    assert HybridK(k=3, budget=1.0).verify(unpaired).holds
+    assert not HybridK(k=4, budget=1.0).verify(unpaired).holds
     # Sizes need no pairing.
     assert AlphaHybrid(alpha=0.05).verify(unpaired).reached == pytest.approx(chi2.sf(1.5, 3))
 

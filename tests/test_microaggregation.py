@@ -195,6 +195,15 @@ def test_a_release_is_audited_from_its_file(tmp_path):
     assert told["truthful"] is False
 
 
+def test_the_papers_say_what_cells_show():
+    made = shoal.anonymize(frame(), policy(privacy={"k": 3, "relocation": {"budget": 0.9}}), seed=1)
+    words = "as the mean, median or most frequent value of a group of close rows"
+    told = {column["name"]: column["published"] for column in made.card["columns"]}
+    assert told == {"age": words, "income": words, "sex": words, "disease": "as it is"}
+    assert made.card["cells_changed_at_most"] == pytest.approx(0.9)
+    assert made.codebook.by_name["income"].published == words
+
+
 def test_the_policy_must_permit_false_cells():
     with pytest.raises(PolicyError, match="allows no false cells") as error:
         shoal.anonymize(frame(), policy(privacy={"k": 3}))

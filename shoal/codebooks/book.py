@@ -19,6 +19,7 @@ from shoal.frames.inference import guess_numbers_and_dates
 from shoal.hierarchy.kinds import Kind, TableKind, parsed
 from shoal.hierarchy.meanings import MISSING, Bound, Meaning, number_label, value
 from shoal.hierarchy.values import text_of
+from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among, label_texts, meanings_of
 from shoal.release.record import PUBLISHED_AS
@@ -178,6 +179,8 @@ def _columns(
         for side, one in enumerate(bounds_among(rows.columns, name, policy.columns))
         if one is not None
     }
+    method = policy.method.name
+    single = METHODS[method].single_values if method in METHODS else "as it is"
     for name in rows.columns:
         if name in ends:
             out.append(_bound(rows[name], *ends[name]))
@@ -187,7 +190,7 @@ def _columns(
                 words = "how many rows of the bucket have these values"
             out.append(_numbers(rows[name], "bucket" if name == bucket else "count", words))
         else:
-            out.append(_column(rows[name], known[name], most))
+            out.append(_column(rows[name], known[name], most, single))
     return tuple(out)
 
 
@@ -206,7 +209,7 @@ def _numbers(column: pl.Series, role: str, words: str) -> Column:
     return Column(column.name, "integer", "integer", role, words, column.n_unique(), int(column.null_count()))
 
 
-def _column(column: pl.Series, plan: ColumnPlan, most: int | None) -> Column:
+def _column(column: pl.Series, plan: ColumnPlan, most: int | None, single: str) -> Column:
     texts = label_texts(column)
     counts = texts.to_frame("text").group_by("text").len(name="rows")
     shown, often = counts["text"].to_list(), counts["rows"].to_list()
@@ -232,7 +235,7 @@ def _column(column: pl.Series, plan: ColumnPlan, most: int | None) -> Column:
     ]
     labels = _in_order(labels)
     wide = any(label.meaning.kind not in ("value", "missing") for label in labels)
-    words = f"generalized: {_way(kind)}" if wide else "as it is"
+    words = f"generalized: {_way(kind)}" if wide else single
     return Column(
         column.name,
         "string" if wide and own != "array" else own,

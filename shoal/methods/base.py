@@ -76,6 +76,8 @@ class Method(ABC):
     """How it does so, in words."""
     false_share: ClassVar[float] = 0.01
     """A share of false cells that is worth permitting, if it makes any."""
+    single_values: ClassVar[str] = "as it is"
+    """What a single value in a cell of a quasi-identifier is, in words."""
     helpless: ClassVar[tuple[str, ...]] = ()
     """Adversaries that it does not stop, whatever its options."""
 

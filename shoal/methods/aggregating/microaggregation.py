@@ -45,6 +45,7 @@ class Microaggregation(FalseCells):
     )
     changes: ClassVar[str] = "shows means of groups in place of values"
     false_share: ClassVar[float] = 1.0
+    single_values: ClassVar[str] = "as the mean, median or most frequent value of a group of close rows"
     parts: ClassVar[Parts | str] = Parts(
         why=CLASSES_OF_PARTS,
         whole=60_000,
@@ -117,13 +118,17 @@ class Microaggregation(FalseCells):
             group_of = checked(table, collapse(table, rules.measure), group_of, rules)
         region_of, count = numbered(group_of)
         shown = aggregates(table, region_of, count, self.aggregate)
-        false = int(changed_cells(table.codes, region_of, shown, shown)[0].sum())
+        changed = changed_cells(table.codes, region_of, shown, shown)[0]
+        false, cells = int(changed.sum()), table.rows * len(table.attributes)
         self._check_budget(table, requirements, false)
         facts: dict[str, Any] = {
             "suppressed": dropped,
             "clusters": count,
             "false_cells": false,
-            "false_share": false / max(table.rows * len(table.attributes), 1),
+            "false_share": false / max(cells, 1),
+            "changed_by_column": {a.name: int(c) for a, c in zip(table.attributes, changed, strict=True)},
+            "budget_cells": int(np.floor(_budget(requirements) * cells + 1e-9)),
+            "published_as": {"quasi": self.single_values},
             "variance_lost": variance_lost(placed, region_of, count),
         }
         return Release(region_of, shown, shown.copy(), relocated=True, facts=facts)
@@ -150,8 +155,7 @@ class Microaggregation(FalseCells):
 
     def _check_budget(self, table: CodedTable, requirements: Requirements, false: int) -> None:
         """Refuse before anything is written; a part does not know how many cells of other parts are false."""
-        budgets = (model.budget for model in requirements.models if isinstance(model, HybridK))
-        budget = min(budgets, default=1.0)
+        budget = _budget(requirements)
         share = false / max(table.rows * len(table.attributes), 1)
         enough = float(np.ceil(100 * share) / 100)
         if table.of_whole is None and share > budget + 1e-9:
@@ -160,6 +164,11 @@ class Microaggregation(FalseCells):
                 f"{100 * budget:.4g} %",
                 f"Allow more: {setting('privacy.relocation.budget', enough)}; or take another method",
             )
+
+
+def _budget(requirements: Requirements) -> float:
+    """Return the share of cells that may be false."""
+    return min((model.budget for model in requirements.models if isinstance(model, HybridK)), default=1.0)
 
 
 def aggregates(table: CodedTable, region_of: IntVector, groups: int, show: str) -> IntMatrix:

@@ -60,6 +60,9 @@ class FalseCells(Method):
     """A method that makes some cells false: they do not hold their owner's value."""
 
     relocates: ClassVar[bool] = True
+    single_values: ClassVar[str] = (
+        "as it is, but some cells do not hold the value of the person whose row it is"
+    )
 
     @property
     def _unverifiable(self) -> str:
