@@ -2409,17 +2409,31 @@ def sum_waves(
     return whole(tensors).real, slope
 
 
-def equal_pairs(start, links, own, own_values, their, their_values, most):
-    """Each entry of a range with the entries of the rows inside it that have its value."""
-    found = []
-    for g in range(len(start) - 1):
-        for entry in range(own[g], own[g + 1]):
-            inside = [e for row in links[start[g] : start[g + 1]] for e in range(their[row], their[row + 1])]
-            found.append([e for e in inside if their_values[e] == own_values[entry]])
-    pairs = [entry for one in found for entry in one]
-    if len(pairs) > most:
-        return np.zeros(0, np.int64), np.zeros(0, np.int32)
-    return np.cumsum([0, *map(len, found)]), np.array(pairs, np.int32)
+def by_value(values, of, count):
+    start = [sum(value < limit for value in values) for limit in range(count + 1)]
+    found = [of[row] for row in sorted(range(len(values)), key=lambda row: (values[row], row))]
+    return np.array(start, np.int64), np.array(found, np.int32)
+
+
+def unmatched(own_start, own, their_start, their, start, links, classes, people, first, last):
+    """One published row after the other, each along any augmenting path to an original row of its value."""
+    lost = 0
+    for value in range(first, last):
+        rows = their[their_start[value] : their_start[value + 1]].tolist()
+        holder = {}
+
+        def find(g, seen, rows=rows, holder=holder):
+            inside = set(links[start[g] : start[g + 1]].tolist())
+            for at, row in enumerate(rows):
+                if row in inside and at not in seen:
+                    seen.add(at)
+                    if at not in holder or find(holder[at], seen):
+                        holder[at] = g
+                        return True
+            return False
+
+        lost += sum(not find(g, set()) for g in own[own_start[value] : own_start[value + 1]].tolist())
+    return lost
 
 
 def rows_by_group(group_of, groups, person):

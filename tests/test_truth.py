@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels import consistency
+from shoal.kernels import matching
 from shoal.linking import truth
 from shoal.methods import METHODS
 from tests import naive, outsider
@@ -117,23 +117,23 @@ def test_too_many_pairs_are_searched_by_kept_values_or_give_bounds(both, links):
         assert least <= expected <= most
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 5), unique=True), min_size=1, max_size=4),
-    st.lists(st.lists(st.integers(0, 5), unique=True), min_size=1, max_size=4),
-    st.integers(0, 12),
-    st.data(),
-)
-def test_equal_pairs(own, their, most, data):
-    inside = [data.draw(st.lists(st.integers(0, len(their) - 1), unique=True)) for _ in own]
-
-    def flat(lists):
-        start = np.cumsum([0, *map(len, lists)])
-        return start, np.array([value for one in lists for value in sorted(one)], np.int64)
-
-    start, links = flat(inside)
-    arguments = (start, links.astype(np.int32), *flat(own), *flat(their), most)
-    for fast, plain in zip(consistency.equal_pairs(*arguments), naive.equal_pairs(*arguments), strict=True):
-        assert fast.tolist() == plain.tolist()
+@given(st.data())
+def test_matching_by_value(data):
+    classes, people, values = (data.draw(st.integers(1, 4)) for _ in range(3))
+    inside = [data.draw(st.lists(st.integers(0, people - 1), unique=True)) for _ in range(classes)]
+    start = np.cumsum([0, *map(len, inside)])
+    links = np.array([row for one in inside for row in one], np.int32)
+    sides = []
+    for count in (classes, people):
+        rows = data.draw(st.lists(st.tuples(st.integers(0, values - 1), st.integers(0, count - 1)), max_size=9))
+        value, of = np.array(rows, np.int32).reshape(-1, 2).T
+        given = (np.ascontiguousarray(value), np.ascontiguousarray(of), values)
+        for fast, plain in zip(matching.by_value(*given), naive.by_value(*given), strict=True):
+            assert fast.tolist() == plain.tolist()
+        sides += matching.by_value(*given)
+    for first, last in ((0, values), (0, 1), (values - 1, values)):
+        arguments = (*sides, start, links, classes, people, first, last)
+        assert matching.unmatched(*arguments) == naive.unmatched(*arguments)
 
 
 # --- the cases that an audit used to miss -------------------------------------------------------------------

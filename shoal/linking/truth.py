@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -24,13 +25,15 @@ from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import is_ordered, parse, text_of
 from shoal.linking.consistency import People, within_sets
 from shoal.linking.pinned import missing_values
+from shoal.parallel import PIECE, in_threads, one_after_another, processors
 from shoal.release.published import Published
 from shoal.table import CodedTable
 from shoal.table.table import counted as count_codes
 from shoal.wording import counted
 
 LINKS = 1 << 25
-"""How many pairs of distinct rows that match are held at most; beyond it there are bounds instead of a count."""
+"""How many pairs of distinct rows that match are held at most, and two more per row of a large table; beyond it there
+are bounds instead of a count."""
 AT_ONCE = 1 << 14
 """How many classes look for their matching rows at a time."""
 NO_ELEMENTS = "{}"
@@ -235,35 +238,39 @@ def _by_classes(
     found = _Search(people, low, high, published, None)
     if not found.complete:
         return _by_search(published, original, before, after, low, high)
-    cover = np.bincount(found.links, minlength=len(people.weight))
-    class_of_link = np.repeat(np.arange(published.classes), np.diff(found.start))
-    single = cover[found.links] == 1
-    only = np.full(len(people.weight), -1, np.int64)
-    only[found.links[single]] = class_of_link[single]
     values = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    # A row that one class alone covers can serve no other, so it is given to that class: counts decide.
-    own = only[people.row_of]
-    sources, left = _left(
-        (own * values + before)[own >= 0], published.class_of.astype(np.int64) * values + after
+    untrue = _unmatched(
+        (published.class_of, after), (people.row_of, before), found, len(people.weight), values
     )
-    sources, left = sources[left > 0], left[left > 0]
-    several = cover[people.row_of] > 1
-    if not len(sources) or not several.any():
-        return int(left.sum()), int(left.sum())
-    from shoal.kernels.consistency import equal_pairs
-
-    keys, weight = np.unique(
-        people.row_of[several].astype(np.int64) * values + before[several], return_counts=True
-    )
-    own_start = np.searchsorted(sources, np.arange(published.classes + 1) * values)
-    their_start = np.searchsorted(keys, np.arange(len(people.weight) + 1) * values)
-    start, pairs = equal_pairs(
-        found.start, found.links, own_start, sources % values, their_start, keys % values, LINKS
-    )
-    if not len(start):
-        return _by_search(published, original, before, after, low, high)
-    untrue = int(left.sum()) - _matched(start, pairs, left, weight)
     return untrue, untrue
+
+
+def _unmatched(
+    own: tuple[IntVector, IntVector],
+    their: tuple[IntVector, IntVector],
+    found: _Search,
+    people: int,
+    values: int,
+) -> int:
+    """Return how many published rows find no original row. Rows must agree in their kept values, so each value is
+    matched by itself, in threads. `own` and `their` are the class, or the distinct row, and the value of each row.
+    """
+    from shoal.kernels.matching import by_value, unmatched
+
+    shown, known = in_threads(
+        lambda rows: by_value(rows[1], rows[0], values), [own, their], many=len(own[0]) > PIECE
+    )
+    # Several shares for each thread, because values differ in how many rows have them.
+    ends = np.searchsorted(shown[0], np.linspace(0, len(own[0]), 8 * processors() + 1)).clip(0, values)
+    ends[0], ends[-1] = 0, values
+    shares = [(int(first), int(last)) for first, last in pairwise(ends) if first < last]
+
+    def lost(share: tuple[int, int]) -> int:
+        return int(
+            unmatched(*shown, *known, found.start, found.links, len(found.start) - 1, people, *share)
+        )
+
+    return sum(in_threads(lost, shares, many=len(own[0]) > PIECE))
 
 
 def _matched(start: LongVector, links: IntVector, size: LongVector, weight: LongVector) -> int:
@@ -326,16 +333,22 @@ class _Search:
         self.people = people
         starts, links = [np.zeros(1, np.int64)], []
         total = 0
-        for begin in range(0, len(low), AT_ONCE):
+        most = LINKS if len(people.row_of) <= PIECE else LINKS + 2 * len(people.row_of)
+
+        def inside(begin: int) -> tuple[LongVector, IntVector]:
             part = slice(begin, begin + AT_ONCE)
-            start, inside = people.inside(low[part], high[part])
-            if sets is not None:
-                places = np.arange(len(low)) if class_of is None else class_of
-                start, inside = within_sets(people, sets, start, inside, quasi, places[part])
+            start, found = people.inside(low[part], high[part])
+            if sets is None:
+                return start, found
+            places = np.arange(len(low)) if class_of is None else class_of
+            return within_sets(people, sets, start, found, quasi, places[part])
+
+        begins = range(0, len(low), AT_ONCE)
+        for start, found in one_after_another(inside, begins) if len(begins) > 1 else map(inside, begins):
             starts.append(start[1:] + total)
-            links.append(inside)
-            total += len(inside)
-            if total > LINKS:
+            links.append(found)
+            total += len(found)
+            if total > most:
                 break
         self.start = np.concatenate(starts)
         self.links = np.concatenate([np.zeros(0, np.int32), *links])
