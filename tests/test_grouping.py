@@ -41,6 +41,18 @@ def test_distinct_rows_of_columns_of_any_width(matrix, piece):
     assert grouping.distinct_rows([], 3)[0].tolist() == naive.distinct_rows([], 3)[0].tolist()
 
 
+@given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 6), st.sampled_from([1, 2, 3, 5]))
+def test_keys_are_numbered_alike_in_threads(keys, piece, threads):
+    keys = np.array(keys, np.uint64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "PIECE", piece)
+        patch.setattr(grouping, "processors", lambda: threads)
+        numbers, first = grouping._numbered(keys)
+    expected, expected_first = naive.number(keys)
+    assert numbers.tolist() == expected.tolist()
+    assert first.tolist() == expected_first.tolist()
+
+
 def test_distinct_grows_its_hash_table():
     matrix = np.random.default_rng(1).integers(0, 2**30, (300_000, 2)).astype(np.int32)
     numbers, first = grouping.distinct(matrix)

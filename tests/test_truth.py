@@ -125,7 +125,9 @@ def test_matching_by_value(data):
     links = np.array([row for one in inside for row in one], np.int32)
     sides = []
     for count in (classes, people):
-        rows = data.draw(st.lists(st.tuples(st.integers(0, values - 1), st.integers(0, count - 1)), max_size=9))
+        rows = data.draw(
+            st.lists(st.tuples(st.integers(0, values - 1), st.integers(0, count - 1)), max_size=9)
+        )
         value, of = np.array(rows, np.int32).reshape(-1, 2).T
         given = (np.ascontiguousarray(value), np.ascontiguousarray(of), values)
         for fast, plain in zip(matching.by_value(*given), naive.by_value(*given), strict=True):

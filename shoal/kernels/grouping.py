@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
-from shoal.parallel import PIECE, in_threads
+from shoal.parallel import PIECE, in_threads, processors
 
 
 def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
@@ -40,8 +40,32 @@ def distinct_rows(columns: Sequence[NDArray[Any]], rows: int | None = None) -> t
             digits.append((values, lowest, span))
             room //= span
             column += 1
-        numbers, first = number(_packed(numbers, digits))
+        numbers, first = _numbered(_packed(numbers, digits))
     return numbers, first
+
+
+def _numbered(keys: NDArray[np.uint64]) -> tuple[IntVector, LongVector]:
+    """Number equal keys as `number` does, in threads if they are many: each numbers a part, and then the distinct keys
+    of all parts are numbered, in the order of the parts. Not if most keys are different: that would be twice the work.
+    """
+    threads = processors()
+    if threads < 2 or len(keys) <= 4 * PIECE or len(number(keys[:PIECE])[1]) > 0.75 * PIECE:
+        found: tuple[IntVector, LongVector] = number(keys)
+        return found
+    step = -(-len(keys) // threads)
+    starts = range(0, len(keys), step)
+    parts = in_threads(lambda start: number(keys[start : start + step]), starts)
+    rows = np.concatenate([first + start for (_, first), start in zip(parts, starts, strict=True)])
+    joint, first_of = number(keys[rows])
+    ends = np.cumsum([0, *(len(first) for _, first in parts)])
+    numbers = np.empty(len(keys), np.int32)
+
+    def place(part: int) -> None:
+        own, start = joint[ends[part] : ends[part + 1]], starts[part]
+        np.take(own, parts[part][0], out=numbers[start : start + step], mode="clip")
+
+    in_threads(place, range(len(parts)))
+    return numbers, rows[first_of]
 
 
 def _packed(numbers: IntVector, digits: Sequence[tuple[NDArray[Any], int, int]]) -> NDArray[np.uint64]:

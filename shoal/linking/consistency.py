@@ -48,9 +48,7 @@ class People(Brief):
     @classmethod
     def in_table(cls, table: CodedTable) -> People:
         """Return the people of a table, whose columns stay narrow."""
-        from shoal.kernels.grouping import distinct_rows
-
-        number, first = distinct_rows(table.narrow, table.rows)
+        number, first = table.numbered()
         shown = np.empty((len(first), len(table.attributes)), np.int32)
         for j, codes in enumerate(table.narrow):
             shown[:, j] = codes[first]

@@ -87,19 +87,18 @@ def unique_share(table: CodedTable) -> float:
 
     O(rows x quasi-identifiers).
     """
-    from shoal.kernels.grouping import distinct, distinct_rows
+    from shoal.kernels.grouping import distinct
 
     if table.rows == 0:
         return 0.0
     if table.person is not None:
-        number, first = distinct_rows(table.narrow, table.rows)
+        number, first = table.numbered()
         if table.followed:
             crowd = crowds(number, table.person)
             return float(np.count_nonzero(np.bincount(crowd) == 1)) / len(crowd)
         parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
-    number, first = distinct_rows(table.narrow, table.rows)
-    return float(np.count_nonzero(np.bincount(number, minlength=len(first)) == 1)) / table.rows
+    return float(np.count_nonzero(table.alike == 1)) / table.rows
 
 
 def population_sizes(published: Published, population: CodedTable) -> LongVector:

@@ -266,9 +266,7 @@ def _unmatched(
     shares = [(int(first), int(last)) for first, last in pairwise(ends) if first < last]
 
     def lost(share: tuple[int, int]) -> int:
-        return int(
-            unmatched(*shown, *known, found.start, found.links, len(found.start) - 1, people, *share)
-        )
+        return int(unmatched(*shown, *known, found.start, found.links, len(found.start) - 1, people, *share))
 
     return sum(in_threads(lost, shares, many=len(own[0]) > PIECE))
 

@@ -169,6 +169,21 @@ class CodedTable(Brief):
             for index, attribute in enumerate(self.attributes)
         )
 
+    def numbered(self) -> tuple[IntVector, LongVector]:
+        """Number the distinct combinations of quasi-identifiers: row -> number, and each number's first row. O(rows)."""
+        from shoal.kernels.grouping import distinct_rows
+
+        number, first = distinct_rows(self.narrow, self.rows)
+        vars(self)["alike"] = np.bincount(number, minlength=len(first))
+        return number, first
+
+    @cached_property
+    def alike(self) -> LongVector:
+        """How many rows have each distinct combination of quasi-identifiers, by the numbers of `numbered`."""
+        self.numbered()
+        found: LongVector = vars(self)["alike"]
+        return found
+
     @cached_property
     def sensitive_counts(self) -> tuple[LongVector, ...]:
         """How often each code occurs, per sensitive column."""
