@@ -43,6 +43,7 @@ from shoal.run import Progress, silent
 from shoal.table import CodedTable
 from shoal.table.plan import REMOVED
 from shoal.table.population import check_size
+from shoal.table.survey import weights_shown
 from shoal.widening import as_given, widened_when_read
 from shoal.wording import either
 
@@ -103,6 +104,7 @@ class Case(Evidence):
             release=release,
             follow=pseudonym_numbers(rendered.sheet, policy.people),
             told_size=policy.population_size,
+            survey=weights_shown(rendered.sheet, policy.names("weight")),
             **more,
         )
 
@@ -197,6 +199,7 @@ class Case(Evidence):
             claimed=None if record is None else recorded_owners(record),
             follow=pseudonym_numbers(found.rows, policy.people),
             told_size=policy.population_size,
+            survey=weights_shown(found.rows, policy.names("weight")),
             **more,
         )
 
@@ -215,6 +218,7 @@ class Case(Evidence):
                     self.claimed,
                     self.follow,
                     self.told_size,
+                    self.survey,
                 )
                 for other in self.others
             ),

@@ -70,7 +70,9 @@ def more_suppression() -> str:
 
 def role_of(role: str) -> str:
     """Return how a column gets a role: ``role = "quasi"`` in a policy file, ``quasi=[..]`` in Python."""
-    return either(command=f'role = "{role}"', python=f"a role: {role}=[..]")
+    return either(
+        command=f'role = "{role}"', python=f"a role: {'survey_weight' if role == 'weight' else role}=[..]"
+    )
 
 
 def counted(count: int, one: str, many: str = "") -> str:

@@ -48,7 +48,7 @@ def shown(project: Project) -> str:
 def test_every_role_of_a_policy_is_offered_with_its_meaning():
     assert [one.name for one in roles()] == list(get_args(Role))
     assert all(one.meaning for one in roles())
-    assert sorted(one.key for one in roles()) == ["d", "e", "i", "p", "q", "s"]
+    assert sorted(one.key for one in roles()) == ["d", "e", "i", "p", "q", "s", "w"]
 
 
 @pytest.mark.parametrize("role", get_args(Role))

@@ -38,6 +38,9 @@ from shoal.cli.options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, listed
     "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
 )
 @click.option("--drop", callback=listed, metavar="A,B,..", help="Without a policy: columns to leave out.")
+@click.option(
+    "--survey-weight", callback=listed, metavar="A", help="Without a policy: the column of survey weights."
+)
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,
@@ -72,6 +75,7 @@ def anonymize(
     groups: dict[str, list[str]],
     plain: list[str],
     drop: list[str],
+    survey_weight: list[str],
     k: int | None,
     record: Path | None,
     cards: tuple[Path, ...],
@@ -100,6 +104,7 @@ def anonymize(
         drop,
         person,
         groups,
+        survey_weight,
     )
     data = options.chosen_data(policy, data, table, query)
     if policy.engine.name == LOCAL:

@@ -75,6 +75,7 @@ def audit(
         [],
         person,
         groups,
+        [],
     )
     release = options.chosen_source(release, table, query)
     if original is not None or original_table is not None or original_query is not None:

@@ -315,6 +315,7 @@ def chosen_policy(
     drop: list[str],
     person: list[str],
     groups: Mapping[str, list[str]],
+    survey_weight: list[str],
 ) -> Policy:
     """Return the policy of a command, from a file or from roles on the command line, with all settings applied."""
     from shoal.policy import Policy
@@ -326,6 +327,7 @@ def chosen_policy(
         "plain": plain,
         "drop": drop,
         "person": person,
+        "survey-weight": survey_weight,
     }
     if path is not None:
         given = [f"--{name}" for name, columns in {**roles, "group": groups}.items() if columns]
@@ -352,6 +354,7 @@ def chosen_policy(
         drop=drop,
         person=person,
         groups=groups,
+        survey_weight=survey_weight,
         k=USUAL_K,
     )
     return policy.override(changes) if changes else policy

@@ -121,7 +121,7 @@ def costs(report: Audit) -> list[str]:
     """Say in words how much information was lost and which risk is left."""
     known = {name: value for name, value in report.measures.items() if value == value}
     lines = []
-    from shoal.measures import MEASURES
+    from shoal.measures import MEASURES, individual, population
     from shoal.measures.risk import ProsecutorMax, ProsecutorMean, UniqueBefore
 
     if MEASURES.default in known:
@@ -137,7 +137,13 @@ def costs(report: Audit) -> list[str]:
             f"re-identification risk: at most {known[ProsecutorMax.name]:.1%} per person, "
             f"{known[ProsecutorMean.name]:.1%} on average{before}"
         )
-    shown = [name for name, kind in MEASURES.items() if kind.shown or not kind.default]
+    lines += [*population.told(known), *individual.told(known)]
+    spoken = (population.PopulationUnique, individual.Individual)
+    shown = [
+        name
+        for name, kind in MEASURES.items()
+        if (kind.shown or not kind.default) and not issubclass(kind, spoken)
+    ]
     rest = "   ".join(f"{name} {number(known[name])}" for name in shown if name in known)
     return [*lines, f"other measures: {rest}"] if rest else lines
 

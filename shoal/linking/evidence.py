@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.arrays import IntVector, LongVector
+from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, check_known
 from shoal.linking.consistency import Consistency, consistency
@@ -16,6 +16,7 @@ from shoal.linking.fewest import fewest_people
 from shoal.linking.followed import Followed, people_followed
 from shoal.linking.owners import Owners, confirmed, contradicted, matched
 from shoal.linking.risk import Risk, assess, population_sizes
+from shoal.linking.sampled import Sampled
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.release.reading import read_back
@@ -46,6 +47,8 @@ class Evidence(Brief):
     is public."""
     told_size: int | None = None
     """How many people could be in the table, as the policy says."""
+    survey: FloatVector | None = None
+    """Published row -> how many people of the population it stands for, if the release shows survey weights."""
 
     @property
     def population_size(self) -> int | None:
@@ -60,7 +63,8 @@ class Evidence(Brief):
         """Render what a method proposes, and read the rows back as an outsider does."""
         rendered = render(table, release)
         people = table.owners is not None
-        return cls(read_back(table, release, rendered), table, rendered.owner, k, people)
+        weights = None if table.survey_weights is None else table.survey_weights[rendered.owner]
+        return cls(read_back(table, release, rendered), table, rendered.owner, k, people, survey=weights)
 
     def by_group(self, name: str) -> Evidence:
         """Return the same with groups of a kind, such as households, in the place of people."""
@@ -206,6 +210,11 @@ class Evidence(Brief):
         if person is None or crowd_of is None:
             raise DataError(f"people cannot be counted: {self.owners.unknown}")
         return people_followed(self.published, self.original, self.consistency, person, crowd_of)
+
+    @cached_property
+    def sampled(self) -> Sampled:
+        """What the rows say about risk if they are a sample of a population."""
+        return Sampled(self)
 
     @cached_property
     def risk(self) -> Risk:

@@ -44,6 +44,10 @@ class Measure(ABC):
     default: ClassVar[bool] = True
     """Shoal reports it by default; False for expensive measures."""
 
+    def wanted(self, evidence: Evidence) -> bool:
+        """Return whether Shoal reports it about this release without being asked."""
+        return self.default
+
     @abstractmethod
     def value(self, evidence: Evidence) -> float:
         """Measure a release. NaN if the value cannot be known, see `unknown`."""

@@ -15,7 +15,7 @@ def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[
     done per class and per distinct range, so many rows stay cheap.
     """
     found = {}
-    for measure in _chosen(names):
+    for measure in _chosen(names, evidence):
         if measure.unknown(evidence) is None:
             found[measure.name] = measure.value(evidence)
         elif names is not None:
@@ -25,7 +25,7 @@ def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[
 
 def unmeasured(evidence: Evidence) -> dict[str, str]:
     """Return the default measures whose value cannot be known from the given data, and why."""
-    reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(None)}
+    reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(None, evidence)}
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
@@ -62,7 +62,7 @@ def public_measures(
     }
 
 
-def _chosen(names: Iterable[str] | None) -> list[Measure]:
+def _chosen(names: Iterable[str] | None, evidence: Evidence) -> list[Measure]:
     if names is not None:
         return [MEASURES[name]() for name in names]
-    return [kind() for kind in MEASURES.values() if kind.default]
+    return [measure for kind in MEASURES.values() if (measure := kind()).wanted(evidence)]

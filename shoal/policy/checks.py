@@ -21,7 +21,7 @@ from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, R
 from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.table import Attribute
-from shoal.table.plan import REMOVED, bound_names
+from shoal.table.plan import AS_THEY_ARE, REMOVED, bound_names
 from shoal.wording import role_of, setting, shown
 
 SECTIONS: dict[str, type[Part]] = {
@@ -105,6 +105,9 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
             found.append(Problem("columns", "no column is a quasi-identifier", hint))
         elif all(draft.columns[name].weight == 0 for name in quasi):
             found.append(Problem("columns", "all weights are 0", "give a quasi-identifier a weight above 0"))
+    for name in draft.names("weight")[1:]:
+        message = f"is a second column of survey weights, next to {draft.names('weight')[0]}"
+        found.append(Problem(dotted("columns", name), message, "make one of them plain"))
     if draft.parts["population"] is not None:
         found += _check_population(draft.parts["population"], draft, base)
     privacy = draft.parts["privacy"]
@@ -227,7 +230,7 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("group", "is blank, so verdicts could not say what they count", 'name it: group = "household"')
     elif column.group is not None and column.publish is not None:
         add("publish", "would show which people belong together, which nothing protects", "leave it out")
-    if column.hierarchy is not None and role in ("plain", *REMOVED):
+    if column.hierarchy is not None and role in (*AS_THEY_ARE, *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     else:
         missing = file_problem(column.hierarchy, base)

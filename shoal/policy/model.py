@@ -30,7 +30,7 @@ from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, R
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.table import Attribute
-from shoal.table.plan import REMOVED, ColumnPlan, Role
+from shoal.table.plan import AS_THEY_ARE, REMOVED, ColumnPlan, Role
 from shoal.wording import printable, setting
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ class Policy(BaseModel):
         groups: Mapping[str, Iterable[str]] | None = None,
         plain: Iterable[str] = (),
         drop: Iterable[str] = (),
+        survey_weight: Iterable[str] = (),
         hierarchies: Mapping[str, Any] | None = None,
         weights: Mapping[str, float] | None = None,
         limits: Mapping[str, int | Sequence[str]] | None = None,
@@ -178,7 +179,8 @@ class Policy(BaseModel):
         **requirements: Any,
     ) -> Policy:
         """Make a policy without a file: columns by role, requirements by their key in `[privacy]` such as ``k=5``, and
-        a method by name or as a table. `groups` names groups of people that guarantees count as well:
+        a method by name or as a table. `survey_weight` names the column of survey weights (the role `weight`), while
+        `weights` says how much a loss in a column counts. `groups` names groups of people that guarantees count, too:
         ``{"household": ["address"]}``. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
         `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, `order` by which column the
         rows of people who can be followed are sorted: ``{"patient": "date"}``, and `show`
@@ -191,6 +193,7 @@ class Policy(BaseModel):
             "person": person,
             "plain": plain,
             "drop": drop,
+            "weight": survey_weight,
         }
         columns, problems = _by_role(python_values(roles))
         for kind, members in python_values(groups or {}).items():
@@ -386,7 +389,7 @@ class Policy(BaseModel):
         problems = [
             Problem(dotted("columns", name), missing, did_you_mean(name, names))
             for name, column in self.columns.items()
-            if name not in names and not (of_release and column.role in ("plain", *REMOVED))
+            if name not in names and not (of_release and column.role in (*AS_THEY_ARE, *REMOVED))
         ]
         problems += [] if of_release else collisions(self.columns, names)
         problems += [

@@ -212,7 +212,8 @@ class Column(Part):
     role: Role
     """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: names people, removed.
     `person`: says whose a row is; removed, and guarantees count people. `plain`: published as it is. `drop`: not
-    published, although it names nobody."""
+    published, although it names nobody. `weight`: how many people of the population a row stands for; published as it
+    is, and read for the risk of a survey."""
     hierarchy: HierarchySpec | None = None
     """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0

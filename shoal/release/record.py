@@ -25,6 +25,7 @@ PUBLISHED_AS = {
     "identifier": "removed",
     "person": "removed; guarantees count people",
     "drop": "not published",
+    "weight": "as it is",
     PSEUDONYM: "as random pseudonyms",
 }
 

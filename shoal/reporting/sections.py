@@ -57,6 +57,10 @@ def asked(subject: Subject) -> Section:
                 "should learn. An identifier names people directly. A plain column is published as it is. "
                 "A dropped column is not published, although it names nobody."
                 + (
+                    " A weight column says how many people of the population a row stands for, and is published."
+                    * any(plan.role == "weight" for plan in plans)
+                )
+                + (
                     f" A person column says whose a row is, and is {_shown(followed)}; guarantees count people."
                     * several
                 )

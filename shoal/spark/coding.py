@@ -25,7 +25,7 @@ from shoal.spark.sources import Source
 from shoal.spark.tasks import pieces, series, without_values
 from shoal.table import Attribute
 from shoal.table.encode import check_bounds
-from shoal.table.plan import ColumnPlan
+from shoal.table.plan import AS_THEY_ARE, ColumnPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,7 +74,7 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     roles = [by_name[name].role for name in source.columns]
     quasi = [i for i, role in enumerate(roles) if role == "quasi"]
     sensitive = [i for i, role in enumerate(roles) if role == "sensitive"]
-    kept = [i for i, role in enumerate(roles) if role in ("sensitive", "plain")]
+    kept = [i for i, role in enumerate(roles) if role in ("sensitive", *AS_THEY_ARE)]
     wanted = [*quasi, *sensitive, *([i for i in kept if i not in sensitive] if source.text else [])]
     found: dict[int, tuple[Lookup, Hierarchy | None, LongVector | None]] = {}
     counted = _distinct_together(source.frame, wanted)
@@ -84,7 +84,7 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
         try:
             found[place] = coded_column(source, place, plan, counted.get(place))
         except _TooMany as error:
-            if plan.role != "plain":  # otherwise it stays the text that it is
+            if plan.role not in AS_THEY_ARE:  # otherwise it stays the text that it is
                 problems.append((plan.name, error))
         except (DataError, HierarchyError) as error:
             problems.append((plan.name, error))

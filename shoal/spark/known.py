@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,7 @@ Ranges = tuple[tuple[Any, Any, LongVector], ...]
 class Counted(CodedTable):
     """A table of which the counts of each column are known, and one row of each block, but no other row."""
 
+    rows_known: ClassVar[bool] = False
     total: int = 0
     """How many rows the table has."""
     counts: tuple[LongVector, ...] = ()

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from shoal.studio.project import Tables
 
 _NAMED = re.compile(r"`(\w+)`:\s*(.*?)(?=\s*`\w+`:|$)", re.DOTALL)
-_TITLES = {"quasi": "Quasi-identifiers", "identifier": "Identifiers", "drop": "Dropped"}
+_TITLES = {
+    "quasi": "Quasi-identifiers",
+    "identifier": "Identifiers",
+    "drop": "Dropped",
+    "weight": "Survey weights",
+}
 """Where the name of a role is not its title."""
 _ELSEWHERE = ("role", "hierarchy", "limit", "protected")
 """Settings of a column that have another place in Studio: the screen of hierarchies."""

@@ -20,6 +20,7 @@ _ROLES = """\
 #   plain        published as it is, so nobody else should know it
 #   drop         not published, although it names nobody
 #   person       says whose a row is, where people have several; removed, and guarantees count people
+#   weight       survey weights: how many people of the population a row stands for; published as it is
 # Hierarchies: "auto" builds a tree from the data. Your own tree is usually better: name a CSV file with lines
 # like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
 """

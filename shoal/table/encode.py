@@ -19,8 +19,9 @@ from shoal.hierarchy import Hierarchy, build
 from shoal.hierarchy.kinds import parsed
 from shoal.parallel import PIECE, in_threads
 from shoal.table import Attribute, CodedTable, Unit
-from shoal.table.plan import REMOVED, ColumnPlan
+from shoal.table.plan import AS_THEY_ARE, REMOVED, ColumnPlan
 from shoal.table.storage import Kept, Narrow
+from shoal.table.survey import check_weights
 from shoal.wording import type_name
 
 _OFTEN = 8
@@ -47,12 +48,15 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
     attributes, secrets = found[: len(quasi)], found[len(quasi) :]
     if problems:
         raise_together(problems)
-    kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", "plain")]
+    kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", *AS_THEY_ARE)]
     columns = [name for name in table.columns if name in by_name and not by_name[name].removed]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     own = {one.attribute.name: one.kept for one in secrets}
     shown = {name: _kept(table, name) if (mine := own.get(name)) is None else mine for name in kept}
     dropped = tuple(name for name in table.columns if name not in columns)
+    weights = next((name for name in table.columns if _role(by_name, name) == "weight"), None)
+    if weights is not None:
+        check_weights(table.column(weights))
     owners = [name for name in table.columns if _role(by_name, name) == "person"]
     person, units = _owners(table, [by_name[name] for name in owners])
     named = [name for name in columns if by_name[name].role in REMOVED]
@@ -71,6 +75,7 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
         units=units,
         followed=any(by_name[name].publish for name in owners),
         in_order=_in_order(table, [by_name[name].order for name in owners]),
+        weighted_by=weights,
     )
 
 

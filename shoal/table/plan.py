@@ -7,10 +7,12 @@ from typing import Literal
 
 from shoal.hierarchy.kinds import Spec
 
-Role = Literal["quasi", "sensitive", "identifier", "plain", "drop", "person"]
+Role = Literal["quasi", "sensitive", "identifier", "plain", "drop", "person", "weight"]
 REMOVED: tuple[Role, ...] = ("identifier", "drop", "person")
 """Roles of columns that are not published: those that name people or say whose rows are, and those that nobody
 needs."""
+AS_THEY_ARE: tuple[Role, ...] = ("plain", "weight")
+"""Roles of columns that are published as they are, and that no requirement protects."""
 
 
 def bound_names(name: str) -> tuple[str, str]:

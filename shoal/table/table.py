@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.parallel import PIECE
 from shoal.table.groups import Groups, group
@@ -99,6 +99,11 @@ class CodedTable(Brief):
     """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
     of_whole: Whole | None = None
     """Facts of the whole table, if this is a part of one."""
+    weighted_by: str | None = None
+    """The column of `kept` with the survey weights: how many people of the population each row stands for."""
+
+    rows_known: ClassVar[bool] = True
+    """Its rows are here; not if only counts of them are."""
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -153,6 +158,13 @@ class CodedTable(Brief):
     def weights(self) -> LongVector:
         """How many rows of the original each row of `codes` stands for: one, unless equal rows are counted together."""
         return np.ones(self.rows, np.int64)
+
+    @cached_property
+    def survey_weights(self) -> FloatVector | None:
+        """How many people of the population each row stands for; None if the table does not say."""
+        from shoal.table.survey import read_weights
+
+        return None if self.weighted_by is None else read_weights(self.kept[self.weighted_by])[0]
 
     @cached_property
     def people(self) -> int:
