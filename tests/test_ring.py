@@ -108,6 +108,17 @@ def test_diverse_pieces(data, least, more):
         assert len(own) == len(set(own)) >= least
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_diverse_pieces_take_the_next_rows_however_far_ahead(seed):
+    """A frequent value comes in a long run first, so that the next other values are far ahead."""
+    random = np.random.default_rng(seed)
+    values = np.concatenate([np.zeros(200), random.integers(1, 12, 450)]).astype(np.int32)
+    starts = np.array([0, len(values)])
+    for least in (2, 3):
+        mine, twin = (f(values, starts, least, least) for f in (kernels.diverse_pieces, naive.diverse_pieces))
+        assert [one.tolist() for one in mine] == [other.tolist() for other in twin]
+
+
 @given(tables(), st.integers(1, 4), st.integers(1, 3))
 def test_diverse_groups(table, k, least):
     k = min(k, table.rows)

@@ -216,7 +216,7 @@ def diverse_pieces(values, starts, least, target):
     Rows of a group are 0.. in a good order, values[row] is below the number of values, and no value has more than
     1/least of a group. Pieces have at least `least` rows, and about `target` if the remaining rows can still be split
     afterwards. A piece takes the next rows in the order, and every value that would be too frequent in the remaining
-    rows. O(rows) for most orders; a piece that would look far ahead takes its rows value by value.
+    rows. O(rows) for most orders, O(rows x values) for any.
     """
     rows = len(values)
     number = 0
@@ -280,7 +280,7 @@ def diverse_pieces(values, starts, least, target):
             looked = 0
             while taken < size:
                 v = -1
-                if row < end and looked < 64 * size:
+                if row < end and looked < 2 * (kinds + size):
                     v = values[row]
                     looked += 1
                     following = ahead[row]
@@ -288,13 +288,14 @@ def diverse_pieces(values, starts, least, target):
                         row = following
                         continue
                 else:
-                    # Too far ahead: the most frequent value that is not in the piece, and its next row.
-                    best = 0
+                    # Many rows of the same values come first: look at the next row of each value instead.
+                    best = end
                     for i in range(kinds):
                         u = own[i]
-                        weight = left[u] + (rows if forced[u] == pieces else 0)
-                        if inside[u] != pieces and left[u] > 0 and weight > best:
-                            best, v = weight, u
+                        if inside[u] == pieces or left[u] == 0 or (forced[u] != pieces and size - taken == must):
+                            continue
+                        if queue[head[u]] < best:
+                            best, v = queue[head[u]], u
                     if v < 0:
                         break
                     following = row
