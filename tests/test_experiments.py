@@ -93,3 +93,17 @@ def test_a_table_that_changes_changes_what_is_said(tmp_path, page, heading, find
         lines.append(line)
     (tmp_path / f"{page}.md").write_text("\n".join(lines) + "\n")
     assert claim(Pages(tmp_path)) != before
+
+
+def test_the_script_about_rings_still_runs():
+    """Scripts run for minutes, so tests run their parts on few rows: a method that changes may leave them behind."""
+    from experiments import non_homogeneous as script
+
+    table = script.census(2_000, 3, secret=True)
+    losses = {name: lost for name, (lost, _) in script.of_all(script.census(2_000, 3), 5).items()}
+    assert set(losses) == set(script.METHODS)
+    assert losses["NH"] <= losses["HP"]
+    assert losses["HS"] <= losses["HR"]
+    assert 0 < script.anatomy(table, 3) < 1
+    lines = script.attacks()
+    assert any(line.startswith("| one rotation per ring |") for line in lines)
