@@ -292,7 +292,11 @@ def diverse_pieces(values, starts, least, target):
                     best = end
                     for i in range(kinds):
                         u = own[i]
-                        if inside[u] == pieces or left[u] == 0 or (forced[u] != pieces and size - taken == must):
+                        if (
+                            inside[u] == pieces
+                            or left[u] == 0
+                            or (forced[u] != pieces and size - taken == must)
+                        ):
                             continue
                         if queue[head[u]] < best:
                             best, v = queue[head[u]], u

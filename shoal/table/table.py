@@ -182,7 +182,7 @@ class CodedTable(Brief):
         )
 
     def numbered(self) -> tuple[IntVector, LongVector]:
-        """Number the distinct combinations of quasi-identifiers: row -> number, and each number's first row. O(rows)."""
+        """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows)."""
         from shoal.kernels.grouping import distinct_rows
 
         number, first = distinct_rows(self.narrow, self.rows)
