@@ -11,11 +11,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 from scipy.optimize import linprog
 from scipy.stats import chi2
 
@@ -448,20 +449,37 @@ def _within_budget(reading: Reading, budget: float) -> bool:
     return reading.untrue_cells <= budget * len(reading.people) * len(reading.names) + 1e-9
 
 
-def _looks_like_chance(reading: Reading, alpha: float) -> bool:
-    """Pearson's test of the sizes of classes against the people whom they truly cover, each in one class."""
+def _looks_like_chance(reading: Reading, alpha: float, exact: bool = False) -> bool:
+    """Pearson's test of the sizes of classes against the people whom they truly cover, each in one class. Where several
+    classes cover a relocated person, some way to count them must pass: no reading may reject what was published."""
     sizes = Counter(row.cells for row in reading.rows)
     shown = [Row(cells, None, 0, None) for cells in sizes]
-    truth: Counter[Any] = Counter()
+    known: Counter[Any] = Counter()
+    unsure: list[list[Any]] = []
     for row in reading.rows:
         person = reading.people[row.owner]
         own = [each.cells for each in shown if reading.covers(each, person)]
-        truth[row.cells if row.cells in own else own[0] if own else _dissolved(reading, person)] += 1
+        if row.cells in own:
+            known[row.cells] += 1
+        elif len(own) > 1:
+            unsure.append(own)
+        else:
+            known[own[0] if own else _dissolved(reading, person)] += 1
+    ways = islice(product(*unsure), 1000)
+    return any(_passes(sizes, known + Counter(way), alpha, exact) for way in ways)
+
+
+def _passes(sizes: Counter[Any], truth: Counter[Any], alpha: float, exact: bool) -> bool:
     if any(cells not in truth for cells in sizes):
         return False
     statistic = sum((sizes[cells] - many) ** 2 / many for cells, many in truth.items())
     degrees = len(truth) - 1
-    return bool(statistic == 0 if degrees == 0 else chi2.sf(statistic, degrees) >= alpha - 1e-9)
+    if degrees == 0 or not exact:
+        return bool(statistic == 0 if degrees == 0 else chi2.sf(statistic, degrees) >= alpha - 1e-9)
+    many = np.array(list(truth.values()))
+    drawn = np.random.default_rng(1).multinomial(many.sum(), many / many.sum(), size=4000)
+    share = float((((drawn - many) ** 2 / many).sum(axis=1) >= statistic - 1e-9).mean())
+    return share + 4 * math.sqrt(share * (1 - share) / 4000) >= alpha  # four deviations: chance is no finding
 
 
 def _dissolved(reading: Reading, person: Sequence[str]) -> Any:

@@ -53,7 +53,7 @@ ASKED = {
     "delta-presence": st.fixed_dictionaries({"low": st.sampled_from([0.0, 0.25]), "high": shares}),
     "slicing-l": st.fixed_dictionaries({"l": numbers}),
     "hybrid-k": st.fixed_dictionaries({"budget": shares}),
-    "alpha-hybrid": st.fixed_dictionaries({"alpha": shares}),
+    "alpha-hybrid": st.fixed_dictionaries({"alpha": shares}),  # the exact test: tests/test_exact_sizes.py
     "generalization-limit": st.fixed_dictionaries(
         {"limit": st.integers(0, 2) | st.sampled_from([["north"], ["a", "south"], ["north", "south"]])}
     ),

@@ -14,6 +14,7 @@ import numpy as np
 from shoal.arrays import BoolVector, IntMatrix, LongVector
 from shoal.errors import DataError
 from shoal.models.base import Model
+from shoal.models.exact_sizes import exact_test, pearson
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.keys import Bounds, Key
 from shoal.models.threats import SINGLING_OUT, Threat
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 RELOCATION = Key("relocation", "how many cells may be false, and how visible relocated rows may be")
 LEAST_BUDGET = 0.01
 """A relaxed budget is raised to at least this."""
+
+LEAST_EXPECTED = 5
+"""Pearson's test wants groups that expect at least so many rows ..."""
+MOST_SMALL = 0.2
+"""... for all but this share of them (Cochran 1954)."""
 
 CELLS_AT_ONCE = 1 << 22
 """How many comparisons of rows with classes are in memory at a time."""
@@ -88,7 +94,8 @@ class HybridK(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaHybrid(Model):
-    """Pearson's chi-squared test does not reject that the class sizes come from the true distribution."""
+    """A test does not reject that the class sizes come from the true distribution: Pearson's chi-squared test, or the
+    same statistic against all possible or drawn tables, which does not need large groups."""
 
     name: ClassVar[str] = "alpha-hybrid"
     threat: ClassVar[Threat] = SINGLING_OUT
@@ -96,7 +103,7 @@ class AlphaHybrid(Model):
         "an adversary who knows the true distribution cannot tell the sizes of the classes from random ones"
     )
     key: ClassVar[Key] = RELOCATION
-    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"alpha": {}}
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"alpha": {}, "exact": {"exact": True}}
     usual: ClassVar[Any] = 0.05
     about: ClassVar[str] = "knows-distribution"
     weakest: ClassVar[bool] = True
@@ -104,6 +111,8 @@ class AlphaHybrid(Model):
 
     alpha: Annotated[float, Bounds(gt=0, lt=1)]
     """Significance level of the test."""
+    exact: bool = False
+    """Compare with tables instead of the chi-squared distribution."""
 
     @classmethod
     def looser(cls, value: Any) -> Any:
@@ -113,7 +122,7 @@ class AlphaHybrid(Model):
     @property
     def title(self) -> str:
         """Name the model."""
-        return f"{self.alpha:.4g}-hybrid"
+        return f"{self.alpha:.4g}-hybrid{' by the exact test' if self.exact else ''}"
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Test the sizes of the classes against the rows that they truly cover."""
@@ -122,12 +131,22 @@ class AlphaHybrid(Model):
         if reason is not None:
             return self.verdict(published, None, False, f"cannot be known: {reason}")
         try:
-            test = chi_squared(evidence)
+            truth = expected(evidence)
         except DataError as error:
             # The other verdicts of an audit still say something.
             return self.verdict(published, None, False, f"cannot be known: {error}")
-        detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
-        return self.verdict(published, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
+        if not self.exact:
+            test = chi_squared(evidence, truth)
+            detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
+            detail += f"; {few}" if (few := too_few(truth)) else ""
+            return self.verdict(published, test.p_value, test.p_value >= self.alpha - 1e-9, detail)
+        found = exact_test(*truth.beside(published.sizes), self.alpha)
+        drawn = (
+            f"p = {found.value:.4g}, {found.low:.4g} to {found.high:.4g}, from {found.draws:,} drawn tables; the "
+            "lower end counts"
+        )
+        detail = drawn if found.draws else "all possible tables were compared"
+        return self.verdict(published, found.low, found.low >= self.alpha - 1e-9, detail)
 
 
 def _unknown(evidence: Evidence, *, owners: bool = True) -> str | None:
@@ -178,6 +197,24 @@ class Expected(NamedTuple):
     relocated in the class that has lost most: nobody can know better, and this is the most suspicious reading."""
     elsewhere: LongVector
     """The sizes of dissolved groups, which no class covers."""
+
+    def beside(self, sizes: LongVector) -> tuple[LongVector, LongVector]:
+        """Return the sizes of all groups, dissolved ones included, and what they should be."""
+        every = np.concatenate([self.classes, self.elsewhere])
+        return np.concatenate([sizes, np.zeros_like(self.elsewhere)]), every
+
+
+def too_few(truth: Expected) -> str:
+    """Say that too many groups are too small for Pearson's test, by Cochran's rule, or nothing. No count is told: how
+    many groups were dissolved is secret."""
+    every = np.concatenate([truth.classes, truth.elsewhere])
+    if np.count_nonzero(every < LEAST_EXPECTED) <= MOST_SMALL * len(every):
+        return ""
+    return (
+        f"more than {MOST_SMALL:.0%} of the groups expect fewer than {LEAST_EXPECTED} rows, too many for Pearson's "
+        "test: it is only approximate, and small groups vary so much by chance that it detects little; "
+        "privacy.relocation.exact asks for the exact test"
+    )
 
 
 def expected(evidence: Evidence) -> Expected:
@@ -264,16 +301,13 @@ class ChiSquared(NamedTuple):
     p_value: float
 
 
-def chi_squared(evidence: Evidence) -> ChiSquared:
-    """Test the sizes of the classes against the true distribution."""
+def chi_squared(evidence: Evidence, truth: Expected | None = None) -> ChiSquared:
+    """Test the sizes of the classes against the true distribution, by Pearson's test."""
     from scipy.special import chdtrc
 
-    published, truth = evidence.published, expected(evidence)
+    truth = truth or expected(evidence)
     # A class that covers nobody's true values cannot come from the true distribution at all.
-    with np.errstate(divide="ignore"):
-        off = (published.sizes - truth.classes).astype(np.float64) ** 2
-        parts = np.divide(off, truth.classes, out=np.where(off > 0, np.inf, 0.0), where=truth.classes > 0)
-    statistic = float(parts.sum() + truth.elsewhere.sum())
+    statistic = pearson(*truth.beside(evidence.published.sizes))
     degrees = len(truth.classes) + len(truth.elsewhere) - 1
     if degrees <= 0 or not np.isfinite(statistic):
         return ChiSquared(statistic, max(degrees, 0), 1.0 if statistic == 0 else 0.0)

@@ -145,9 +145,10 @@ def _slicing(random: Random) -> Question:
 
 def _relocation(random: Random) -> Question:
     budget, alpha = random.choice([0.05, 0.1, 0.3]), random.choice([None, 0.01, 0.05])
-    relocation = {"budget": budget, **({} if alpha is None else {"alpha": alpha})}
+    exact = alpha is not None and random.random() < 0.5
+    relocation = {"budget": budget, **({} if alpha is None else {"exact" if exact else "alpha": alpha})}
     models: Models = [("k-anonymity", {"k": 2}), ("hybrid-k", {"budget": budget})]
-    models += [] if alpha is None else [("alpha-hybrid", {"alpha": alpha})]
+    models += [] if alpha is None else [("alpha-hybrid", {"alpha": alpha, "exact": exact})]
     return Question("relocation", {"k": 2, "relocation": relocation}, models, rows=(6, 24))
 
 

@@ -61,9 +61,12 @@ class Hybrid(Relocating):
         (distinct rows + short groups x groups x columns)).
         """
         rules = group_rules(requirements, self.measure)
-        allowance = self.allowance(table, requirements)
         presence = PresenceRule.of(table, requirements, self.name)
-        return Search(table, rules, run, allowance, self.prune, presence).best()
+        return self.tested(
+            table,
+            requirements,
+            lambda allowance: Search(table, rules, run, allowance, self.prune, presence).best(),
+        )
 
 
 class Relocated(NamedTuple):

@@ -63,10 +63,13 @@ class HybridMondrian(Relocating):
 
         rules = group_rules(requirements, self.measure)
         base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
-        allowance = self.allowance(table, requirements)
         # A box that is split gets new groups, which are only certain to satisfy plain k.
         k = rules.k if rules.plain_k(table) else 0
-        return relocate_within(table, base, allowance, rules.measure, run, k)
+        return self.tested(
+            table,
+            requirements,
+            lambda allowance: relocate_within(table, base, allowance, rules.measure, run, k),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +119,11 @@ class Relocate(Relocating):
         """Run the other method, then relocate within its classes; see `relocate_within`."""
         rules = group_rules(requirements)
         base = METHODS[self.base]().anonymize(table, rules, run)
-        allowance = self.allowance(table, requirements)
-        return relocate_within(table, base, allowance, requirements.measure, run)
+        return self.tested(
+            table,
+            requirements,
+            lambda allowance: relocate_within(table, base, allowance, requirements.measure, run),
+        )
 
 
 def relocate_within(

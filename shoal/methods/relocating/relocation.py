@@ -5,7 +5,7 @@ A relocated row shows a region that does not cover all of its own values. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,19 +13,23 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.linking.evidence import Evidence
 from shoal.measures import steering
 from shoal.methods.base import Method, Parts
 from shoal.models.base import Model
-from shoal.models.hybrid import AlphaHybrid, HybridK
+from shoal.models.hybrid import AlphaHybrid, HybridK, expected, too_few
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.k_type import KType
 from shoal.models.requirements import Requirements
+from shoal.release import Release
 from shoal.table import CodedTable
 
 TESTED = ("statistical", "rstat")
 """Variants whose class sizes must pass the chi-squared test."""
 DRAWN = ("randomized", "rstat")
 """Variants that draw at random, so that an adversary cannot repeat them."""
+STRICTER = (0.2, 0.5, 0.9)
+"""Significance levels of Pearson's test to try in turn where the exact test rejects a release."""
 VARIANTS = ("deterministic", "randomized", "statistical", "rstat")
 
 
@@ -119,6 +123,30 @@ class Relocating(FalseCells):
         budgets = [model.budget for model in requirements.models if isinstance(model, HybridK)]
         levels = [model.alpha for model in requirements.models if isinstance(model, AlphaHybrid)]
         return Allowance.of(table, self.variant, min([self.budget, *budgets]), max([self.alpha, *levels]))
+
+    def tested(
+        self, table: CodedTable, requirements: Requirements, make: Callable[[Allowance], Release]
+    ) -> Release:
+        """Return what `make` proposes. In the statistical variants it must pass the test that the policy asks for, and
+        says if its groups are too small for it.
+
+        Searches know only the chi-squared distribution. If the policy asks for the exact test and that rejects, they
+        repeat with a stricter level, and in the end without relocation.
+        """
+        allowance = self.allowance(table, requirements)
+        release = make(allowance)
+        if allowance.alpha is None:
+            return release
+        exact = [m for m in requirements.models if isinstance(m, AlphaHybrid) and m.exact]
+        for level in (*STRICTER, None) if exact else ():
+            evidence = Evidence.of_release(table, release)
+            if all(model.verify(evidence).holds for model in exact):
+                return release
+            stricter = max(allowance.alpha, level or 1)
+            release = make(replace(allowance, alpha=stricter) if level else replace(allowance, cells=0))
+        few = "" if exact else too_few(expected(Evidence.of_release(table, release)))
+        notes = [note for note in (release.facts.get("note"), few) if note]
+        return replace(release, facts={**release.facts, "note": "; ".join(notes)}) if few else release
 
     @property
     def stops_by_draws(self) -> tuple[str, ...]:
