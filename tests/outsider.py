@@ -291,6 +291,25 @@ def _extended(own: Sequence[str], reading: Reading, p: int, protected: Sequence[
     return len(strong) >= p
 
 
+def _spread(own: Sequence[str], reading: Reading, k: int, e: float) -> bool:
+    """At least k different numbers, the largest e above the smallest; nulls are no numbers."""
+    places = {}
+    for value in own:
+        try:
+            at = reading.order(value)
+        except (KeyError, ValueError):
+            continue  # null in a tree
+        if isinstance(at, tuple):  # no place at all, not a number, or a place
+            if at[0]:
+                continue
+            at = at[2]
+        places[value] = at
+    finite = [at for at in places.values() if math.isfinite(at)]
+    if len(finite) < len(places):
+        return True  # infinities lie where the farthest number of the table does
+    return len(places) >= k and float(max(finite) - min(finite)) >= e * (1 - 1e-9)
+
+
 def _every_class(rule: Callable[..., bool]) -> Callable[..., bool]:
     return lambda reading, **asked: all(rule(own, reading, **asked) for own in reading.groups)
 
@@ -525,6 +544,7 @@ JUDGES: dict[str, Judge] = {
     "beta-likeness": _every_class(_beta),
     "delta-disclosure": _every_class(_delta),
     "alpha-k": _every_class(_alpha),
+    "k-e": _every_class(_spread),
     "p-sensitive": _every_class(lambda own, reading, p: len(set(own)) >= p),
     "extended-p-sensitive": _every_class(_extended),
     "1-k": lambda reading, k: min(rows_per_person(reading.fits)) >= k,

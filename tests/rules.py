@@ -111,6 +111,10 @@ def hierarchical(model, rows, table, distance):
     return close_enough(transport(cost, *zip(*distribution(rows, table), strict=True)), model.t)
 
 
+def spread(model, rows, table, distance):
+    return len(set(rows)) >= model.k and max(rows) - min(rows) >= model.e - 1e-9
+
+
 def beta_likeness(model, rows, table, distance):
     gains = [((q - p) / p, p) for q, p in distribution(rows, table) if q > p]
     most = [min(model.beta, -math.log(p)) if model.enhanced else model.beta for _, p in gains]
@@ -136,6 +140,7 @@ BY_THE_BOOK = {
     "entropy-l": entropy,
     "recursive-cl": recursive,
     "alpha-k": alpha,
+    "k-e": spread,
     "t-equal": equal,
     "t-ordered": ordered,
     "t-hierarchical": hierarchical,

@@ -39,6 +39,7 @@ CLASSES = {
         {"k": 2, "delta": {"present": 2.5}},
         {"delta-disclosure": {"delta": 2.5, "strict": False}},
     ),
+    "spread": ({"k": 2, "ke": [2, 2.0]}, {"k-e": {"k": 2, "e": 2.0}}),
     "shares": ({"k": 2, "alpha": 0.7, "p": 2}, {"alpha-k": {"alpha": 0.7}, "p-sensitive": {"p": 2}}),
 }
 NOTIONS = {

@@ -42,6 +42,7 @@ ASKED = {
     "beta-likeness": st.fixed_dictionaries({"beta": shares | numbers, "enhanced": st.booleans()}),
     "delta-disclosure": st.fixed_dictionaries({"delta": shares | numbers, "strict": st.booleans()}),
     "alpha-k": st.fixed_dictionaries({"alpha": shares}),
+    "k-e": st.fixed_dictionaries({"k": wholes, "e": st.sampled_from([0.5, 1.0, 2.0, 3.0])}),
     "p-sensitive": st.fixed_dictionaries({"p": wholes}),
     "extended-p-sensitive": st.fixed_dictionaries({"p": st.just(2), "protected": st.just(["lung"])}),
     "1-k": st.fixed_dictionaries({"k": wholes}),

@@ -137,6 +137,7 @@ def test_a_report_explains_every_requirement_on_classes():
     }
     asked["t"] = {"equal": 0.9, "ordered": 0.9}
     asked["l"] = {"distinct": 2, "entropy": 1.2, "probabilistic": 1.2, "recursive": [9.0, 2]}
+    asked["ke"] = [2, 1.0]
     worse = {"tree": {"all": ["cold", "flu", "gout", "ulcer"]}}
     policy = Policy.from_keywords(
         quasi=["age", "town"], sensitive=["ill"], hierarchies={"ill": worse}, **asked

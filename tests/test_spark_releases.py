@@ -78,6 +78,7 @@ ASKED = {
     "beta-likeness": {"beta": 2.0},
     "delta-disclosure": {"delta": {"present": 1.5}},
     "alpha-k": {"alpha": 0.6},
+    "k-e": {"ke": [2, 2.0], "sensitive": ["stay"], "plain": ["disease"]},
     "p-sensitive": {"p": 2},
     "extended-p-sensitive": {"p": 2, "tree": True, "protected": {"disease": ["lungs"]}},
     "generalization-limit": {"limits": {"zip": 2}, "suppression": 0.2},

@@ -17,6 +17,7 @@ MODELS: Registry[Model] = Registry(
         "beta-likeness": "shoal.models.beta_likeness:BetaLikeness",
         "delta-disclosure": "shoal.models.delta_disclosure:DeltaDisclosure",
         "alpha-k": "shoal.models.alpha_k:AlphaK",
+        "k-e": "shoal.models.k_e:KE",
         "p-sensitive": "shoal.models.p_sensitive:PSensitive",
         "hybrid-k": "shoal.models.hybrid:HybridK",
         "alpha-hybrid": "shoal.models.hybrid:AlphaHybrid",

@@ -18,7 +18,7 @@ from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
-from shoal.policy.privacy import SENSITIVE_KEYS, Privacy
+from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.table import Attribute
 from shoal.table.plan import AS_THEY_ARE, REMOVED, bound_names
@@ -348,8 +348,12 @@ def without_order(privacy: Privacy, sensitive: Sequence[Attribute]) -> list[Prob
                 message = f"`{attribute.name}` holds text, which has no order; the alphabet is none"
                 hint = (
                     "give the column a tree that lists its values in order, such as { tree = { all = "
-                    '["low", "middle", "high"] } }, or measure by equal or hierarchical instead of ordered'
+                    '["low", "middle", "high"] } }'
                 )
+                others = [
+                    rule for kind in KINDS[asked.kind.key.name] if not kind.needs_order for rule in kind.rules
+                ]
+                hint += f", or measure by {' or '.join(others)} instead of {asked.rule}" if others else ""
                 found.append(Problem(dotted(*asked.path), message, hint))
     return found
 

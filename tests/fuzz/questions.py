@@ -71,6 +71,11 @@ def _recursive(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"l": {"recursive": [c, l]}}, {"c": c, "l": l}
 
 
+def _spread(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    k, e = random.choice([2, 3]), random.choice([0.5, 1.0, 2.0])
+    return {"ke": [k, e]}, {"k": k, "e": e}
+
+
 SHARES = [0.34, 0.5, 0.6, 0.75, 0.9]
 NUMBERS = [1.2, 1.5, 2, 2.5, 3]
 BY_CLASSES: dict[str, Callable[[Random], Question]] = {
@@ -95,6 +100,7 @@ BY_CLASSES: dict[str, Callable[[Random], Question]] = {
         "delta-disclosure", _choose("delta", "delta", [1, 2, 3], "present", strict=False)
     ),
     "alpha-k": _with_k("alpha-k", _choose("alpha", "alpha", SHARES)),
+    "k-e": _with_k("k-e", _spread, numbers=True),
     "p-sensitive": _with_k("p-sensitive", _choose("p", "p", [2, 3])),
 }
 
@@ -193,6 +199,7 @@ BUCKETS = (
     "recursive-cl",
     "t-equal",
     "alpha-k",
+    "k-e",
     "slicing-l",
     "p-sensitive",
 )
