@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from decimal import Decimal
+from itertools import permutations
 
 import numpy as np
 import polars as pl
@@ -26,7 +28,7 @@ from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.partitioning import branches, mondrian
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
-from shoal.release import reading
+from shoal.release import reading, render
 from shoal.run import Run
 from shoal.samples import sample
 from shoal.table import encode
@@ -330,6 +332,26 @@ def test_a_narrowed_sheet_has_the_same_rows(data):
     assert values.gather(numbers).equals(wide["words"].alias("words"), null_equal=True)
     back = np.array(data.draw(st.permutations(range(height))), np.int32)
     assert narrow.taken(back).whole().equals(wide.whole()[back], null_equal=True)
+
+
+def test_every_order_of_many_rows_is_equally_likely(monkeypatch):
+    monkeypatch.setattr(render, "PIECE", 1)
+    monkeypatch.setattr(render, "BUCKETS", 2)
+    random, draws = np.random.default_rng(11), 24_000
+    seen = Counter(tuple(render.permuted(4, random).tolist()) for _ in range(draws))
+    assert set(seen) == set(permutations(range(4)))
+    expected = draws / 24
+    # Chi squared with 23 degrees of freedom is above 49.7 once in a thousand.
+    assert sum((count - expected) ** 2 / expected for count in seen.values()) < 49.7
+
+
+def test_many_rows_are_put_in_the_same_order_by_the_same_seed(monkeypatch):
+    monkeypatch.setattr(render, "PIECE", 100)
+    first, again, other = (render.permuted(5000, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert np.array_equal(np.sort(first), np.arange(5000))
+    assert first.dtype == np.int32
 
 
 def test_a_value_that_only_the_file_lists_is_noticed(tmp_path):

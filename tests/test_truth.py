@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels import matching
+from shoal.kernels import grouping, matching
 from shoal.linking import truth
 from shoal.methods import METHODS
 from tests import naive, outsider
@@ -130,9 +130,9 @@ def test_matching_by_value(data):
         )
         value, of = np.array(rows, np.int32).reshape(-1, 2).T
         given = (np.ascontiguousarray(value), np.ascontiguousarray(of), values)
-        for fast, plain in zip(matching.by_value(*given), naive.by_value(*given), strict=True):
+        for fast, plain in zip(grouping.by_value(*given), naive.by_value(*given), strict=True):
             assert fast.tolist() == plain.tolist()
-        sides += matching.by_value(*given)
+        sides += grouping.by_value(*given)
     for first, last in ((0, values), (0, 1), (values - 1, values)):
         arguments = (*sides, start, links, classes, people, first, last)
         assert matching.unmatched(*arguments) == naive.unmatched(*arguments)

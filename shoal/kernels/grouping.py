@@ -12,6 +12,9 @@ from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
 from shoal.parallel import PIECE, in_threads, processors
 
+AHEAD = 64
+"""Rows that look for their number at a time."""
+
 
 def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
     """Give equal rows one number, 0, 1, .. by first appearance; return row -> number, and each number's first row.
@@ -101,9 +104,13 @@ def number(keys):
     held = np.empty(1 << bits, np.uint64)
     numbers = np.empty(rows, np.int32)
     first = np.empty(max(rows, 1), np.int64)
+    # Some rows look at their slots before any of them is numbered, so that the processor waits for many at once.
+    seen = np.empty(AHEAD, np.int32)
+    theirs = np.empty(AHEAD, np.uint64)
     found = 0
-    for row in range(rows):
-        if 2 * found > len(slots):
+    for begin in range(0, rows, AHEAD):
+        end = min(begin + AHEAD, rows)
+        while 2 * (found + AHEAD) > len(slots):
             bits += 2
             slots = np.full(1 << bits, -1, np.int32)
             held = np.empty(1 << bits, np.uint64)
@@ -115,21 +122,49 @@ def number(keys):
                     at = (at + np.uint64(1)) & mask
                 slots[at], held[at] = known, key
         mask = np.uint64(len(slots) - 1)
-        key = keys[row]
-        at = ((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)) & mask
-        while True:
-            known = slots[at]
-            if known < 0:
-                slots[at], held[at] = found, key
-                first[found] = row
-                numbers[row] = found
-                found += 1
-                break
-            if held[at] == key:
-                numbers[row] = known
-                break
-            at = (at + np.uint64(1)) & mask
+        for row in range(begin, end):
+            at = ((keys[row] * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)) & mask
+            seen[row - begin] = slots[at]
+            theirs[row - begin] = held[at]
+        for row in range(begin, end):
+            key = keys[row]
+            if seen[row - begin] >= 0 and theirs[row - begin] == key:
+                numbers[row] = seen[row - begin]
+                continue
+            at = ((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)) & mask
+            while True:
+                known = slots[at]
+                if known < 0:
+                    slots[at], held[at] = found, key
+                    first[found] = row
+                    numbers[row] = found
+                    found += 1
+                    break
+                if held[at] == key:
+                    numbers[row] = known
+                    break
+                at = (at + np.uint64(1)) & mask
     return numbers, first[:found].copy()
+
+
+@njit(cache=True, nogil=True)
+def by_value(values, of, count):
+    """Sort what rows have by a value of theirs below `count`: where each value begins, and `of` in that order.
+
+    O(rows + values).
+    """
+    start = np.zeros(count + 1, np.int64)
+    for row in range(len(values)):
+        start[values[row] + 1] += 1
+    for value in range(count):
+        start[value + 1] += start[value]
+    at = start[:count].copy()
+    found = np.empty(len(values), np.int32)
+    for row in range(len(values)):
+        value = values[row]
+        found[at[value]] = of[row]
+        at[value] += 1
+    return start, found
 
 
 @njit(cache=True, nogil=True)

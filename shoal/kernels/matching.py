@@ -9,26 +9,6 @@ from shoal.kernels.consistency import assign_units
 
 
 @njit(cache=True, nogil=True)
-def by_value(values, of, count):
-    """Sort what rows have by a value of theirs below `count`: where each value begins, and `of` in that order.
-
-    O(rows + values).
-    """
-    start = np.zeros(count + 1, np.int64)
-    for row in range(len(values)):
-        start[values[row] + 1] += 1
-    for value in range(count):
-        start[value + 1] += start[value]
-    at = start[:count].copy()
-    found = np.empty(len(values), np.int32)
-    for row in range(len(values)):
-        value = values[row]
-        found[at[value]] = of[row]
-        at[value] += 1
-    return start, found
-
-
-@njit(cache=True, nogil=True)
 def unmatched(own_start, own, their_start, their, start, links, classes, people, first, last):
     """Return how many published rows cannot be given an original row of their own, for the values ``first..last - 1``.
 

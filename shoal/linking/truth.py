@@ -255,7 +255,8 @@ def _unmatched(
     """Return how many published rows find no original row. Rows must agree in their kept values, so each value is
     matched by itself, in threads. `own` and `their` are the class, or the distinct row, and the value of each row.
     """
-    from shoal.kernels.matching import by_value, unmatched
+    from shoal.kernels.grouping import by_value
+    from shoal.kernels.matching import unmatched
 
     shown, known = in_threads(
         lambda rows: by_value(rows[1], rows[0], values), [own, their], many=len(own[0]) > PIECE

@@ -164,6 +164,8 @@ def _beyond_limit(shown: PlacedCells, number: Codes, weights: LongVector | None)
 
 def _rests(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[tuple[int, int, int], ...]:
     """Return the codes and the rows of each cell whose name lies above the limit for some values only."""
+    if not len(shown.rest):
+        return ()
     many = np.ones(len(number), np.int64) if weights is None else weights
     return tuple(
         (int(shown.low[at]), int(shown.high[at]), int(many[number == at].sum())) for at in shown.rest

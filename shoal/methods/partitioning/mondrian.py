@@ -17,7 +17,7 @@ from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.branches import Branch, divided, finish, joined
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.models.requirements import Requirements
-from shoal.parallel import PIECE
+from shoal.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -140,9 +140,14 @@ class _Boxes:
         self.codes: NDArray[Any] = self.words.view(kind)
         self.ids = self.words.view(np.uint32)
         in_order = len(ids) == table.rows and len(blocks) == 2 and table.owners is None
-        for j in range(len(sizes)):
-            self.codes[: len(ids), j] = table.column(j) if in_order else table.column(j)[ids]
-        self.ids[: len(ids), -1] = ids
+
+        def pack(start: int) -> None:
+            rows = slice(start, min(start + PIECE, len(ids)))
+            for j in range(len(sizes)):
+                self.codes[rows, j] = table.column(j)[rows if in_order else ids[rows]]
+            self.ids[rows, -1] = ids[rows]
+
+        in_threads(pack, range(0, len(ids), PIECE))
 
     def cut_by_size(self, run: Run) -> Regions:
         """Split down to boxes of at least k rows, in a kernel that returns now and then to report progress; a large
