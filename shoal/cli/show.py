@@ -151,7 +151,7 @@ def costs(report: Audit) -> list[str]:
 def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
     from shoal.frames.formats import file_format_of, suffix_of
-    from shoal.suggesting.writing import identifying_lines
+    from shoal.suggesting.writing import identifying_lines, minimal_lines
 
     console = plain_console()
     table = Table(box=None, pad_edge=False)
@@ -173,7 +173,7 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
         if guess.warning:
             warning = escape(printable(f"{guess.name}: {guess.warning}"))
             console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
-    for line in identifying_lines(found):
+    for line in (*identifying_lines(found), *minimal_lines(found)):
         console.print(escape(line))
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
     # A policy about a database names it.

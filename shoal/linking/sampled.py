@@ -75,9 +75,7 @@ class Sampled(Brief):
     @cached_property
     def _classes_before(self) -> tuple[IntVector, int]:
         """Row of the original -> class, and how many there are."""
-        from shoal.kernels.grouping import distinct_rows
-
-        number, first = distinct_rows(self.evidence.original.narrow, self.evidence.original.rows)
+        number, first = self.evidence.original.numbered()
         return number, len(first)
 
     def _why_no_classes(self, *, after: bool, people: bool) -> str | None:

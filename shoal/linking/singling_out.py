@@ -87,7 +87,7 @@ def singling_out(
         below, left = left, {}
         keys = _Keys(cells)
         for chosen in combinations(range(width), size):
-            candidates = _left_in_all(below, chosen)
+            candidates = left_in_all(below, chosen)
             if candidates is None:
                 continue
             places = np.flatnonzero(candidates)
@@ -138,7 +138,16 @@ def _owners(
     return owner
 
 
-def _left_in_all(below: dict[tuple[int, ...], BoolVector], chosen: tuple[int, ...]) -> BoolVector | None:
+def size_for(width: int, sets: int) -> int:
+    """Return the largest size, up to the usual one, of which at most so many sets of columns have to be looked at."""
+    most = 1
+    for size in range(2, min(LARGEST, width) + 1):
+        if sum(math.comb(width, part) for part in range(1, size + 1)) <= sets:
+            most = size
+    return most
+
+
+def left_in_all(below: dict[tuple[int, ...], BoolVector], chosen: tuple[int, ...]) -> BoolVector | None:
     """Return the rows that are unique in none of the sets with one column less; None if there are none."""
     parts = list(combinations(chosen, len(chosen) - 1))
     if any(part not in below for part in parts):

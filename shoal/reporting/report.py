@@ -20,6 +20,7 @@ from shoal.reporting.face import face_of
 from shoal.reporting.page import page
 from shoal.reporting.parts import Face, Section, SignOff
 from shoal.reporting.risks import Risks, risks_of
+from shoal.reporting.sampled import sampled
 from shoal.reporting.subject import Subject, read_subject
 from shoal.reporting.threats import threats
 from shoal.run import Progress, silent
@@ -129,13 +130,14 @@ def report(
     progress("risk", 0.6)
     risks = risks_of(subject, attacks)
     face = face_of(subject, attacks, risks)
+    at_risk = sections.risk(subject, risks)
     parts = [
         threats(subject, attacks, risks),
         sections.asked(subject),
         sections.done(subject),
         sections.guarantees(subject),
         sections.attacks(subject, attacks),
-        sections.risk(subject, risks),
+        at_risk,
         utility.losses(subject),
     ]
     progress("draw", 0.7)
@@ -146,6 +148,7 @@ def report(
         [] if compared is None else [utility.compared(compared, subject.gate, levels=subject.tells_levels)]
     )
     if not public:
+        parts.insert(parts.index(at_risk) + 1, sampled(subject))
         shown = examples(subject)
         parts += [] if shown is None else [shown]
         parts.append(sections.private(subject, attacks))

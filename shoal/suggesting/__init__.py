@@ -18,7 +18,7 @@ from shoal.policy.overrides import read_as
 from shoal.suggesting.guess import Guess, guess_columns
 from shoal.suggesting.reading import as_written
 from shoal.suggesting.sensitivity import propose_p
-from shoal.suggesting.uniqueness import ColumnSet, identifying_sets
+from shoal.suggesting.uniqueness import ColumnSet, MinimalSets, identifying_sets, minimal_sets
 from shoal.wording import printable
 
 
@@ -33,6 +33,8 @@ class Suggestion:
     """The role, the reason and the hierarchy of each column."""
     identifying: tuple[ColumnSet, ...]
     """How identifying the raw columns are: the worst sets of 1, 2 and 3 quasi-identifiers, and all of them."""
+    minimal: MinimalSets
+    """Which few quasi-identifiers single rows out, although no part of them does."""
     looked_at: int
     """How many rows the shares in `identifying` were counted on: all, or a sample if the table is very long."""
     k: int
@@ -78,6 +80,15 @@ class Suggestion:
                 {"columns": list(one.columns), "unique_rows": one.unique, "share": one.share}
                 for one in self.identifying
             ],
+            "singled_out": {
+                "columns_at_most": self.minimal.size,
+                "rows": self.minimal.rows,
+                "share": self.minimal.share,
+                "minimal": [
+                    {"columns": list(one.columns), "rows": one.unique, "share": one.share}
+                    for one in self.minimal.worst
+                ],
+            },
             "k": self.k,
             "p": dict(self.sensitivity),
             "most_classes": self.classes,
@@ -130,6 +141,7 @@ def look_at(frame: Any) -> Suggestion:
         rows=table.height,
         columns=guesses,
         identifying=sets,
+        minimal=minimal_sets(table, quasi),
         looked_at=looked_at,
         k=k,
         sensitivity=sensitivity,

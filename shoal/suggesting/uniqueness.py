@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+import numpy as np
 import polars as pl
 
+from shoal.arrays import BoolVector
 from shoal.frames import factorize
+from shoal.linking.singling_out import left_in_all, size_for
 
 MOST_ROWS = 500_000
 MOST_COLUMNS = 10
@@ -16,6 +20,10 @@ BEAM = 5
 """This many of the worst pairs are extended to triples."""
 KEPT = 3
 """This many of the worst sets of each size are reported."""
+MOST_SETS = 400
+"""At most so many sets of columns are looked at for minimal ones."""
+TOLD = 5
+"""This many minimal sets are told."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +35,79 @@ class ColumnSet:
     share: float
 
 
+@dataclass(frozen=True)
+class MinimalSets:
+    """Which sets of few columns single rows out, although no part of the set does."""
+
+    worst: tuple[ColumnSet, ...]
+    """Those that single most rows out. A row counts for each of its sets."""
+    rows: int
+    """How many rows some set singles out."""
+    share: float
+    size: int
+    """Up to how many columns sets may have."""
+
+
+def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
+    """Find the minimal sets of columns that single rows out (SUDA2, see `shoal.linking.singling_out`).
+
+    One grouping per set, of the rows that no part of the set singles out: at most 400 sets of up to four columns.
+    """
+    codes, sizes = _coded(table, names)
+    found: list[ColumnSet] = []
+    single = np.zeros(codes.height, np.bool_)
+    left: dict[tuple[int, ...], BoolVector] = {(): ~single}
+    largest = size_for(len(names), MOST_SETS)
+    for size in range(1, largest + 1):
+        below, left = left, {}
+        for chosen in combinations(range(len(names)), size):
+            candidates = left_in_all(below, chosen)
+            if candidates is None:
+                continue
+            rows = codes.filter(candidates)
+            alone = np.flatnonzero(candidates)[
+                _key(rows, sizes, [names[j] for j in chosen]).is_unique().to_numpy()
+            ]
+            if len(alone):
+                share = len(alone) / codes.height
+                found.append(ColumnSet(tuple(names[j] for j in chosen), len(alone), share))
+            single[alone] = True
+            candidates[alone] = False
+            left[chosen] = candidates
+    total, worst = int(single.sum()), sorted(found, key=lambda one: -one.unique)[:TOLD]
+    return MinimalSets(tuple(worst), total, total / max(codes.height, 1), largest)
+
+
+def _coded(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return columns as codes, of all rows or of a sample, and how many values each has."""
+    rows = pl.DataFrame({name: table.get_column(name) for name in names})
+    if rows.height > MOST_ROWS:
+        rows = rows.sample(MOST_ROWS, seed=0)
+    # By hashing: ranks would sort every column, texts too.
+    codes = pl.DataFrame({column.name: pl.Series(factorize(column)[0], dtype=pl.Int64) for column in rows})
+    return codes, {name: int(codes[name].max() or 0) + 1 for name in names}  # type: ignore[arg-type]
+
+
+def _key(codes: pl.DataFrame, sizes: dict[str, int], names: Sequence[str]) -> pl.Series:
+    """Return one number per row for its values in some columns."""
+    key, room = codes[names[0]], sizes[names[0]]
+    for name in names[1:]:
+        if (
+            room * sizes[name] >= 1 << 63
+        ):  # up to MOST_ROWS distinct keys, so that three more columns have room
+            key = pl.Series(factorize(key)[0], dtype=pl.Int64)
+            room = MOST_ROWS
+        key, room = key * sizes[name] + codes[name], room * sizes[name]
+    return key
+
+
 def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[ColumnSet, ...], int]:
     """Return the most identifying sets of 1, 2 and 3 columns and of all columns, and how many rows were counted.
 
     All single columns, all pairs of the ten columns with the most values, and the extensions of the five
     worst pairs: at most 200 + 45 + 40 groupings. A null is a value like any other.
     """
-    rows = pl.DataFrame({name: table.get_column(name) for name in names})
-    if rows.height > MOST_ROWS:
-        rows = rows.sample(MOST_ROWS, seed=0)
-    # By hashing: ranks would sort every column, texts too.
-    codes = pl.DataFrame({column.name: pl.Series(factorize(column)[0], dtype=pl.Int64) for column in rows})
-    sizes = {name: int(codes[name].max() or 0) + 1 for name in names}  # type: ignore[arg-type]
-
+    codes, sizes = _coded(table, names)
     singles = _counted(codes, sizes, [(name,) for name in names])
     widest = sorted(names, key=lambda name: (-sizes[name], names.index(name)))[:MOST_COLUMNS]
     widest.sort(key=names.index)
@@ -57,8 +125,8 @@ def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[C
     )
     if len(names) > 3:
         unique = int(codes.is_unique().sum())
-        found.append(ColumnSet(tuple(names), unique, unique / rows.height))
-    return tuple(found), rows.height
+        found.append(ColumnSet(tuple(names), unique, unique / codes.height))
+    return tuple(found), codes.height
 
 
 def _worse(sets: Sequence[ColumnSet], known: Sequence[ColumnSet]) -> list[ColumnSet]:
@@ -75,10 +143,6 @@ def _counted(codes: pl.DataFrame, sizes: dict[str, int], sets: Iterable[tuple[st
     """Count each set. The most identifying come first, ties in the given order."""
     out = []
     for names in sets:
-        # Three columns of at most MOST_ROWS values each fit in 63 bits.
-        key = codes[names[0]]
-        for name in names[1:]:
-            key = key * sizes[name] + codes[name]
-        unique = int(key.is_unique().sum())
-        out.append(ColumnSet(names, unique, unique / max(len(key), 1)))
+        unique = int(_key(codes, sizes, names).is_unique().sum())
+        out.append(ColumnSet(names, unique, unique / max(codes.height, 1)))
     return sorted(out, key=lambda one: -one.unique)

@@ -49,6 +49,23 @@ def identifying_lines(suggestion: Suggestion) -> list[str]:
     return lines
 
 
+def minimal_lines(suggestion: Suggestion) -> list[str]:
+    """Return how many rows few columns single out, and a line per set of them; empty if there are none."""
+    found = suggestion.minimal
+    if not found.rows:
+        return []
+    share = _percent(found.share, found.rows).strip()
+    width = len(f"{found.worst[0].unique:,}")
+    head = f"{share} of rows are singled out by at most {counted(found.size, 'column')}, most of them by these sets:"
+    return [
+        head,
+        *(
+            f"  {one.unique:>{width},} by {' + '.join(printable(name) for name in one.columns)}"
+            for one in found.worst
+        ),
+    ]
+
+
 def _percent(share: float, unique: int) -> str:
     if unique and share < 0.001:
         return " <0.1 %"
@@ -71,6 +88,8 @@ def policy_text(suggestion: Suggestion) -> str:
         )
         head = f"# How identifying the raw quasi-identifiers are{basis}:\n"
         parts.append(head + "".join(f"#   {line}\n" for line in identifying_lines(suggestion)))
+    lines = minimal_lines(suggestion)
+    parts += ["".join(f"# {line}\n" for line in lines)] if lines else []
     parts.append(_ROLES)
     if suggestion.data:
         note = f"# {printable(suggestion.notation)}\n" if suggestion.notation else ""
