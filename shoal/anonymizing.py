@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal import frames
 from shoal.brief import Brief
-from shoal.case import Case
+from shoal.case import Case, domain_sizes
 from shoal.codebooks.book import Codebook
 from shoal.codebooks.codebook import codebook, listed_only
 from shoal.codebooks.writing import CARD_LABELS, check_codebook_paths, codebook_text, labels_markdown
@@ -420,6 +420,7 @@ def _result(
         "table": table,
         "second": second,
         "release": release,
+        "domains": domain_sizes(case.original),
         "method": policy.method.name,
         "pseudonyms": made.pseudonyms,
         "describe": describe,

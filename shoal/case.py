@@ -50,6 +50,12 @@ from shoal.wording import either
 Answer = TypeVar("Answer")
 
 
+def domain_sizes(table: CodedTable) -> tuple[int, ...]:
+    """Return how many values the domain of each quasi-identifier has. A population can only add some, so equal numbers
+    mean equal domains."""
+    return tuple(attribute.hierarchy.size for attribute in table.attributes)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Case(Evidence):
     """A release, the policy that it is judged by and, if known, its original. Makers: `made` and `read`."""
@@ -148,6 +154,9 @@ class Case(Evidence):
         with clock("encode"):
             table = None if before is None else encode_whole(before, policy, population, earlier)
             more |= {"digest": None if before is None else before.digest, "record": told}
+            if rows is None and table is not None and source.domains not in ((), domain_sizes(table)):
+                # A population that the release was not made with has further values, so its codes mean others here.
+                rows = read_release(source.table, source.second, policy, delimiter=known)
             if rows is None:
                 return cls._own(source, policy, table, **more)
             if told is not None and table is not None:

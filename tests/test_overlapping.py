@@ -17,6 +17,7 @@ from shoal.linking.evidence import Evidence
 from shoal.membership.presence import presence
 from shoal.models.delta_presence import DeltaPresence
 from shoal.policy import Policy
+from shoal.release import ValueSets
 from shoal.release.published import Published
 from tests.test_presence import with_population
 
@@ -88,6 +89,92 @@ def test_chances_lie_within_what_is_said(drawn):
         if found.exact[i]:
             assert found.chance[i] == pytest.approx(share)
         assert np.isnan(found.chance[i]) or found.low[i] <= found.chance[i] <= found.high[i]
+
+
+@st.composite
+def value_sets(draw):
+    """A population, and rows of it in classes that show sets: the values of their rows, and sometimes more."""
+    table = draw(with_population())
+    suppressed = draw(st.integers(0, min(1, table.rows - 1)))
+    rows = table.codes[suppressed:]
+    class_of = np.unique(
+        draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))), return_inverse=True
+    )[1]
+    sets = []
+    for c in range(class_of.max() + 1):
+        for j in range(rows.shape[1]):
+            more = draw(st.sets(st.integers(0, int(table.population[:, j].max())), max_size=1))
+            sets.append(sorted({int(code) for code in rows[class_of == c, j]} | more))
+    start = np.cumsum([0, *map(len, sets)]).astype(np.int64)
+    shown = shown_as(
+        table,
+        class_of,
+        np.array([own[0] for own in sets], np.int32).reshape(-1, rows.shape[1]),
+        np.array([own[-1] for own in sets], np.int32).reshape(-1, rows.shape[1]),
+        suppressed,
+    )
+    codes = np.array([code for own in sets for code in own], np.int32)
+    return table, replace(shown, sets=ValueSets(start, codes)), sets
+
+
+@settings(max_examples=150, deadline=None)
+@given(value_sets())
+def test_chances_in_value_sets_lie_within_what_is_said(drawn):
+    """A value between two elements of a set is not in it: all sets of people that could be behind the release."""
+    table, shown, sets = drawn
+    people, width = table.population, table.codes.shape[1]
+    found = presence(shown, people)
+    fits = [
+        {
+            i
+            for i, person in enumerate(people)
+            if all(int(person[j]) in sets[c * width + j] for j in range(width))
+        }
+        for c in shown.class_of
+    ]
+    size, everyone = shown.rows, range(len(people))
+    kept = [
+        own for own in combinations(everyone, size) if fillable(range(size), [f & set(own) for f in fits])
+    ]
+    behind = {
+        tuple(sorted((*own, *more)))
+        for own in kept
+        for more in combinations(sorted(set(everyone) - set(own)), shown.suppressed)
+    }
+    for i in everyone:
+        share = sum(i in own for own in behind) / len(behind)
+        assert found.low[i] - 1e-9 <= share <= found.high[i] + 1e-9
+        assert found.certainly_in[i] == (share == 1.0)
+        assert found.certainly_out[i] == (share == 0.0)
+        if found.exact[i]:
+            assert found.chance[i] == pytest.approx(share)
+
+
+def test_value_sets_from_methods_are_attacked_and_judged():
+    people = pl.DataFrame({"age": [1, 2, 3, 4, 5, 6, 7, 8]})
+    table = people[[0, 1, 4, 7]]
+    given_ = {"original": table, "population": people, "quasi": ["age"]}
+    release = pl.DataFrame({"age": [[1, 2], [1, 2], [5, 8], [5, 8]]})
+    # By ranges 6 and 7 would match as well; by sets each of the four is certain.
+    found = shoal.attack(release, **given_, k=2, name="membership")
+    assert found.figures["certainly_in"] == 4
+    assert found.figures["certainly_out"] == 4
+    assert not shoal.audit(release, **given_, presence=[0.0, 0.9]).verdicts[0].holds
+    made = shoal.anonymize(table, quasi=["age"], k=2, method="lexicographic", seed=1)
+    assert shoal.attack(made, **given_, k=2, name="membership").figures["certainly_in"] == 4
+
+
+@pytest.mark.parametrize("method", ["mondrian", "lexicographic", "anatomy"])
+def test_a_population_that_a_result_was_not_made_with(method):
+    """It has further values, so the codes of the result mean others: the same people must be found by its rows."""
+    people = pl.DataFrame({"age": [1, 2, 3, 4, 5, 6, 7, 8], "zip": list("aabbccdd")})
+    table = people[[0, 1, 4, 7]].with_columns(ill=pl.Series(list("xyxy")))
+    given_ = {"original": table, "population": people, "quasi": ["age", "zip"], "sensitive": ["ill"], "l": 2}
+    made = shoal.anonymize(table, quasi=["age", "zip"], sensitive=["ill"], l=2, method=method, seed=1)
+    by_result = shoal.attack(made, **given_, method=method, name="membership")
+    by_rows = shoal.attack(made.table, second=made.second, **given_, method=method, name="membership")
+    assert by_result.chances.tolist() == by_rows.chances.tolist()
+    assert (by_result.chances > 0).all()
 
 
 def nested(own=5):

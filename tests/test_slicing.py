@@ -17,12 +17,14 @@ import shoal
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS
-from shoal.methods.permuting.column_groups import clustered, contingency, correlations
+from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, contingency, correlations, pearson
 from shoal.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
 from shoal.models.requirements import Requirements
 from shoal.models.slicing_l import SlicingDiversity, beliefs, likeliest
 from shoal.release.record import card_markdown
 from shoal.run import Run
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests.rules import plain_rule
 from tests.strategies import tables
 from tests.test_bad_input import refused, run
@@ -195,9 +197,50 @@ def test_contingency_of_small_columns():
     assert contingency(a, np.zeros(4, np.int32)) == 0
 
 
-@given(tables(rows=st.integers(1, 12)))
-def test_correlations_are_symmetric_and_bounded(table):
-    found = correlations(table)
+def test_pearson_s_coefficient_by_hand():
+    one = np.array([1.0, 2.0, 3.0, 4.0])
+    assert pearson(one, -2 * one) == pytest.approx(1)
+    # Deviations -1.5 -0.5 0.5 1.5 and -0.5 0.5 -0.5 0.5: 1^2 / (5 x 1) = 1/5.
+    assert pearson(one, np.array([0.0, 1.0, 0.0, 1.0])) == pytest.approx(1 / 5)
+    assert pearson(one, np.ones(4)) == 0
+    assert pearson(np.array([np.nan, 1.0, 2.0, 3.0]), np.array([9.0, 1.0, 2.0, np.nan])) == pytest.approx(1)
+    assert pearson(np.array([np.nan, 1.0]), np.array([1.0, 1.0])) == 0
+    # Of two columns with two values each it is the contingency.
+    a, b = np.array([0, 0, 1, 1], np.int32), np.array([0, 0, 0, 1], np.int32)
+    assert pearson(a.astype(float), b.astype(float)) == pytest.approx(contingency(a, b))
+
+
+def test_pearson_s_coefficient_sees_lines_and_only_of_numbers():
+    x = np.arange(-8, 9)
+    random = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {"x": x, "y": x**2, "z": 3 * x + random.integers(-3, 4, 17), "s": list("abcabcabcabcabcab")}
+    )
+    table = encode(rows, [ColumnPlan(name, "quasi") for name in "xyz"] + [ColumnPlan("s", "sensitive")])
+    binned, lines = correlations(table), correlations(table, "pearson")
+    assert binned[0, 1] == pytest.approx(1), "x determines its square"
+    assert lines[0, 1] == pytest.approx(0), "and has no linear relation to it"
+    assert lines[0, 2] == pytest.approx(np.corrcoef(x, rows["z"])[0, 1] ** 2)
+    assert (lines[:3, 3] == binned[:3, 3]).all(), "texts have no numbers"
+    made = {"quasi": ["x", "y", "z"], "sensitive": ["s"], "l": 2, "seed": 1}
+    found = shoal.anonymize(rows, **made, method={"name": "slicing", "columns": 2, "correlation": "pearson"})
+    assert found.release.facts["groups"] == [["x", "z"], ["y"], ["s"]]
+    asked = {name: value for name, value in made.items() if name != "seed"}
+    judged = shoal.audit(
+        found.table,
+        original=rows,
+        **asked,
+        method={"name": "slicing", "columns": 2, "correlation": "pearson"},
+    )
+    assert all(verdict.holds for verdict in judged.verdicts)
+    with pytest.raises(PolicyError, match="'spearman' is unknown"):
+        shoal.anonymize(rows, **made, method={"name": "slicing", "correlation": "spearman"})
+
+
+@pytest.mark.parametrize("by", CORRELATIONS)
+@given(table=tables(rows=st.integers(1, 12)))
+def test_correlations_are_symmetric_and_bounded(by, table):
+    found = correlations(table, by)
     assert found.tolist() == found.T.tolist()
     assert (found >= 0).all()
     assert (found <= 1 + 1e-9).all()
@@ -342,7 +385,11 @@ def test_the_command_line(tmp_path, monkeypatch):
         (2, ("--set", "method.groups=[['zip','zipp']]"), "did you mean 'zip'?"),
         (2, ("--set", "method.groups=[['zip'],['zip']]"), "names zip more than once"),
         (2, ("--set", "method.columns=0"), "method.columns"),
-        (2, ("--set", "method.with_sensitive=true"), "cannot be combined with columns and with_sensitive"),
+        (
+            2,
+            ("--set", "method.with_sensitive=true"),
+            "cannot be combined with columns, correlation and with_sensitive",
+        ),
         (2, ("--set", "method.groups=3"), "method.groups"),
         (4, ("--set", "privacy.l={slicing=9}"), "has 7"),
         (

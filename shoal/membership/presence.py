@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatVector, IntMatrix, LongVector
+from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.membership.chances import MOST_STATES, SECONDS, membership
+from shoal.release import ValueSets
 from shoal.release.published import Published
 
 
@@ -59,15 +60,16 @@ def presence(
 ) -> Presence:
     """Return the probability of everybody in the population.
 
-    In a generalized release it is the number of rows of the person's class over the people who match the class. In
+    In a generalized release, by ranges or value sets, it is the number of rows of the person's class over the people
+    who match the class. In
     buckets of shuffled columns, people are counted as in `shoal.membership.chances`. For people who match several
     classes or buckets, their union is used. That ignores that each class must be filled by people of its own, so for
     them, and for everybody who shares a class with them, only bounds are proven. `limit` and `seconds` are per bucket.
 
     Suppressed rows belong to people in the table too, and could be anybody's: all of one class, or none.
     """
-    if published.sets is not None:
-        raise DataError("Shoal cannot compute membership for releases with value sets")
+    if published.sets is not None and published.bucket_of is not None:
+        raise DataError("Shoal cannot compute membership for buckets of value sets")
     from shoal.kernels.grouping import distinct
 
     number, first = distinct(population)
@@ -150,6 +152,8 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
 
     low, high = map(np.ascontiguousarray, published.covered)
     start, region = regions_of_people(low, high, tuples)
+    if published.sets is not None:
+        start, region = _within_sets(published.sets, start, region, tuples)
     many = np.diff(start)
     out = _Found.nobody(len(tuples))
     out.matching, out.several = many, many > 1
@@ -172,6 +176,24 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
     out.low = out.chance.copy()
     out.say_in(out.certainly_in)
     return out
+
+
+def _within_sets(
+    sets: ValueSets, start: LongVector, region: IntVector, tuples: IntMatrix
+) -> tuple[LongVector, IntVector]:
+    """Keep the regions whose value sets, and not only the ranges around them, hold a tuple. O(pairs x columns)."""
+    columns = tuples.shape[1]
+    owner = np.repeat(np.arange(len(tuples)), np.diff(start))
+    size = int(tuples.max(initial=0)) + int(sets.codes.max(initial=0)) + 1
+    # A cell and a value as one number; cells are in order, and so are the values of each.
+    held = np.repeat(np.arange(len(sets.start) - 1), np.diff(sets.start)) * size + sets.codes
+    inside = np.ones(len(owner), np.bool_)
+    for j in range(columns):
+        wanted = (region.astype(np.int64) * columns + j) * size + tuples[owner, j]
+        place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
+        inside &= held[place] == wanted
+    many = np.bincount(owner[inside], minlength=len(tuples))
+    return np.concatenate([[0], np.cumsum(many)]).astype(np.int64), region[inside]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

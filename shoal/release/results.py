@@ -169,6 +169,8 @@ class Result(Audit):
     release: Release
     """The release as the method proposed it, in the order of the input: private."""
     method: str
+    domains: tuple[int, ...] = ()
+    """How many values the domain of each quasi-identifier has, which the codes of `release` are about."""
     record: Mapping[str, Any]
     """The private run record: digest of the input, policy, versions, timings, verdicts, measures."""
     card: Mapping[str, Any]

@@ -6,24 +6,52 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.arrays import FloatMatrix, IntVector
+from shoal.arrays import FloatMatrix, FloatVector, IntVector
 from shoal.table import CodedTable
 
 MOST_VALUES = 20
 """Columns with more values are binned into this many runs of codes, about equally frequent."""
 
 
-def correlations(table: CodedTable) -> FloatMatrix:
-    """Return the mean-square contingency of each pair of columns, quasi-identifiers first: 0 if they are independent, 1
-    if one determines the other. A column with one value is independent of all others. O(rows x columns^2).
+CORRELATIONS = ("contingency", "pearson")
+"""How correlation can be measured."""
+
+
+def correlations(table: CodedTable, by: str = CORRELATIONS[0]) -> FloatMatrix:
+    """Return how strongly each pair of columns is correlated, quasi-identifiers first: 0 if they are independent, 1 if
+    one determines the other. A column with one value is independent of all others. O(rows x columns^2).
+
+    `by` is ``contingency``, the mean-square contingency, or ``pearson``: the square of Pearson's coefficient for two
+    columns of numbers or dates, and the contingency for other pairs. The square, because for two columns of two values
+    each it is the contingency, so both can be compared.
     """
-    columns = [_binned(table.codes[:, j]) for j in range(len(table.attributes))]
-    columns += [_binned(table.sensitive_codes[:, j]) for j in range(len(table.sensitive))]
+    codes = [table.codes[:, j] for j in range(len(table.attributes))]
+    codes += [table.sensitive_codes[:, j] for j in range(len(table.sensitive))]
+    columns = [_binned(own) for own in codes]
+    lines: list[FloatVector | None] = [None] * len(codes)
+    if by == "pearson":
+        for j, attribute in enumerate((*table.attributes, *table.sensitive)):
+            tree = attribute.hierarchy
+            lines[j] = tree.positions[codes[j]] if tree.by_width and tree.positions is not None else None
     found = np.eye(len(columns))
     for a in range(len(columns)):
         for b in range(a):
-            found[a, b] = found[b, a] = contingency(columns[a], columns[b])
+            one, other = lines[a], lines[b]
+            both = one is not None and other is not None
+            found[a, b] = pearson(one, other) if both else contingency(columns[a], columns[b])  # type: ignore[arg-type]
+            found[b, a] = found[a, b]
     return found
+
+
+def pearson(one: FloatVector, other: FloatVector) -> float:
+    """Return the square of Pearson's coefficient, over the rows that have both numbers; 0 if one never varies."""
+    both = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[both], other[both]
+    if len(one) < 2:
+        return 0.0
+    one, other = one - one.mean(), other - other.mean()
+    square = float(one @ one) * float(other @ other)
+    return min(float(one @ other) ** 2 / square, 1.0) if square > 0 else 0.0
 
 
 def contingency(one: IntVector, other: IntVector) -> float:

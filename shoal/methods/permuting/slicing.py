@@ -12,7 +12,7 @@ from shoal.brief import Brief
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.hierarchy import Hierarchy, Level
 from shoal.methods.base import Shuffled
-from shoal.methods.permuting.column_groups import clustered, correlations
+from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, correlations
 from shoal.methods.permuting.permuting import SHUFFLED, Permuting, facts_of, own_cells, shuffled_within
 from shoal.models.base import GroupModel, one_class
 from shoal.models.requirements import Requirements
@@ -36,6 +36,9 @@ class Slicing(Permuting):
     """Columns that stay together, by name. Columns that are not named stay alone. Without it, groups are computed."""
     columns: int | None = None
     """How many groups to compute; by default about half the number of columns."""
+    correlation: str = "contingency"
+    """How to measure that columns belong together: the mean-square ``contingency`` of binned values, or ``pearson``:
+    the square of Pearson's coefficient for pairs of numbers or dates, and the contingency for other pairs."""
     with_sensitive: bool = False
     """Whether computed groups may contain sensitive columns. This keeps correlations with them, but an adversary who
     knows another column of the group learns more about the sensitive value."""
@@ -45,9 +48,13 @@ class Slicing(Permuting):
         problems = []
         if self.columns is not None and self.columns < 1:
             problems.append(Problem("method.columns", f"must be at least 1, not {self.columns}"))
-        if self.groups is not None and (self.columns is not None or self.with_sensitive):
-            message = "cannot be combined with columns and with_sensitive, which say how to compute groups"
+        computing = self.columns is not None or self.with_sensitive or self.correlation != CORRELATIONS[0]
+        if self.groups is not None and computing:
+            message = "cannot be combined with columns, correlation and with_sensitive, which say how to compute groups"
             problems.append(Problem("method.groups", message))
+        if self.correlation not in CORRELATIONS:
+            hint = did_you_mean(self.correlation, CORRELATIONS)
+            problems.append(Problem("method.correlation", f"'{self.correlation}' is unknown", hint))
         named = [name for group in self.groups or () for name in group]
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
@@ -111,7 +118,7 @@ class Slicing(Permuting):
                 )
             inside = len(names) if self.with_sensitive else quasi
             wanted = -(-inside // 2) if self.columns is None else self.columns
-            found = clustered(correlations(table)[:inside, :inside], wanted)
+            found = clustered(correlations(table, self.correlation)[:inside, :inside], wanted)
         alone = set(range(len(names))) - {j for group in found for j in group}
         return sorted([*found, *([j] for j in alone)])
 
