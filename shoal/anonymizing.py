@@ -317,7 +317,7 @@ def _make(
         failing = case.failing
     if failing:
         raise ViolationError(_violations(failing))
-    unserved = left_out(table, case.requirements) if method.heeds_limits else ""
+    unserved = left_out(table, case.requirements.in_table(table)) if method.heeds_limits else ""
     progress("measure", 0.9)
     with clock("measure"):
         _ = case.measures, case.losses
@@ -335,7 +335,7 @@ def propose(policy: Policy, method: Method, table: CodedTable, run: Run) -> Case
 
 
 def _proposed(policy: Policy, method: Method, table: CodedTable, run: Run, clock: Clock) -> Release:
-    requirements = policy.requirements(table.sensitive)
+    requirements = policy.requirements(table.sensitive).in_table(table)
     method.prepare(table, requirements, run)
     # Rows of a block may be alike in values that other rows of the same people are not, if these can be followed.
     limits = method.heeds_limits and not (table.followed and table.person is not None)

@@ -2612,3 +2612,19 @@ def best_cuts(values, k):
         if all(b - a >= k for a, b in pairwise((0, *cuts, total)))
     ]
     return np.array(min(choices, key=cost), np.int64)
+
+
+def people_within(rows, weights, low, high, begin, end, most):
+    found = []
+    for c in range(len(low)):
+        inside = [
+            int(weights[r])
+            for r in range(begin[c], end[c])
+            if all(low[c][j] <= rows[r][j] <= high[c][j] for j in range(len(low[c])))
+        ]
+        total = 0
+        for people in inside:
+            if total < most:
+                total += people
+        found.append(total)
+    return np.array(found, np.int64)

@@ -532,6 +532,36 @@ def _within_limit(reading: Reading, limit: int | Sequence[str]) -> bool:
     return sum(row.cells[0] in mixed for row in reading.rows) <= entitled
 
 
+def _risks(reading: Reading, by: str) -> list[tuple[Fraction, int, int]]:
+    """Per class: the risk of a row, the rows, and the people who match it in the release or in the population."""
+    found = []
+    for (cells, _), rows in reading.classes.items():
+        people = rows
+        if by != "prosecutor":
+            row = next(row for row in reading.rows if row.cells == cells)
+            people = sum(reading.covers(row, person) for person in reading.population)
+        found.append((Fraction(1, people), rows, people))
+    return found
+
+
+def _highest(reading: Reading, highest: Any, by: str = "prosecutor") -> bool:
+    return max(risk for risk, _, _ in _risks(reading, by)) <= Fraction(str(highest))
+
+
+def _average(reading: Reading, average: Any, by: str = "prosecutor") -> bool:
+    found = _risks(reading, by)
+    rows, people = sum(rows for _, rows, _ in found), sum(people for _, _, people in found)
+    over_rows = sum(risk * own for risk, own, _ in found) / rows
+    over_people = Fraction(len(found), people) if by == "journalist" else Fraction(0)
+    return max(over_rows, over_people) <= Fraction(str(average))
+
+
+def _share(reading: Reading, share: Any, above: Any, by: str = "prosecutor") -> bool:
+    found = _risks(reading, by)
+    risky = sum(rows for risk, rows, _ in found if risk > Fraction(str(above)))
+    return Fraction(risky, sum(rows for _, rows, _ in found)) <= Fraction(str(share))
+
+
 JUDGES: dict[str, Judge] = {
     "k-anonymity": lambda reading, k: min(reading.classes.values()) >= k,
     "distinct-l": _every_class(_distinct),
@@ -557,6 +587,10 @@ JUDGES: dict[str, Judge] = {
     "slicing-l": _sliced,
     "hybrid-k": _within_budget,
     "alpha-hybrid": _looks_like_chance,
+    "highest-risk": _highest,
+    "average-risk": _average,
+    "share-at-risk": _share,
+    "k-map": lambda reading, k: min(people for _, _, people in _risks(reading, "journalist")) >= k,
     "generalization-limit": _within_limit,
 }
 """Model -> whether a release satisfies it, by definition."""

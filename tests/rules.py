@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 from shoal.hierarchy import Hierarchy, Level
 from shoal.linking.evidence import Evidence
 from shoal.models import MODELS, GroupModel
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.keys import bounds
 from shoal.models.p_sensitive import PSensitive
 from shoal.release.published import Published
@@ -40,6 +41,8 @@ def values(kind, limits):
     """Small values of a parameter: whole numbers, shares, or both shares and larger numbers, as its bounds permit."""
     if kind is int:
         return st.integers(int(limits.ge), 4)
+    if kind is Fraction:
+        return st.fractions(Fraction(1, 5), Fraction(4, 5), max_denominator=6)
     return shares if limits.le == 1 else reals if limits.gt == 1 else reals | shares
 
 
@@ -130,6 +133,7 @@ def delta_disclosure(model, rows, table, distance):
 
 
 BY_THE_BOOK = {
+    "highest-risk": lambda m, rows, *_: Fraction(1, len(rows)) <= m.highest,
     "delta-disclosure": delta_disclosure,
     "beta-likeness": beta_likeness,
     "k-anonymity": lambda model, rows, *_: len(rows) >= model.k,
@@ -152,7 +156,8 @@ far two codes are apart.
 
 def plain_rule(model, rows, table, distance):
     """Does one class, given as the sensitive codes of its rows, satisfy the model? By the book."""
-    return len(rows) > 0 and bool(BY_THE_BOOK[model.name](model, rows, table, distance))
+    name = "k-anonymity" if isinstance(model, KAnonymity) else model.name
+    return len(rows) > 0 and bool(BY_THE_BOOK[name](model, rows, table, distance))
 
 
 def apart(hierarchy):

@@ -30,6 +30,7 @@ CELLS = {"place": st.sampled_from("abcd"), "age": st.integers(0, 7).map(str)}
 
 wholes, shares = st.integers(2, 3), st.sampled_from([0.25, 0.4, 0.5, 0.6, 0.75, 0.9])
 numbers = st.sampled_from([1.5, 2, 2.5, 3])
+ratios = st.sampled_from(["1/2", "1/3", "2/7", "3/5", 0.5, 0.33, 0.34, 0.2, 0.25, 0.4])
 ASKED = {
     "k-anonymity": st.fixed_dictionaries({"k": wholes}),
     "distinct-l": st.fixed_dictionaries({"l": wholes}),
@@ -55,6 +56,20 @@ ASKED = {
     "slicing-l": st.fixed_dictionaries({"l": numbers}),
     "hybrid-k": st.fixed_dictionaries({"budget": shares}),
     "alpha-hybrid": st.fixed_dictionaries({"alpha": shares}),  # the exact test: tests/test_exact_sizes.py
+    "highest-risk": st.fixed_dictionaries(
+        {"highest": ratios, "by": st.sampled_from(["prosecutor", "journalist"])}
+    ),
+    "average-risk": st.fixed_dictionaries(
+        {"average": ratios, "by": st.sampled_from(["prosecutor", "journalist", "marketer"])}
+    ),
+    "share-at-risk": st.fixed_dictionaries(
+        {
+            "share": ratios | st.just(0.0),
+            "above": ratios,
+            "by": st.sampled_from(["prosecutor", "journalist"]),
+        }
+    ),
+    "k-map": st.fixed_dictionaries({"k": wholes}),
     "generalization-limit": st.fixed_dictionaries(
         {"limit": st.integers(0, 2) | st.sampled_from([["north"], ["a", "south"], ["north", "south"]])}
     ),
@@ -88,8 +103,10 @@ def keywords(name, asked):
     if kind.key.name == "k":
         return {"k": value, "notion": name}
     if kind.rules:
-        fixed = {option: own for option, own in asked.items() if option not in parameters(kind)}
-        value = {next(rule for rule, sets in kind.rules.items() if sets == fixed): value}
+        options = {option: asked[option] for option in kind.options if option in asked}
+        known = (*parameters(kind), *options)
+        fixed = {option: own for option, own in asked.items() if option not in known}
+        value = {next(rule for rule, sets in kind.rules.items() if sets == fixed): value, **options}
     return {kind.key.name: value}
 
 
@@ -171,7 +188,7 @@ def test_a_verdict_is_the_definition(name, data):
         **({"method": "slice-columns"} if sliced else {}),
     }
     everybody = None
-    if name == "delta-presence":
+    if name in ("delta-presence", "k-map") or asked.get("by", "prosecutor") != "prosecutor":
         others = [
             {n: data.draw(cell) for n, cell in CELLS.items()} for _ in range(data.draw(st.integers(0, 3)))
         ]

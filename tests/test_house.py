@@ -93,8 +93,9 @@ def test_every_key_and_word_is_in_the_schema():
         entry = parts["Privacy"]["properties"][key]
         assert entry["description"] == f"{kinds[0].key.meaning}."
         words = [rule for kind in kinds for rule in kind.rules]
+        options = list(dict.fromkeys(option for kind in kinds for option in kind.options))
         if words:
-            assert list(parts[f"{key.capitalize()}Rules"]["properties"]) == words
+            assert list(parts[f"{key.capitalize()}Rules"]["properties"]) == words + options
     assert parts["Privacy"]["properties"]["notion"]["enum"] == [kind.name for kind in KINDS["k"]]
     assert set(parts["Utility"]["properties"]["measure"]["enum"]) == set(MEASURES)
     assert set(METHODS) <= set(parts["MethodChoice"]["properties"]["name"]["enum"])
@@ -140,7 +141,11 @@ def test_a_report_explains_every_requirement_on_classes():
     asked["ke"] = [2, 1.0]
     worse = {"tree": {"all": ["cold", "flu", "gout", "ulcer"]}}
     policy = Policy.from_keywords(
-        quasi=["age", "town"], sensitive=["ill"], hierarchies={"ill": worse}, **asked
+        quasi=["age", "town"],
+        sensitive=["ill"],
+        hierarchies={"ill": worse},
+        population={"size": 1000},
+        **asked,
     )
     made = shoal.anonymize(rows, policy, seed=1)
     page = shoal.report(made, policy, original=rows).html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,9 @@ MODELS = [
     {"l": {"entropy": 1.9}}, {"l": {"recursive": [2, 2]}}, {"l": {"recursive": [0.5, 2]}}, {"alpha": 0.5},
     {"alpha": 0.7}, {"t": {"equal": 0.2}}, {"p": 2}, {"beta": {"basic": 0.5}}, {"beta": {"enhanced": 0.3}},
     {"delta": {"strict": 0.8}}, {"delta": {"present": 0.8}}, {"p": 2, "alpha": 0.7},
-    {"p": 2, "l": {"probabilistic": 1.4}},
+    {"p": 2, "l": {"probabilistic": 1.4}}, {"risk": {"highest": "1/3"}}, {"risk": {"average": 0.4}},
+    {"risk": {"average": "1/4"}}, {"risk": {"average": 0.5, "highest": 0.5}}, {"risk": {"share": 0.3, "above": 0.4}},
+    {"risk": {"share": 0, "above": "1/4"}},
 ]  # fmt: skip
 NOTIONS = [
     {}, {}, {}, {"notion": "probabilistic-k"}, {"notion": "k-k"}, {"notion": "global-1-k"},
@@ -50,6 +53,12 @@ def partitions(rows):
             yield [*parts[:at], [first, *parts[at]], *parts[at + 1 :]]
 
 
+def asked_risk(policy):
+    """What a policy says about risk, as fractions."""
+    told = policy.to_dict()["privacy"].get("risk", {})
+    return {word: Fraction(str(value)) for word, value in told.items()}
+
+
 def possible(frame, policy):
     """Whether some split of some rows into classes, within blocks, satisfies every model by the book."""
     table = encode_with_population(frames.read(frame, policy.read_options()), policy, None)
@@ -64,9 +73,18 @@ def possible(frame, policy):
             )
         return known[key]
 
+    def together(parts):
+        rows = sum(map(len, parts))
+        risk = asked_risk(policy)
+        small = sum(
+            len(part) for part in parts if "above" in risk and 1 / Fraction(len(part)) > risk["above"]
+        )
+        average = "average" not in risk or Fraction(len(parts), rows) <= risk["average"]
+        return average and ("share" not in risk or Fraction(small, rows) <= risk["share"])
+
     fewest = max(table.rows - requirements.suppressible(table.rows), 1)
     return any(
-        all(map(good, parts))
+        all(map(good, parts)) and together(parts)
         for size in range(table.rows, fewest - 1, -1)
         for left in itertools.combinations(range(table.rows), size)
         for parts in partitions(list(left))
@@ -91,7 +109,7 @@ def cases(method, seed):
             "suppression": float(random.choice([0, 0, 0.2, 0.4])),
         }
         asked |= MODELS[random.integers(len(MODELS))] | NOTIONS[random.integers(len(NOTIONS))]
-        models = set(asked) & {"l", "t", "p", "alpha", "beta", "delta"}
+        models = set(asked) & {"l", "t", "p", "alpha", "beta", "delta", "risk"}
         if random.random() < 0.7 or {"notion", "adversary"} & set(asked) or not models:
             asked["k"] = int(random.integers(2, 4))
         if random.random() < 0.25:

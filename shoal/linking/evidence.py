@@ -217,14 +217,20 @@ class Evidence(Brief):
         return Sampled(self)
 
     @cached_property
-    def risk(self) -> Risk:
-        """All risks of re-identification, with the population if it is known."""
+    def population_sizes(self) -> LongVector | None:
+        """``[classes]`` people of the population who match each class; None if they are not known, or if nobody can
+        tell what the cells cover.
+        """
         table, published = self.table, self.published
         people = None if table is None else table.population
-        crowd = None
-        if table is not None and people is not None and published.low is not None and published.sets is None:
-            crowd = population_sizes(published, replace(table, codes=people))
-        return assess(published, table, population=crowd, sizes=self.sizes)
+        if table is None or people is None or published.low is None or published.sets is not None:
+            return None
+        return population_sizes(published, replace(table, codes=people))
+
+    @cached_property
+    def risk(self) -> Risk:
+        """All risks of re-identification, with the population if it is known."""
+        return assess(self.published, self.table, population=self.population_sizes, sizes=self.sizes)
 
 
 def people_by_value(published: Published, person: IntVector) -> list[LongVector]:

@@ -94,6 +94,10 @@ class Method(ABC):
     heeds_earlier: ClassVar[bool] = False
     """Its searches ask every rule about the rows of each class, so they can keep open what earlier releases do."""
 
+    heeds_all: ClassVar[bool] = False
+    """Its search judges all classes together, so it keeps rules about averages and shares by itself. For other methods
+    by classes, Shoal joins classes of their releases until such rules hold."""
+
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
         names the sensitive columns. Known before anything is read.
@@ -113,6 +117,12 @@ class Method(ABC):
             compare = either(command="`shoal compare`", python="`shoal.compare`")
             message = f"{self.name} does not heed earlier releases, but the policy names some"
             problems += (Problem("method.name", message, f"take auto, or see which methods do: {compare}"),)
+        shuffles = self.shows_buckets or self.two_tables
+        for model in requirements.models if shuffles else ():
+            if model.by_cells:
+                message = f"{self.name} shuffles values within buckets, and {model.name} is about whom cells lead to"
+                hint = "take auto, or a method that makes equivalence classes"
+                problems += (Problem("method.name", message, hint),)
         if problems:
             raise PolicyError(problems)
 

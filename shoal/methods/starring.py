@@ -37,7 +37,7 @@ def cells_problems(method: Method, requirements: Requirements) -> list[Problem]:
     if requirements.uniform:
         message = '"cells" puts `*` beside narrower labels, and utility.levels = "uniform" forbids that'
         problems.append(Problem("utility.suppress", message, "leave one of them out"))
-    odd = [model.title for model in requirements.models if model.by_classes is not model]
+    odd = [model.title for model in requirements.models if not model.about_classes]
     if odd:
         message = f'"cells" needs models that judge each class by itself, unlike {", ".join(odd)}'
         problems.append(Problem("utility.suppress", message, 'use "rows"'))

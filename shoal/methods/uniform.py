@@ -22,6 +22,7 @@ from shoal.hierarchy import Hierarchy
 from shoal.measures import MEASURES, CellMeasure
 from shoal.methods.base import Method
 from shoal.methods.over_time import keeping_open
+from shoal.methods.overall import holding, in_reach
 from shoal.methods.starring import released
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -41,6 +42,15 @@ def proposed(method: Method, table: CodedTable, requirements: Requirements, run:
     the policy asks for it. If rows can be followed, people look alike, not rows. With earlier releases of the same
     people, it must keep open what these leave open.
     """
+    within = in_reach(method, requirements)
+    if within is not requirements and not method.delegates:
+        try:
+            return proposed(method, table, within, run)
+        except InfeasibleError as error:
+            raise LimitError(str(error)) from None  # It is stricter than the policy, so it proves nothing.
+    rules = requirements.overall(table)
+    if rules and not method.delegates and not (method.heeds_all and requirements.suppress == "rows"):
+        return holding(proposed, method, table, requirements, rules, run)
     if table.followed and table.person is not None and not method.delegates:
         from shoal.methods.following import followed
 

@@ -30,6 +30,10 @@ MODELS: Registry[Model] = Registry(
         "delta-presence": "shoal.models.delta_presence:DeltaPresence",
         "slicing-l": "shoal.models.slicing_l:SlicingDiversity",
         "candidate-l": "shoal.models.probabilistic_k:CandidateDiversity",
+        "highest-risk": "shoal.models.risk:HighestRisk",
+        "average-risk": "shoal.models.risk:AverageRisk",
+        "share-at-risk": "shoal.models.risk:ShareAtRisk",
+        "k-map": "shoal.models.k_map:KMap",
         "generalization-limit": "shoal.models.limit:WithinLimit",
     },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, LongVector
 from shoal.errors import PolicyError, Problem
 from shoal.models.keys import Key, bounds, parameters
+from shoal.models.ratios import exact
 from shoal.models.threats import INFERENCE, Threat
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
@@ -19,6 +21,7 @@ from shoal.wording import number
 
 if TYPE_CHECKING:
     from shoal.linking.evidence import Evidence
+    from shoal.models.overall import Overall
     from shoal.release.published import Published
     from shoal.table import CodedTable
     from shoal.table.groups import Groups, Histograms
@@ -47,6 +50,13 @@ class Model(ABC):
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The words in the key's table that ask for it, each with the fields that it sets; none: the key takes the
     parameter itself."""
+    options: ClassVar[Mapping[str, str]] = {}
+    """Further words in the key's table, each with what it means: fields of this name, which have defaults."""
+    about_classes: ClassVar[bool] = False
+    """It is about equivalence classes of the published rows and counts the people in them, or those of a population
+    behind them; not about which people match which rows."""
+    by_cells: ClassVar[bool] = False
+    """It is about whom the cells of a row lead to, so it says nothing about rows whose cells were shuffled."""
     stands_in: ClassVar[bool] = False
     """No policy asks for it directly: it replaces another model, see `instead_of`."""
     of_columns: ClassVar[bool] = False
@@ -90,7 +100,11 @@ class Model(ABC):
         """Return the model that a value in a policy asks for, under one of its rules and about one column."""
         names = parameters(cls)
         values = value if len(names) > 1 else (value,)
-        return cls(**dict(zip(names, values, strict=True)), **cls.rules.get(rule, {}), **place)
+        given = {**dict(zip(names, values, strict=True)), **place}
+        for name, (kind, _) in bounds(cls).items():
+            if kind is Fraction and name in given:
+                given[name] = exact(given[name])
+        return cls(**given, **cls.rules.get(rule, {}))
 
     @classmethod
     def looser(cls, value: Any) -> Any:
@@ -119,6 +133,18 @@ class Model(ABC):
     @property
     def by_classes(self) -> GroupModel | None:
         """A rule over single classes that is enough for the model, so that searches by classes can serve it."""
+        return None
+
+    def needs_population(self) -> bool:
+        """Return whether it is about everybody who could be in the table, so that a policy must name or count them."""
+        return False
+
+    def in_table(self, table: CodedTable) -> Model | None:
+        """Return the model as searches in this table take it; None if every release of it satisfies the model."""
+        return self
+
+    def overall(self, table: CodedTable) -> Overall | None:
+        """Return its rule over all classes together, if it has one: then no single class satisfies or fails it."""
         return None
 
     @property
@@ -150,6 +176,7 @@ class Model(ABC):
 class GroupModel(Model):
     """A model that holds if every class by itself satisfies a rule. An empty group satisfies none."""
 
+    about_classes: ClassVar[bool] = True
     monotone: ClassVar[bool]
     """Merging two groups that satisfy the rule always gives one that satisfies it, if no person has several rows."""
     monotone_over_people: ClassVar[bool] = False
@@ -165,7 +192,7 @@ class GroupModel(Model):
         return self.monotone and (table.person is None or self.monotone_over_people)
 
     @property
-    def by_classes(self) -> GroupModel:
+    def by_classes(self) -> GroupModel | None:
         """The model itself."""
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, fields
+from fractions import Fraction
 from functools import cache
 from typing import get_type_hints
 
@@ -35,7 +36,7 @@ class Bounds:
         """The bounds by their short names."""
         return {name: bound for name, bound in vars(self).items() if bound is not None}
 
-    def broken(self, value: float, kind: type) -> str:
+    def broken(self, value: float | Fraction, kind: type) -> str:
         """Return which bound a value violates, or an empty text."""
         tests = {"ge": value >= (self.ge or 0), "gt": value > (self.gt or 0)}
         tests |= {"le": value <= (self.le or 0), "lt": value < (self.lt or 0)}

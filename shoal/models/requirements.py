@@ -15,6 +15,7 @@ from shoal.table.groups import Groups
 
 if TYPE_CHECKING:
     from shoal.models.over_time import WithEarlier
+    from shoal.models.overall import Overall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class Requirements:
     @property
     def without_classes(self) -> bool:
         """The policy asks for a notion that does not need equivalence classes, such as (k,k)."""
-        return any(model.by_classes not in (None, model) for model in self.models)
+        return any(model.by_classes is not None and not model.about_classes for model in self.models)
 
     @property
     def k(self) -> int:
@@ -95,6 +96,16 @@ class Requirements:
 
         needed = tuple(self.values_needed(column) for column in range(sensitive))
         return replace(self, with_earlier=WithEarlier(members=members, k=self.k, needed=needed))
+
+    def in_table(self, table: CodedTable) -> Requirements:
+        """Return the requirements as searches in this table take them."""
+        found = (model.in_table(table) for model in self.models)
+        return replace(self, models=tuple(model for model in found if model is not None))
+
+    def overall(self, table: CodedTable) -> tuple[Overall, ...]:
+        """Return the rules over all classes together."""
+        found = (model.overall(table) for model in self.models)
+        return tuple(rule for rule in found if rule is not None)
 
     def suppressible(self, rows: int) -> int:
         """Return how many of this many rows may be suppressed."""

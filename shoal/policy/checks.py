@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.frames.formats import scheme_of
 from shoal.hierarchy.kinds import parsed
+from shoal.models import GroupModel
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
@@ -137,8 +138,16 @@ def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
         hint = "leave out the population, or the role person; its size alone is possible"
         found.append(Problem("population", f"counts its rows as people, {whose}", hint))
     models = privacy.models(draft.names("sensitive")) if privacy is not None else ()
+    groups = [name for name in draft.names("person") if draft.columns[name].group is not None]
+    for model in models if groups else ():
+        if model.about_classes and (not isinstance(model, GroupModel) or model.needs_population()):
+            message = (
+                f"{model.name} counts people, and {' and '.join(groups)} asks to count groups of them, too"
+            )
+            hint = "leave out `group`, or ask for k, or for the highest risk of a prosecutor"
+            found.append(Problem(f"privacy.{model.key.name}", message, hint))
     for model in models:
-        if model.by_classes is not model:
+        if not model.about_classes:
             message = f"{model.name} is about rows, not about people, {whose}"
             hint = "ask for k without a notion, relocation or presence"
             found.append(Problem(f"privacy.{model.key.name}", message, hint))

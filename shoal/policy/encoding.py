@@ -14,7 +14,7 @@ from shoal.policy.model import Policy
 from shoal.policy.sources import located
 from shoal.table import CodedTable
 from shoal.table.encode import encode
-from shoal.table.population import check_size, encode_both, how_to_name, members_of
+from shoal.table.population import check_size, encode_both, how_to_count, how_to_name, members_of
 
 
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
@@ -25,6 +25,13 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
     """
     plans = policy.plans(frame.columns)
     wanted = policy.population
+    if given is None and wanted is None:
+        needing = dict.fromkeys(model.key.name for model in policy.models() if model.needs_population())
+        told = how_to_count()
+        if needing:
+            raise PolicyError(
+                [Problem(f"privacy.{key}", "needs to know the population", told) for key in needing]
+            )
     if given is None and (wanted is None or not wanted.listed):
         if policy.privacy.presence is not None:
             problem = "needs to know the population" if wanted is None else "needs a table of the population"

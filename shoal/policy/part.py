@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, Strict, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from shoal.errors import PolicyError
+from shoal.models.keys import Bounds
+from shoal.models.ratios import exact
 from shoal.policy.problems import explained
+from shoal.wording import shown
 
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Text = Annotated[str, Strict()]
+
+
+def ratio(limits: Bounds) -> Any:
+    """Return the type of a number that may be written as a fraction in quotes, such as ``"1/11"``. It stays as it was
+    written, so that a policy is written again as it was read.
+    """
+
+    def checked(value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise wrong(f"must be a number or a fraction in quotes, not {shown(value)}", 'for example "1/11"')
+        try:
+            own = exact(value)
+        except (ValueError, OverflowError):
+            raise wrong(
+                f"is not a number or a fraction: {shown(value)}", 'for example 0.09 or "1/11"'
+            ) from None
+        broken = limits.broken(own, float)
+        if broken:
+            raise wrong(broken.rpartition(", not ")[0] + f", not {shown(value)}")
+        return value
+
+    text = {"type": "string", "pattern": "^[0-9]+(/[0-9]+|[.][0-9]+)?$"}
+    schema = {"anyOf": [{"type": "number"}, text]}
+    return Annotated[int | float | str, PlainValidator(checked), WithJsonSchema(schema)]
 
 
 def wrong(message: str, hint: str = "") -> PydanticCustomError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
 
@@ -13,7 +14,7 @@ from shoal.errors import PolicyError
 from shoal.models import MODELS, Model
 from shoal.models.keys import Key, bounds, parameters
 from shoal.policy.adversaries import AdversaryName, models_against
-from shoal.policy.part import Number, Part, Text, Whole, wrong
+from shoal.policy.part import Number, Part, Text, Whole, ratio, wrong
 from shoal.policy.problems import WORDS_OF_TAG
 from shoal.policy.toml import value as as_toml
 from shoal.wording import shown
@@ -48,17 +49,29 @@ class Rules(Part):
     """The table of a key that several models share: at least one of their words must be given."""
 
     example: ClassVar[str] = ""
+    options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Words that ask for nothing by themselves -> the words that they go with."""
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Rules:
-        if all(value is None for value in dict(self).values()):
-            raise wrong("is an empty table", f"for example {self.example}")
+        if not self.given:
+            empty = all(value is None for value in dict(self).values())
+            said = "is an empty table" if empty else "asks for nothing"
+            raise wrong(said, f"for example {self.example}")
+        for option, words in self.options.items():
+            if getattr(self, option) is not None and not any(word in self.given for word in words):
+                raise wrong(f"`{option}` goes with {' or '.join(words)}", f"for example {self.example}")
         return self
 
     @property
     def given(self) -> dict[str, Any]:
-        """The words that are given, with their values."""
-        return {word: value for word, value in self if value is not None}
+        """The words that ask for something, with their values."""
+        return {word: value for word, value in self if value is not None and word not in self.options}
+
+    def given_options(self, word: str) -> dict[str, Any]:
+        """The options that go with a word, with their values."""
+        mine = (option for option, words in self.options.items() if word in words)
+        return {option: own for option in mine if (own := getattr(self, option)) is not None}
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,8 @@ class Asked:
     rule: str = ""
     column: str | None = None
     """The sensitive column that it is given for; None: all of them, or none."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the model, from the same table."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -89,22 +104,33 @@ class Asked:
     def models(self, sensitive: Sequence[str]) -> Iterator[Model]:
         """Yield the models: one, or one for each sensitive column concerned."""
         if not about_column(self.kind):
-            yield self.kind.asked(self.value, self.rule)
+            yield self.kind.asked(self.value, self.rule, **self.options)
             return
         for index, name in enumerate(sensitive):
             if self.column in (None, name):
-                yield self.kind.asked(self.value, self.rule, column=index, column_name=name)
+                place = {"column": index, "column_name": name}
+                yield self.kind.asked(self.value, self.rule, **self.options, **place)
 
 
 # --- types of values --------------------------------------------------------------------------------------
 
 
+def _bounded(kind: type[Model], name: str) -> Any:
+    """Return the type of one bounded field in a policy."""
+    own, limits = bounds(kind)[name]
+    if own is Fraction:
+        return ratio(limits)
+    return Annotated[Whole if own is int else Number, Field(**limits.given)]  # type: ignore[call-overload]
+
+
+def _option_type(kind: type[Model], name: str) -> Any:
+    """Return the type of an option in a policy: bounded, or one of a few words."""
+    return _bounded(kind, name) if name in bounds(kind) else get_type_hints(kind)[name]
+
+
 def _value_type(kind: type[Model], rule: str = "") -> Any:
     """Return the type of a value in a policy: a number, or a list of them where the model has several parameters."""
-    limits: list[tuple[type, Any]] = [
-        (own, limit.given) for own, limit in (bounds(kind)[name] for name in parameters(kind))
-    ]
-    types = [Annotated[Whole if own is int else Number, Field(**given)] for own, given in limits]
+    types = [_bounded(kind, name) for name in parameters(kind)]
     if len(types) == 1:
         return types[0]
     return Annotated[tuple[tuple(types)], AfterValidator(partial(_buildable, kind, rule))]  # type: ignore[misc]
@@ -120,6 +146,11 @@ def _buildable(kind: type[Model], rule: str, value: Any) -> Any:
     return value
 
 
+def rules_name(key: str) -> str:
+    """Return the name of the table of a key: ``LRules``, ``K_mapRules``."""
+    return f"{key.capitalize()}Rules"
+
+
 def _rules(key: Key, kinds: Sequence[type[Model]]) -> Any:
     """Return the type of a key whose models have words: a table, or a bare number where one word is the shorthand."""
     words = {rule: kind for kind in kinds for rule in kind.rules}
@@ -127,10 +158,16 @@ def _rules(key: Key, kinds: Sequence[type[Model]]) -> Any:
         rule: (_value_type(kind, rule) | None, Field(default=None, description=f"{kind.summary}."))
         for rule, kind in words.items()
     }
-    part = create_model(f"{key.name.capitalize()}Rules", __base__=Rules, __module__=__name__, **entries)
+    options: dict[str, tuple[str, ...]] = {}
+    for kind in kinds:
+        for option, told in kind.options.items():
+            options[option] = (*options.get(option, ()), *kind.rules)
+            entries[option] = (_option_type(kind, option) | None, Field(default=None, description=f"{told}."))
+    part = create_model(rules_name(key.name), __base__=Rules, __module__=__name__, **entries)
     part.__doc__ = f"{key.meaning}."
     examples = [f"{{ {rule} = {as_toml(kind.usual)} }}" for rule, kind in words.items()]
     part.example = examples[0]
+    part.options = options
 
     def spelled_out(value: object) -> object:
         if isinstance(value, Mapping | Part):
@@ -251,7 +288,10 @@ class _Privacy(Part):
             words = {rule: kind for kind in kinds for rule in kind.rules}
             for column, own in value.items() if isinstance(value, dict) else [(None, value)]:
                 if isinstance(own, Rules):
-                    found += [Asked(words[rule], inner, rule, column) for rule, inner in own.given.items()]
+                    found += [
+                        Asked(words[rule], inner, rule, column, own.given_options(rule))
+                        for rule, inner in own.given.items()
+                    ]
                 elif key == NOTION_KEY:
                     found.append(Asked(MODELS[self.notion or NOTIONS[0]], own))
                 else:

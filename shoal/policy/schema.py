@@ -15,7 +15,7 @@ def json_schema() -> dict[str, Any]:
     from shoal.methods import METHODS
     from shoal.policy.checks import AUTO, method_kind, option_types
     from shoal.policy.model import Policy
-    from shoal.policy.privacy import KINDS
+    from shoal.policy.privacy import KINDS, rules_name
 
     schema: dict[str, Any] = _without_null(Policy.model_json_schema())
     parts = schema["$defs"]
@@ -40,9 +40,13 @@ def json_schema() -> dict[str, Any]:
     for key, kinds in KINDS.items():
         word = kinds[0].key.shorthand
         if word:
-            table = parts[f"{key.capitalize()}Rules"]["properties"]
+            table = parts[rules_name(key)]["properties"]
             bare = {name: value for name, value in table[word].items() if name != "description"}
-            parts["Privacy"]["properties"][key]["oneOf"].append(bare)
+            entry = parts["Privacy"]["properties"][key]
+            if "oneOf" in entry:
+                entry["oneOf"].append(bare)
+            else:
+                entry["anyOf"] = [{"$ref": entry.pop("$ref")}, bare]
     column = schema["properties"]["columns"]["additionalProperties"]
     role = parts["Column"]["properties"]["role"]
     schema["properties"]["columns"]["additionalProperties"] = {"anyOf": [column, role]}

@@ -90,7 +90,11 @@ def judging_problems(policy: Policy) -> list[Problem]:
     """Return what of a policy Spark cannot judge."""
     problems = []
     for model in policy.models():
-        if not isinstance(model, GroupModel) and not model.of_columns:
+        if model.about_classes and (not isinstance(model, GroupModel) or model.needs_population()):
+            why = f"{model.name} is judged over all classes together, or with a population, which Spark does not do"
+            hint = f"ask for k or for the highest risk of a prosecutor, or {LOCAL}"
+            problems.append(Problem(f"privacy.{model.key.name}", why, hint))
+        elif not isinstance(model, GroupModel) and not model.of_columns:
             why = f"{model.name} is verified by matching people and rows across the whole table"
             hint = f"ask for guarantees of classes (k, l, t, p, alpha), or {LOCAL}"
             problems.append(Problem(f"privacy.{model.key.name}", why, hint))

@@ -26,6 +26,12 @@ def how_to_name() -> str:
     return own + either(command="; `shoal attack` also takes --population", python=", or population=..")
 
 
+def how_to_count() -> str:
+    """Say how to tell who, or how many people, could be in the table."""
+    own = '[population] with file = "..", column = ".." or size = .. in the policy'
+    return own + either(command="", python=", or population=..")
+
+
 def members_of(frame: Frame, column: str) -> BoolVector:
     """Read a membership column: true and false, 1 and 0, or yes and no."""
     import polars as pl

@@ -243,7 +243,7 @@ class CodedTable(Brief):
         person = self.person if self.person is None or rows is None else self.person[rows]
         people = self.people if self.of_whole is None else self.of_whole.people
         found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=people)
-        if self.earlier is not None:
+        if self.earlier is not None or self.population is not None:
             found = replace(found, placed=(group_of, rows))
         if not self.units:
             return found
@@ -264,6 +264,8 @@ class CodedTable(Brief):
     @property
     def indivisible(self) -> str:
         """Why methods cannot work on parts of it; empty if they can."""
+        if self.population is not None:
+            return "parts do not know the population"
         return "parts do not know earlier releases of the same people" if self.earlier is not None else ""
 
     def part(self, rows: IntVector | LongVector) -> CodedTable:

@@ -105,6 +105,33 @@ BY_CLASSES: dict[str, Callable[[Random], Question]] = {
 }
 
 
+def _risk(name: str, word: str, values: list[Any]) -> Callable[[Random], Question]:
+    """Ask for a limit on the risk, sometimes together with k."""
+
+    def question(random: Random) -> Question:
+        value = random.choice(values)
+        table = {word: value} | ({"above": random.choice(["1/3", 0.5])} if word == "share" else {})
+        models: Models = [(name, table)]
+        privacy: dict[str, Any] = {"risk": table}
+        if random.random() < 0.3:
+            privacy, models = {"k": 2, **privacy}, [("k-anonymity", {"k": 2}), *models]
+        return Question(name, privacy, models, rows=(4, 24))
+
+    return question
+
+
+def _k_map(random: Random) -> Question:
+    k = random.choice([2, 3, 4])
+    return Question("k-map", {"k_map": k}, [("k-map", {"k": k})], population=True, rows=(4, 16))
+
+
+BY_CLASSES |= {
+    "highest-risk": _risk("highest-risk", "highest", ["1/3", 0.5, 0.33]),
+    "average-risk": _risk("average-risk", "average", ["1/3", 0.5, 0.4, "2/7"]),
+    "share-at-risk": _risk("share-at-risk", "share", [0, 0.25, 0.5]),
+}
+
+
 def _extended(random: Random) -> Question:
     # Which nodes are protected is known once the column is there; the checker is told by the case.
     return Question(
@@ -186,6 +213,7 @@ OTHERS = {
     "extended-p-sensitive": _extended,
     "candidate-l": _candidates,
     "delta-presence": _presence,
+    "k-map": _k_map,
     "slicing-l": _slicing,
     "relocation": _relocation,
     "aggregates": _aggregates,
@@ -227,6 +255,7 @@ def fitting(method: str) -> list[str]:
         "relocation",
         "generalization-limit",
         "adversary",
+        "k-map",
     ]
 
 

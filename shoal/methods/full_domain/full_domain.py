@@ -23,6 +23,7 @@ class FullDomain(Method):
     name: ClassVar[str] = "full-domain"
     counts_people: ClassVar[bool] = True
     keeps_alike: ClassVar[bool] = True
+    heeds_all: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     drops_classes: ClassVar[bool] = True

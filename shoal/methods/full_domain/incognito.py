@@ -26,6 +26,7 @@ class Incognito(Method):
     name: ClassVar[str] = "incognito"
     counts_people: ClassVar[bool] = True
     keeps_alike: ClassVar[bool] = True
+    heeds_all: ClassVar[bool] = True
     makes_buckets: ClassVar[bool] = True
     whole_classes: ClassVar[bool] = True
     drops_classes: ClassVar[bool] = True

@@ -19,6 +19,7 @@ from shoal.errors import PolicyError, Problem
 from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.objective import objective
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.overall import Seen
 from shoal.models.requirements import Requirements
 from shoal.parallel import PIECE
 from shoal.release import Release
@@ -349,7 +350,11 @@ class Judge:
         self.others = tuple(
             m for m in requirements.group_models if self.people or not isinstance(m, KAnonymity)
         )
-        self.rollups = RollUps(table, sensitive=bool(self.others))
+        self.rules = requirements.overall(table)
+        """Rules over all groups together."""
+        self.by_groups = bool(self.others) or bool(self.people and self.rules)
+        """Groups have to be counted in more ways than by rows."""
+        self.rollups = RollUps(table, sensitive=self.by_groups)
         self.objective = objective(table, requirements)
         self.checked = 0
         self.fewest = table.rows
@@ -397,8 +402,11 @@ class Judge:
         dropped, floor, below = self._floor(rolled, lost)
         if dropped > self.most:
             return self._failed(dropped, above)
-        if not self.others:
-            return self._value(rolled, good, dropped, floor, above, below)
+        # Finer groups add up to more, unless people with several rows count in several of them.
+        if not self.people and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
+            return self._failed(dropped, above)
+        if not self.by_groups:
+            return self._together(rolled, good, rolled.weights[good], (dropped, floor, above, below))
         if max(self._least(levels) + above + floor, below) > beat + 1e-9:
             return Check(np.inf, dropped, floor, above, below)
         return self._judged(levels, floor, above, below, beat)
@@ -422,18 +430,49 @@ class Judge:
         groups = self.groups(numbers, good, fine)
         if not self.strict:
             lost: LongVector = rolled.weights.copy()
-            lost[good] -= np.min([model.keepable(groups) for model in self.others], axis=0)
+            keepable = [groups.rows, *(model.keepable(groups) for model in self.others)]
+            lost[good] -= np.min(keepable, axis=0)
             dropped, floor, below = self._floor(rolled, lost)
             if dropped > self.most:
                 return self._failed(dropped, above)
             if max(self._least(levels) + above + floor, below) > beat + 1e-9:
                 return Check(np.inf, dropped, floor, above, below)
-        good[good] = np.all([model.satisfied(groups) for model in self.others], axis=0)
+        fine_ = [np.ones(len(groups), np.bool_), *(model.satisfied(groups) for model in self.others)]
+        satisfied = np.all(fine_, axis=0)
+        good[good] = satisfied
         dropped = int(rolled.weights[~good].sum())
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
             return Check(np.inf, dropped, np.inf if self.strict else floor, above, below)
-        return self._value(rolled, good, dropped, floor, above, below)
+        return self._together(rolled, good, groups.size[satisfied], (dropped, floor, above, below))
+
+    def _together(
+        self, rolled: RollUp, good: BoolVector, sizes: LongVector, found: tuple[int, float, float, float]
+    ) -> Check:
+        """Apply the rules over all groups: the smallest are suppressed until they hold, if so many rows may be."""
+        dropped, floor, above, below = found
+        if not self.rules:
+            return self._value(rolled, good, dropped, floor, above, below)
+        kept = self._kept(good, sizes, rolled.weights, self.most)
+        if kept is None:
+            self.fewest = min(self.fewest, dropped)
+            return Check(np.inf, dropped, floor, above, below)
+        return self._value(rolled, kept, int(rolled.weights[~kept].sum()), floor, above, below)
+
+    def _kept(self, good: BoolVector, sizes: LongVector, rows: LongVector, most: int) -> BoolVector | None:
+        """Return which of the valid groups are kept so that all rules hold; None if too many rows would be lost."""
+        gone: LongVector = np.empty(0, np.int64)
+        for rule in self.rules:
+            own = rule.fewest_dropped(sizes, most)
+            if own is None:
+                return None
+            gone = own if len(own) > len(gone) else gone
+        left = np.delete(sizes, gone)
+        if not all(rule.holds(Seen(left, None, rule.share)) for rule in self.rules):
+            return None
+        kept = good.copy()
+        kept[np.flatnonzero(good)[gone]] = False
+        return kept if int(rows[~kept].sum()) <= most else None
 
     def _failed(self, dropped: int, above: float) -> Check:
         self.fewest = min(self.fewest, dropped)
@@ -452,7 +491,7 @@ class Judge:
             value = cost.measure.of_sizes(rolled.weights[good], dropped, cost.k)
         else:
             penalty = floor
-            if self.others or not cost.exact:
+            if self.by_groups or self.rules or not cost.exact:
                 penalty = self._drop(rolled, np.where(good, 0, rolled.weights), cost.gain)[1]
             value = cost.additive(rolled.levels[: self.rollups.quasi]) + penalty
         return Check(value, dropped, floor, above, below)
@@ -461,8 +500,15 @@ class Judge:
         """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""
         rolled, fine, numbers = self.rollups.numbered(levels)
         good = rolled.weights >= self.objective.k
-        if self.others:
-            good[good] = self.requirements.satisfied(self.groups(numbers, good, fine))
+        sizes = rolled.weights[good]
+        if self.by_groups:
+            groups = self.groups(numbers, good, fine)
+            satisfied = self.requirements.satisfied(groups)
+            good[good], sizes = satisfied, groups.size[satisfied]
+        if self.rules:
+            kept = self._kept(good, sizes, rolled.weights, self.most)
+            assert kept is not None, "the mapping was checked before"
+            good = kept
         place = np.full(len(good), -1, np.int32)
         place[good] = np.arange(int(good.sum()), dtype=np.int32)
         low = np.empty((int(good.sum()), self.rollups.quasi), np.int32)

@@ -34,7 +34,8 @@ def proof(judge: Judge, value: float, bound: float, *, exact: bool) -> dict[str,
 
 def infeasible(mappings: int, judge: Judge) -> str:
     """Return how far the best mapping is from satisfying the requirements."""
-    models = " and ".join(model.title for model in judge.requirements.group_models)
+    titles = [model.title for model in judge.requirements.group_models]
+    models = " and ".join([*titles, *(rule.title for rule in judge.rules)])
     return (
         f"none of the {mappings:,} mappings satisfies {models}: the best mapping found leaves {judge.fewest:,} of "
         f"{judge.rows:,} rows in groups that fail, and only {judge.most:,} may be suppressed"

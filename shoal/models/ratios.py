@@ -1,0 +1,44 @@
+"""Thresholds as exact fractions: 0.2 means 1/5, as it is written, and "1/11" what no decimal number is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+
+def exact(value: Any) -> Fraction:
+    """Return the fraction that a policy spells: a number by its shortest decimal form, or a text such as ``1/11``.
+
+    A binary float next to 0.2 is a little larger than 1/5; whoever writes 0.2 means 1/5. Raises ValueError if a text
+    is no fraction.
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str):
+        try:
+            return Fraction(value.replace(" ", ""))
+        except ZeroDivisionError:
+            raise ValueError(value) from None
+    return Fraction(repr(float(value)))
+
+
+def least_size(risk: Fraction) -> int:
+    """Return the smallest class whose risk, one over its size, is at most a threshold."""
+    return ceil(1 / risk)
+
+
+def spelled(value: Fraction) -> str:
+    """Write a fraction as a policy may spell it: a decimal number where it is a short one, else as a quotient."""
+    decimal = f"{float(value):.6f}".rstrip("0").rstrip(".")
+    return decimal if Fraction(decimal) == value else f"{value.numerator}/{value.denominator}"
+
+
+def size_in_words(risk: Fraction) -> str:
+    """Say which class size a threshold means, and how to spell the next smaller one if it is meant perhaps: 0.0909 is
+    a little less than 1/11.
+    """
+    size = least_size(risk)
+    words = f"classes of {size:,} or more"
+    near = size > 2 and Fraction(1, size - 1) - risk < risk / 100
+    return f'{words}; "1/{size - 1}" means {size - 1:,}' if near else words
