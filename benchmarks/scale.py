@@ -1,8 +1,11 @@
 """How time and memory grow with the table: whole processes from file to file, next to polars reading and writing it.
 
 Run as ``python -m benchmarks.scale``. ``--rows 1e5 1e6 1e7`` chooses the sizes, ``--engine`` the engines, ``--folder``
-where the tables are kept for the next time; ``--plot FILE`` draws the curves. Each engine runs in processes of its own,
-in turn with polars, so that both see the machine in the same state. A further engine is one line of `ENGINES`.
+where the tables are kept for the next time; ``--plot FILE.svg`` draws the curves. Each engine runs in processes of its
+own, in turn with polars, so that both see the machine in the same state. A further engine is one line of `ENGINES`.
+
+``--table`` prints what is measured next to its goal, large tables and small ones (Adult, from the folder SHOAL_DATA).
+It takes about ten minutes on two quiet processors, and 10 GB of memory. ``--most 1e7`` leaves out 100,000,000 rows.
 """
 
 from __future__ import annotations
@@ -56,7 +59,17 @@ def audited(source, release):
     return [*SHOAL, "audit", release, "--original", source, *ROLES, "--json"]
 
 
-ENGINES = {"mondrian": mondrian, "audit": audited, "full-domain": full_domain}
+def agglomerative(source, release):
+    """In parts, without the improvement at the end."""
+    return [*mondrian(source, release), "--method", "agglomerative", "--set", "method.improve=false"]
+
+
+ENGINES = {
+    "mondrian": mondrian,
+    "audit": audited,
+    "full-domain": full_domain,
+    "agglomerative": agglomerative,
+}
 """The name of an engine -> the words of the process that is measured, from the table and the place of a release."""
 
 
@@ -124,46 +137,71 @@ def curves(folder, sizes, engines, times):
     return found
 
 
+def compared(folder, name, rows, times):
+    """The best of several runs of an engine in turn with polars: wall and processor seconds, peak, polars' two."""
+    source, release = table(folder, rows), folder / "release.parquet"
+    copying = PLAIN if rows <= MOST_DECODED else STREAMED
+    runs, plain = [], []
+    for _ in range(times):
+        plain.append(measured([sys.executable, "-c", copying, source, folder / "plain.parquet"]))
+        runs.append(measured(ENGINES[name](source, release)))
+    return (
+        *(min(run[at] for run in runs) for at in range(3)),
+        *(min(run[at] for run in plain) for at in range(2)),
+    )
+
+
 def plot(found, place):
     """Draw seconds and memory by rows, on logarithmic axes."""
-    import matplotlib
+    from benchmarks.curves import drawn
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
-    for name in dict.fromkeys(one["engine"] for one in found):
-        own = [one for one in found if one["engine"] == name]
-        rows = [one["rows"] for one in own]
-        left.loglog(rows, [one["processor"] for one in own], marker="o", label=name)
-        right.loglog(rows, [one["peak"] for one in own], marker="o", label=name)
-    plain = {one["rows"]: one["plain processor"] for one in found}
-    left.loglog(
-        list(plain),
-        list(plain.values()),
-        marker="x",
-        linestyle=":",
-        color="grey",
-        label="polars, read and write",
+    engines = list(dict.fromkeys(one["engine"] for one in found))
+    plain = "polars, read and write"
+    curves = {
+        figure: {
+            name: [(one["rows"], one[figure]) for one in found if one["engine"] == name] for name in engines
+        }
+        for figure in ("processor", "peak")
+    }
+    both = {one["rows"]: one["plain processor"] for one in found}
+    curves["processor"][plain] = list(both.items())
+    panels = [
+        ("Time", "processor seconds", lambda value: f"{value:g}", curves["processor"]),
+        ("Memory", "peak, GB", lambda value: f"{value:g}", curves["peak"]),
+    ]
+    told = "; ".join(
+        f"{one['engine']}, {one['rows']:,} rows: {one['processor']:.1f} processor seconds, {one['peak']:.2f} GB"
+        for one in found
     )
-    left.set(xlabel="rows", ylabel="processor seconds", title="time")
-    right.set(xlabel="rows", ylabel="GB", title="peak memory")
-    for axes in (left, right):
-        axes.grid(True, which="both", alpha=0.25)
-        axes.legend()
-    figure.savefig(place, dpi=120)
+    place.write_text(drawn("Time and memory by rows of the table", told, panels, [*engines, plain]))
+
+
+def goals(folder, most):
+    """Print the table of goals."""
+    from benchmarks.goals import large, small
+
+    head("work", "goal", "measured")
+    for lines in (small(), large(folder, most, compared)):
+        for line in lines:
+            print(f"| {' | '.join(line)} |", flush=True)
 
 
 def main():
     """Print a table, and draw it."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=float, nargs="+", default=[1e5, 1e6, 1e7])
-    options.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
+    options.add_argument("--engine", nargs="+", choices=ENGINES, default=["mondrian", "audit", "full-domain"])
     options.add_argument("--times", type=int, default=1)
     options.add_argument("--folder", type=Path)
     options.add_argument("--plot", type=Path)
     options.add_argument("--json", type=Path, help="keep the figures, or add to those that are there")
+    options.add_argument("--table", action="store_true", help="what is measured, next to its goal")
+    options.add_argument("--most", type=float, default=1e8, help="rows of the largest table of --table")
     given = options.parse_args()
+    if given.table:
+        with tempfile.TemporaryDirectory() as place:
+            goals(given.folder or Path(place), given.most)
+        return
     head("engine", "rows", "seconds", "processor", "peak memory", "of polars", "of its processor", "stages")
     with tempfile.TemporaryDirectory() as place:
         found = curves(

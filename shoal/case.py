@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from shoal import frames
 from shoal.earlier import encode_whole
 from shoal.errors import DataError
 from shoal.frames.sheet import Sheet
+from shoal.linking.consistency import People
 from shoal.linking.evidence import Evidence
 from shoal.linking.truth import Truth, truth_of
 from shoal.measures import MEASURES
@@ -22,6 +23,7 @@ from shoal.methods import METHODS
 from shoal.models.base import Model
 from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
+from shoal.parallel import PIECE, Ahead
 from shoal.policy import Policy
 from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
 from shoal.release import Release
@@ -81,6 +83,8 @@ class Case(Evidence):
     """The private record of the run that made the release, if it is known."""
     digest: str | None = None
     """SHA-256 of the original, if it was read from a file."""
+    crowd: Callable[[], People] | None = None
+    """The people of the original, for the comparison with it, if a thread already looks for them."""
 
     @classmethod
     def made(
@@ -159,6 +163,8 @@ class Case(Evidence):
                 rows = read_release(source.table, source.second, policy, delimiter=known)
             if rows is None:
                 return cls._own(source, policy, table, **more)
+            if table is not None and table.rows > PIECE:  # while the rows of the release are numbered
+                more["crowd"] = Ahead(partial(People.in_table, table))
             if told is not None and table is not None:
                 check_original(told, table.rows, more["digest"])
             return cls.of_rows(rows[0], policy, table, in_two=rows[1], suppressed_as=suppressed_as, **more)
@@ -342,9 +348,10 @@ class Case(Evidence):
         """
         if self.table is None:
             return None
-        found = [truth_of(own.published, self.table, self.sheet, own.owner) for own in self.readings]
+        crowd = self.crowd
+        found = [truth_of(own.published, self.table, self.sheet, own.owner, crowd) for own in self.readings]
         if self.loosest is not None:
-            found.append(truth_of(self.loosest, self.table, self.sheet))
+            found.append(truth_of(self.loosest, self.table, self.sheet, None, crowd))
         return min(found, key=lambda truth: (truth.least, truth.invented, truth.most))
 
     @property

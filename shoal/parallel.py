@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -36,6 +36,19 @@ def in_threads(work: Callable[[Item], Found], items: Sequence[Item], *, many: bo
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, items))
+
+
+class Ahead(Generic[Found]):
+    """Work that a thread begins now, for somebody who asks for its result later, if at all."""
+
+    def __init__(self, work: Callable[[], Found]) -> None:
+        pool = ThreadPoolExecutor(1)
+        self._found = pool.submit(work)
+        pool.shutdown(wait=False)
+
+    def __call__(self) -> Found:
+        """Return what was found, or raise what was raised."""
+        return self._found.result()
 
 
 def one_after_another(work: Callable[[Item], Found], items: Iterable[Item]) -> Iterator[Found]:

@@ -10,6 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal import case, parallel
 from shoal.kernels import grouping, matching
 from shoal.linking import truth
 from shoal.methods import METHODS
@@ -136,6 +137,27 @@ def test_matching_by_value(data):
     for first, last in ((0, values), (0, 1), (values - 1, values)):
         arguments = (*sides, start, links, classes, people, first, last)
         assert matching.unmatched(*arguments) == naive.unmatched(*arguments)
+
+
+@settings(max_examples=40)
+@given(releases())
+def test_a_large_original_is_looked_at_ahead(both):
+    """The people of a large original are found by a thread, while the release is read."""
+    original, rows = both
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (case, truth):
+            patch.setattr(module, "PIECE", 0)
+        patch.setattr(truth, "AT_ONCE", 1)
+        found = shoal.audit(rows, **POLICY, original=original)
+    judged = [one for one in found.verdicts if one.model == "truthful"]
+    assert [one.reached for one in judged] == [untrue(rows, original)]
+
+
+def test_what_a_thread_raises_is_raised_where_it_is_asked_for():
+    ahead = parallel.Ahead(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        ahead()
+    assert parallel.Ahead(lambda: 7)() == 7
 
 
 # --- the cases that an audit used to miss -------------------------------------------------------------------

@@ -8,7 +8,7 @@ the matching is a flow between distinct pairs of class and kept values and disti
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -100,10 +100,14 @@ class _Kept(Brief):
 
 
 def truth_of(
-    published: Published, original: CodedTable, rows: pl.DataFrame | Sheet, owner: IntVector | None = None
+    published: Published,
+    original: CodedTable,
+    rows: pl.DataFrame | Sheet,
+    owner: IntVector | None = None,
+    people: Callable[[], People] | None = None,
 ) -> Truth:
     """Count the published rows that cover no original row of their own. `rows` are the published rows in the types of
-    the original, `owner` the original row of each, if it is known.
+    the original, `owner` the original row of each, if it is known, and `people` gives the people of the original.
 
     O(rows log rows), and a tree over the distinct original rows; plus a flow along the pairs that match, for original
     rows that several classes cover. Bounds, if these pairs are too many.
@@ -136,7 +140,8 @@ def truth_of(
     elif owner is not None and published.low is not None and _own(published, original, owner, before, after):
         return facts
     else:
-        least, most = _by_classes(published, original, before, after)
+        found_by = People.in_table(original) if people is None else people()
+        least, most = _by_classes(published, original, found_by, before, after)
     if boxes.foreign:
         most = published.rows
     return replace(facts, least=least, most=most, unread=unread, foreign=boxes.foreign)
@@ -226,7 +231,7 @@ def _own(
 
 
 def _by_classes(
-    published: Published, original: CodedTable, before: IntVector, after: IntVector
+    published: Published, original: CodedTable, people: People, before: IntVector, after: IntVector
 ) -> tuple[int, int]:
     """Return at least and at most how many rows are not true, if rows show their own values."""
     boxes = published.boxes
@@ -234,7 +239,6 @@ def _by_classes(
     low, high = boxes.low.copy(), boxes.high.copy()
     # A class that cannot be read covers nobody.
     low[boxes.unread], high[boxes.unread] = 1, 0
-    people = People.in_table(original)
     found = _Search(people, low, high, published, None)
     if not found.complete:
         return _by_search(published, original, before, after, low, high)
