@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal import frames
 from shoal.brief import Brief
+from shoal.case import SUPPRESSION_MEANING as SUPPRESSION_MEANING
 from shoal.case import Case, domain_sizes
 from shoal.codebooks.book import Codebook
 from shoal.codebooks.codebook import codebook, listed_only
@@ -36,6 +37,7 @@ from shoal.models.feasibility import all_in_one, had_by_all, left_out, reasons_a
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.release import Release
+from shoal.release.perturbed import check_perturbed, perturbed
 from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
 from shoal.release.render import Rendered, render, shuffled
@@ -45,8 +47,6 @@ from shoal.release.verdict import Verdict, shortfalls
 from shoal.run import Progress, Run, checked_seed, silent
 from shoal.spark import SPARK, is_spark_frame
 from shoal.table import CodedTable
-
-SUPPRESSION_MEANING = "rows that could not be made safe without harming the rest were suppressed"
 
 
 def anonymize(
@@ -299,12 +299,14 @@ def _make(
     progress("encode", 0.1)
     with clock("encode"):
         table = encode_whole(frame, policy, population)
+        check_perturbed(table, policy.perturbed)
         way.check(table, policy, exact=method.shows_exact)
     release = _proposed(policy, method, table, run, clock)
     progress("write", 0.8)
     with clock("write"):
         tokens = Pseudonyms() if policy.pseudonyms else None
-        rendered = shuffled(render(table, release, tokens), run.random)
+        changed = perturbed(table, release, policy.perturbed, run.random)
+        rendered = shuffled(render(table, release, tokens, changed), run.random)
         as_read = partial(restored_values, schema=frame.schema)
         seen: Any = way.publish(rendered.sheet.with_values(as_read), frame)
         second = rendered.second
@@ -428,8 +430,6 @@ def _result(
     summary = Result(**parts, record={}, card={}).summary()
     people = case.original.person is not None
     can_follow = case.follow is not None
-    meanings = [model.meaning(several=people, followed=can_follow) for model in case.requirements.judged]
-    meanings += [SUPPRESSION_MEANING] * (len(case.verdicts) - len(meanings))
     roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
@@ -441,7 +441,7 @@ def _result(
         roles=roles,
         groups={name: own.group for name, own in policy.columns.items() if own.group is not None},
         verdicts=case.verdicts,
-        meanings=meanings,
+        meanings=case.meanings(),
         measures=public_measures(
             summary["measures"], levels=case.tells_levels, people=people and not can_follow
         ),
@@ -449,6 +449,7 @@ def _result(
         recoded=recoded,
         following=case.following,
         person=policy.names("person"),
+        perturbed={name: way.title for name, way in policy.perturbed.items()},
     )
     return Result(**parts, record=record, card=card)
 

@@ -27,6 +27,7 @@ from shoal.parallel import PIECE, Ahead
 from shoal.policy import Policy
 from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
 from shoal.release import Release
+from shoal.release.perturbed import column_of, judged
 from shoal.release.pseudonyms import (
     PSEUDONYM,
     betrayed,
@@ -39,6 +40,7 @@ from shoal.release.published import Published
 from shoal.release.reading import read_back
 from shoal.release.render import Rendered, bucket_name, render
 from shoal.release.results import Clock, Result
+from shoal.release.retyping import retyped
 from shoal.release.verdict import Verdict, worst
 from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
@@ -50,6 +52,7 @@ from shoal.widening import as_given, widened_when_read
 from shoal.wording import either
 
 Answer = TypeVar("Answer")
+SUPPRESSION_MEANING = "rows that could not be made safe without harming the rest were suppressed"
 
 
 def domain_sizes(table: CodedTable) -> tuple[int, ...]:
@@ -81,6 +84,8 @@ class Case(Evidence):
     """The release as if each column had been shuffled by itself within buckets, if that is not known to be wrong."""
     record: Mapping[str, Any] | None = None
     """The private record of the run that made the release, if it is known."""
+    proposed: bool = False
+    """The rows are those of a proposal: nothing is published, so columns still show their own values."""
     digest: str | None = None
     """SHA-256 of the original, if it was read from a file."""
     crowd: Callable[[], People] | None = None
@@ -100,6 +105,7 @@ class Case(Evidence):
         `rendered` holds the rows as they came back from a file or a frame; without it they are rendered here.
         """
         requirements = policy.requirements(table.sensitive)
+        more.setdefault("proposed", rendered is None)
         rendered = render(table, release) if rendered is None else rendered
         return cls(
             published=read_back(table, release, rendered),
@@ -250,7 +256,33 @@ class Case(Evidence):
             holds = published.suppressed <= self.requirements.suppressible(rows)
             detail = f"{published.suppressed:,} of {rows:,} rows"
             verdicts.append(Verdict("suppression", limit, share, holds, detail, public=True))
-        return tuple(verdicts)
+        return (*verdicts, *self.perturbed.values())
+
+    @cached_property
+    def perturbed(self) -> Mapping[str, Verdict]:
+        """For each column that the policy perturbs: whether it shows what its rule can make of the true values, how
+        many cells are false, and how far they are from the truth. Only columns of which something can be said.
+        """
+        found: dict[str, Verdict] = {}
+        for name, way in self.policy.perturbed.items():
+            if self.table is None or self.proposed or name not in self.sheet.columns:
+                continue
+            before = column_of(self.table, name)
+            said = judged(before, retyped(self.sheet[name], before.dtype), self.owner, way)
+            if said is not None:
+                title = f"{name} {way.title}"
+                found[name] = Verdict(
+                    title, said.bound, said.reached, said.holds, said.detail, higher_is_safer=False
+                )
+        return found
+
+    def meanings(self) -> tuple[str, ...]:
+        """What each verdict means, in plain words."""
+        several, followed = self.table is not None and self.table.person is not None, self.follow is not None
+        models = [model.meaning(several=several, followed=followed) for model in self.requirements.judged]
+        ways = [self.policy.perturbed[name].meaning for name in self.perturbed]
+        others = len(self.verdicts) - len(models) - len(ways)
+        return (*models, *[SUPPRESSION_MEANING] * others, *ways)
 
     def _verdict(self, model: Model) -> Verdict:
         """Return what a model says. A release that is not true of its original may fit no people at all: then nothing
@@ -348,10 +380,12 @@ class Case(Evidence):
         """
         if self.table is None:
             return None
-        crowd = self.crowd
-        found = [truth_of(own.published, self.table, self.sheet, own.owner, crowd) for own in self.readings]
+        crowd, ways = self.crowd, self.policy.perturbed
+        found = [
+            truth_of(own.published, self.table, self.sheet, own.owner, crowd, ways) for own in self.readings
+        ]
         if self.loosest is not None:
-            found.append(truth_of(self.loosest, self.table, self.sheet, None, crowd))
+            found.append(truth_of(self.loosest, self.table, self.sheet, None, crowd, ways))
         return min(found, key=lambda truth: (truth.least, truth.invented, truth.most))
 
     @property
@@ -398,6 +432,16 @@ class Case(Evidence):
             notes.append(
                 f"up to {self.false_rows_allowed:,} rows may be false by the policy; whether the method of the policy "
                 "made this release is not known without its record"
+            )
+        unknown = [
+            name
+            for name in self.policy.perturbed
+            if name in self.sheet.columns and name not in self.perturbed
+        ]
+        if unknown:
+            notes.append(
+                f"not judged: whether {', '.join(unknown)} shows what the policy permits. Only its maker knows whose "
+                "each row is"
             )
         if truth.unlike:
             notes.append(

@@ -19,7 +19,7 @@ LAYERS = (
     ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),
-    ("table",),
+    ("table", "perturbing"),
     ("release",),
     ("linking", "membership"),
     ("measures", "models"),

@@ -14,6 +14,7 @@ from shoal import case, parallel
 from shoal.kernels import grouping, matching
 from shoal.linking import truth
 from shoal.methods import METHODS
+from shoal.policy.checks import option_types
 from tests import naive, outsider
 
 PLACES = {"north": ["a", "b"], "south": ["c", "d"]}
@@ -316,7 +317,9 @@ def asked(name):
     if kind.gives:
         return {**policy, "k": 2, "notion": kind.gives[0].name}
     if kind.relocates:
-        return {**policy, "k": 3, "relocation": {"budget": 0.3}, "method": {"name": name, "budget": 0.3}}
+        share = 0.3 if "budget" in option_types(kind) else 1.0
+        own = {"budget": share} if share < 1 else {}
+        return {**policy, "k": 3, "relocation": {"budget": share}, "method": {"name": name, **own}}
     return {**policy, "k": 2}
 
 

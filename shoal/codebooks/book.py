@@ -20,6 +20,7 @@ from shoal.hierarchy.kinds import Kind, TableKind, parsed
 from shoal.hierarchy.meanings import MISSING, Bound, Meaning, number_label, value
 from shoal.hierarchy.values import text_of
 from shoal.methods import METHODS
+from shoal.perturbing import Perturbation
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among, label_texts, meanings_of
 from shoal.release.record import PUBLISHED_AS
@@ -71,6 +72,9 @@ class Column:
     """The smallest value of a column that is published as it is and does not list its values."""
     high: Bound | None = None
     """The largest value of such a column."""
+    transitions: tuple[tuple[float, ...], ...] = ()
+    """How likely each value became each other one before publication, in the order of the labels without the empty one;
+    empty if values were not drawn so, or are too many to list."""
     title: str = ""
     """What it is about, in the words of a file of a statistical package."""
 
@@ -89,6 +93,8 @@ class Column:
             out["title"] = self.title
         if self.low is not None:
             out |= {"low": self.low, "high": self.high}
+        if self.transitions:
+            out["transitions"] = [list(row) for row in self.transitions]
         return out | {"labels": [label.summary(self.name) for label in self.labels]}
 
     @property
@@ -179,7 +185,7 @@ def _columns(
         for side, one in enumerate(bounds_among(rows.columns, name, policy.columns))
         if one is not None
     }
-    method = policy.method.name
+    method, ways = policy.method.name, policy.perturbed
     single = METHODS[method].single_values if method in METHODS else "as it is"
     for name in rows.columns:
         if name in ends:
@@ -190,8 +196,17 @@ def _columns(
                 words = "how many rows of the bucket have these values"
             out.append(_numbers(rows[name], "bucket" if name == bucket else "count", words))
         else:
-            out.append(_column(rows[name], known[name], most, single))
+            described = _column(rows[name], known[name], most, single)
+            out.append(_perturbed(described, ways[name]) if name in ways else described)
     return tuple(out)
+
+
+def _perturbed(column: Column, way: Perturbation) -> Column:
+    """Say how the values of a column were changed, and what an analyst needs in order to correct for it."""
+    words = f"perturbed: {way.title}. For analysts: {way.for_analysts}"
+    counts = [label.rows for label in column.labels if label.text is not None]
+    matrix = way.transitions(counts) if counts else None
+    return replace(column, published=words, transitions=tuple(map(tuple, matrix or ())))
 
 
 def _bound(column: pl.Series, of: str, side: int) -> Column:

@@ -120,7 +120,20 @@ def column_markdown(column: Column, heading: str) -> list[str]:
             for label in column.labels
         ]
         lines.append("")
-    return lines
+    return lines + _transitions(column)
+
+
+def _transitions(column: Column) -> list[str]:
+    """Return the probabilities with which values became others, one line per true value."""
+    if not column.transitions:
+        return []
+    names = [markdown_cell(label.text) for label in column.labels if label.text is not None]
+    lines = [f"| true \\ shown | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
+    lines += [
+        f"| {name} | {' | '.join(f'{share:.6g}' for share in row)} |"
+        for name, row in zip(names, column.transitions, strict=True)
+    ]
+    return ["Transition matrix:", "", *lines, ""]
 
 
 def _brief_words(label: Label, name: str) -> str:

@@ -8,7 +8,7 @@ the matching is a flow between distinct pairs of class and kept values and disti
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -105,18 +105,25 @@ def truth_of(
     rows: pl.DataFrame | Sheet,
     owner: IntVector | None = None,
     people: Callable[[], People] | None = None,
+    perturbed: Collection[str] = (),
 ) -> Truth:
     """Count the published rows that cover no original row of their own. `rows` are the published rows in the types of
     the original, `owner` the original row of each, if it is known, and `people` gives the people of the original.
+    Columns that are `perturbed` by the policy are not compared here: what they show has verdicts of its own.
 
     O(rows log rows), and a tree over the distinct original rows; plus a flow along the pairs that match, for original
     rows that several classes cover. Bounds, if these pairs are too many.
     """
+    if published.bucket_of is not None:
+        # Sensitive values in buckets are never perturbed.
+        perturbed = [name for name in perturbed if name not in {a.name for a in original.sensitive}]
     kept = [
         _Kept(a.name, original.sensitive_column(j), published.sensitive_codes[:, j], a.hierarchy.size)
         for j, a in enumerate(original.sensitive)
+        if a.name not in perturbed
     ]
-    plain = [name for name in original.kept.columns if name not in {a.name for a in original.sensitive}]
+    apart = {*(a.name for a in original.sensitive), *perturbed}
+    plain = [name for name in original.kept.columns if name not in apart]
     found = {name: _located(original.kept[name], rows[name]) for name in plain if name in rows.columns}
     beside = [column for column in found.values() if column is not None]
     before, after = _combined([*kept, *beside], original.rows, published.rows)

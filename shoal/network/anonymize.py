@@ -118,6 +118,9 @@ def anonymize_network(
             "a masked network publishes no rows of single nodes, so there is nothing to put a pseudonym on"
         )
         raise PolicyError([Problem(dotted("columns", name, "publish"), message, "leave it out")])
+    for name in chosen.perturbed:
+        message = "columns of networks are published as they are"
+        raise PolicyError([Problem(dotted("columns", name, "perturb"), message, "leave it out")])
     for path, asked in (
         *((dotted("columns", name, "show"), column.show) for name, column in chosen.columns.items()),
         ("utility.levels", chosen.utility.levels),

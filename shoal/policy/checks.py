@@ -19,6 +19,7 @@ from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.part import Part
 from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
+from shoal.policy.perturb import perturb_problems
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.table import Attribute
@@ -118,6 +119,7 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         found += _check_privacy(privacy, draft, base)
         choice = draft.parts["method"] if privacy.adversary else None
         found += adversary_problems(privacy, _method(choice) if choice is not None else None)
+    found += perturb_problems(draft.columns, privacy, draft.parts["method"])
     if draft.parts["method"] is not None:
         found += method_problems(draft.parts["method"])
         if draft.parts["utility"] is not None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from shoal.methods import Method
     from shoal.models import Model
     from shoal.models.requirements import Requirements
+    from shoal.perturbing import Perturbation
 
 
 class Policy(BaseModel):
@@ -363,6 +364,15 @@ class Policy(BaseModel):
     def pseudonyms(self) -> tuple[str, ...]:
         """The columns that are published as pseudonyms: identifiers, and those that say whose a row is."""
         return tuple(name for name, column in self.columns.items() if column.publish is not None)
+
+    @property
+    def perturbed(self) -> dict[str, Perturbation]:
+        """The columns that show other values than their own, each with the way how."""
+        from shoal.policy.perturb import built
+
+        return {
+            name: built(column.perturb) for name, column in self.columns.items() if column.perturb is not None
+        }
 
     @property
     def people(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.part import Number, Part, Text, Whole, wrong
+from shoal.policy.perturb import Perturb
 from shoal.table.plan import Role
 from shoal.wording import shown
 
@@ -248,6 +249,9 @@ class Column(Part):
     group: Text | None = None
     """With the role `person`: the column names a group of people, such as a `household`, and guarantees count groups of
     this kind as well as people."""
+    perturb: Perturb | None = None
+    """Publish other values than the true ones: `{ round = 1000 }`, `{ noise = 0.1 }`, `{ swap = 0.05 }` or
+    `{ pram = 0.8 }`. For columns that are not generalized."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 

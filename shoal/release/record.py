@@ -75,19 +75,21 @@ def make_card(
     groups: Mapping[str, str] | None = None,
     following: Sequence[str] = (),
     person: Collection[str] = (),
+    perturbed: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
     `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
     `roles` are those of the columns, or ``pseudonym`` for an identifier that is published as tokens. `following` warns
     of rows that can be followed, and the columns `person` say whose they are. `groups` are the kinds of groups that
-    columns name, such as households.
+    columns name, such as households. Columns that are `perturbed` show other values than their own, in these words.
     In the columns `recoded`, codes for missing became null. Only the policy says which codes: maybe no published row
     has one.
     """
     if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
     rows, named = summary["rows"], groups or {}
+    changed = {name: f"perturbed: {how}" for name, how in (perturbed or {}).items()}
     # Methods that do not generalize report what they do instead.
     words = {**PUBLISHED_AS, **summary.get("published_as", {})}
     return {
@@ -105,7 +107,7 @@ def make_card(
             {
                 "name": name,
                 "role": role if role != PSEUDONYM else "person" if name in person else "identifier",
-                "published": words[role]
+                "published": changed.get(name, words[role])
                 if name not in named
                 else f"removed; guarantees count by {named[name]}",
                 "loss": summary["losses"].get(name),

@@ -52,17 +52,22 @@ class Rendered(Brief):
 widened_when_read(Rendered, "rows")
 
 
-def render(table: CodedTable, release: Release, pseudonyms: Pseudonyms | None = None) -> Rendered:
+def render(
+    table: CodedTable,
+    release: Release,
+    pseudonyms: Pseudonyms | None = None,
+    instead: Mapping[str, pl.Series] | None = None,
+) -> Rendered:
     """Write what each row shows: names of ranges, kept columns, no identifiers but as pseudonyms, no suppressed rows.
 
     A column that shows only single values keeps its type, except that categories are text until `frames` gives them
-    back; otherwise it holds names.
+    back; otherwise it holds names. `instead` are columns that show other values than their own, row by row.
     O(rows x columns) look-ups; names are made once per distinct range.
     """
     owner = np.flatnonzero(release.region_of >= 0).astype(np.int32)
     everyone = len(owner) == table.rows
     place = None if everyone else (np.cumsum(release.region_of >= 0, dtype=np.int32) - np.int32(1))
-    own = _kept(table.kept_columns, owner, place)
+    own = _kept({**table.kept_columns, **(instead or {})}, owner, place)
     shown: dict[str, Cells] = {}
     regions: dict[int, tuple[IntVector, IntVector | None]] = {}
     for j, attribute in enumerate(table.attributes):

@@ -41,7 +41,11 @@ def asked(subject: Subject) -> Section:
     )
     rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
     plans = policy.plans(_all_columns(subject))
-    columns = [(plan.name, plan.role, _published_as(plan), *_generalized(plan, subject)) for plan in plans]
+    ways = {name: f"perturbed: {way.title}" for name, way in policy.perturbed.items()}
+    columns = [
+        (plan.name, plan.role, ways.get(plan.name, _published_as(plan)), *_generalized(plan, subject))
+        for plan in plans
+    ]
     return Section(
         "asked",
         "What was asked",

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.anonymizing import SUPPRESSION_MEANING
 from shoal.case import Case
 from shoal.errors import PolicyError
 from shoal.models.threats import SINGLING_OUT
@@ -55,13 +54,11 @@ class Subject(Case):
     @cached_property
     def judged(self) -> tuple[tuple[Verdict, str], ...]:
         """Each verdict with what it means in plain words."""
-        several = self.table.person is not None
         meanings = [
-            model.meaning(several=several, followed=self.follow is not None)
-            for model in self.requirements.judged
+            *self.meanings(),
+            *[TRUTH] * len(self.truthful),
+            *[IDENTIFIERS] * len(self.identifiers_removed),
         ]
-        meanings += [SUPPRESSION_MEANING] * (len(self.verdicts) - len(meanings))
-        meanings += [TRUTH] * len(self.truthful) + [IDENTIFIERS] * len(self.identifiers_removed)
         verdicts = (*self.verdicts, *self.truthful, *self.identifiers_removed)
         return tuple(zip(verdicts, meanings, strict=True))
 

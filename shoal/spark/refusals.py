@@ -58,6 +58,9 @@ def check_possible(policy: Policy) -> Method:
         why = "pseudonyms are drawn on one machine"
         name = policy.pseudonyms[0]
         problems.append(Problem(f"columns.{name}.publish", why, f"leave it out, or {LOCAL}"))
+    for name in policy.perturbed:
+        why = "values are perturbed on one machine"
+        problems.append(Problem(f"columns.{name}.perturb", why, f"leave it out, or {LOCAL}"))
     if problems:
         raise PolicyError(problems)
     return method

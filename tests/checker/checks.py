@@ -12,6 +12,7 @@ from tests import outsider
 from tests.checker.cells import key, letters, same
 from tests.checker.labels import Domain, place
 from tests.checker.models import satisfied
+from tests.checker.perturbed import perturbation
 from tests.checker.readers import Cells
 
 BY_POLICY = ("widths", "cuts", "mask", "dates", "tree", "file")
@@ -40,6 +41,8 @@ class Asked:
     """Which columns were shuffled as a unit within buckets."""
     loose: bool = False
     """The original is text without types."""
+    perturbed: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    """Plain columns that show other values than their own: the way, and its setting."""
     types: Mapping[str, str] = field(default_factory=dict)
     """The types that kept columns must have."""
 
@@ -58,7 +61,8 @@ class Released:
     def kept(self) -> list[str]:
         """The columns that stand in their owner's row, unchanged."""
         asked = self.asked
-        return [*asked.plain, *(() if asked.bucket else asked.sensitive)]
+        plain = [name for name in asked.plain if name not in asked.perturbed]
+        return [*plain, *(() if asked.bucket else asked.sensitive)]
 
     def shows(self, name: str, cell: Any, value: Any) -> bool:
         """Whether a kept cell is a value."""
@@ -78,6 +82,8 @@ def problems(released: Released) -> Iterator[str]:
         yield from _buckets(released, owners)
     if wrong:
         return
+    for name, (way, amount) in released.asked.perturbed.items():
+        yield from perturbation(released, owners, name, way, amount)
     yield from _secrets(released, owners)
     yield from _models(released, owners)
 
@@ -413,6 +419,8 @@ def _secrets(released: Released, owners: list[int], words: bool = False) -> Iter
     there = {*owners}
     published = [row for at, row in enumerate(released.original) if at in there]
     names = (*asked.quasi, *asked.sensitive, *asked.plain)
+    # New numbers may happen to be those of a suppressed row.
+    words = words or any(way in ("round", "noise") for way, _ in asked.perturbed.values())
     allowed = {text for row in published for name in names for text in texts_of(row[name])} | {*asked.columns}
     for name, domain in asked.quasi.items():
         if domain.kind in BY_POLICY:

@@ -75,6 +75,21 @@ TYPES_OF = {".jsonl": AS_JSON, ".ndjson": AS_JSON, ".xlsx": AS_CELLS} | dict.fro
 """Ending of a source -> the types that it can hold as they are; other sources hold all."""
 
 
+PERTURBED = {
+    "int": ("round", 25),
+    "small int": ("swap", 0.2),
+    "float": ("noise", 0.3),
+    "half": ("noise", 0.5),
+    "date": ("swap", 0.3),
+    "datetime": ("swap", 0.5),
+    "text": ("pram", 0.5),
+    "unicode": ("pram", 0.0),
+    "bool": ("pram", 0.7),
+    "category": ("pram", 0.3),
+}
+"""Type of a plain column -> how it is perturbed."""
+
+
 @dataclass(frozen=True)
 class Case:
     """All that makes a release: table, policy, where it comes from and where it goes."""
@@ -97,7 +112,7 @@ class Case:
     release_seed: int = 0
     extras: frozenset[str] = frozenset()
     """What else is asked for: ``uniform`` levels, suppressed ``cells``, ``bounds`` of cells, ``pseudonyms`` of
-    identifiers."""
+    identifiers, ``perturbed`` plain columns."""
     part_rows: int = 0
     """How many rows a part of the table has at most; 0: the policy says nothing about parts."""
 
@@ -111,6 +126,16 @@ class Case:
     def followed(self) -> list[str]:
         """The identifiers that are published as pseudonyms."""
         return [column.name for column in self.of_role("identifier")] if "pseudonyms" in self.extras else []
+
+    @property
+    def perturbed(self) -> dict[str, tuple[str, float]]:
+        """The columns that show other values than their own, each with the way how. Without a column that names owners,
+        nobody could tell whether they do so rightly.
+        """
+        if "perturbed" not in self.extras or self.tag is None:
+            return {}
+        own = [column for column in self.of_role("plain") if column.name != self.tag]
+        return {column.name: PERTURBED[column.type] for column in own if column.type in PERTURBED}
 
     @property
     def rows(self) -> int:
@@ -149,6 +174,8 @@ class Case:
                 entry["show"] = "bounds"
             if column.name in self.followed:
                 entry["publish"] = "pseudonym"
+            if column.name in self.perturbed:
+                entry["perturb"] = dict([self.perturbed[column.name]])
             columns[column.name] = entry
         out: dict[str, Any] = {
             "columns": columns,
@@ -190,6 +217,7 @@ class Case:
             tag=self.tag,
             relocates=kind.relocates,
             loose=self.untyped,
+            perturbed=self.perturbed,
             **more,
         )
 
@@ -298,6 +326,7 @@ def _extras(random: Random, method: str, options: Mapping[str, Any], question: Q
     suited = kind.whole_classes and not kind.needs_presence and not question.population
     able = {"bounds": 0.25, "pseudonyms": 0.3, "uniform": 0.2 * (suited and options.get("show") != "sets")}
     able["cells"] = 0.5 * (suited and kind.drops_classes)
+    able["perturbed"] = 0.3
     return frozenset(name for name, share in able.items() if random.random() < share)
 
 

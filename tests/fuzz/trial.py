@@ -23,6 +23,7 @@ from shoal.attacks import ATTACKS
 from shoal.errors import ShoalError
 from shoal.frames.formats import file_format_of
 from shoal.methods import METHODS
+from shoal.perturbing import PERTURBATIONS
 from shoal.release.two_tables import second_path
 from tests.checker import readers
 from tests.checker.cells import letters
@@ -378,15 +379,20 @@ def _disagreements(case: Case, result: shoal.Result, judged: shoal.Audit) -> Ite
         if ours != theirs:
             yield f"audit: {name} {theirs}, anonymize said {ours}"
     said = {verdict.model: verdict for verdict in result.verdicts}
+    perturbed = {
+        f"{name} {PERTURBATIONS[way].given(amount).title}" for name, (way, amount) in case.perturbed.items()
+    }
     for verdict in judged.verdicts:
         own = said.get(verdict.model)
         if verdict.detail.startswith("cannot be known"):
             continue
         if not verdict.holds:
             yield f"audit: {verdict.model} does not hold, reached {verdict.reached} ({verdict.detail})"
+        elif verdict.reached is None and verdict.model in perturbed:
+            continue  # Whose row is whose is known to the maker alone.
         elif own is not None and not _close(own.reached, verdict.reached):
             yield f"audit: {verdict.model} reached {verdict.reached}, anonymize said {own.reached}"
-    lost = said.keys() - {verdict.model for verdict in judged.verdicts}
+    lost = said.keys() - {verdict.model for verdict in judged.verdicts} - perturbed
     if lost:
         yield f"audit: no verdict on {sorted(lost)}"
     for name in sorted(result.measures.keys() | judged.measures.keys()):
