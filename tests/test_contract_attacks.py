@@ -25,13 +25,15 @@ RELEASES = {
     "two tables": ({"l": {"probabilistic": 1.5}}, "anatomy", {}),
     "slices": ({"l": {"slicing": 1.5}}, "slicing", {}),
     "relocated": ({"k": K}, "hybrid", {}),
+    "means": ({"k": K, "relocation": {"budget": 1.0}}, "microaggregation", {}),
     "members": ({"presence": [0.0, 0.75]}, "mpalm", POPULATION),
 }
 """Kind of release -> the section `[privacy]`, the method, and more of the policy."""
 TRUE = {"classes", "levels", "cells", "rings", "buckets", "two tables", "members"}
 """Releases whose rows show nothing but what their owners have."""
 RUNS = {
-    "linkage": TRUE | {"relocated"},
+    "linkage": TRUE | {"relocated", "means"},
+    "record-linkage": {"relocated", "means"},
     "membership": {"members"},
     "statistical": {"relocated"},
     "attribute-disclosure": set(RELEASES),
@@ -42,7 +44,8 @@ RUNS = {
 }
 """Attack -> the releases on which it must run."""
 REFUSES = {
-    "linkage": RELEASES.keys() - TRUE - {"relocated"},
+    "linkage": RELEASES.keys() - TRUE - {"relocated", "means"},
+    "record-linkage": RELEASES.keys() - {"relocated", "means"},
     "membership": RELEASES.keys() - {"members"},
     "statistical": RELEASES.keys() - {"relocated"},
     "attribute-disclosure": set(),
@@ -54,7 +57,7 @@ REFUSES = {
 """Attack -> the releases that it must refuse, because they lack what it needs."""
 NEEDS_EARLIER = {"intersection"}
 """Attacks on several releases of the same people: here on the same release twice."""
-NEEDS_OWNER = {"corruption", "algorithm-aware"}
+NEEDS_OWNER = {"corruption", "algorithm-aware", "record-linkage"}
 """Attacks that only whoever made the release can judge."""
 
 
@@ -162,7 +165,7 @@ def test_the_statistician_is_judged_by_the_rows_that_were_relocated():
 
 def test_whoever_knows_the_method_does_no_better_than_chance_on_rings():
     """A drawn assignment leaves each of the k rows that a person matches with the same chance."""
-    for name in sorted(NEEDS_OWNER):
+    for name in sorted(NEEDS_OWNER - {"record-linkage"}):
         found = attacked("rings", name, owner=True)
         assert found.holds
         assert found.figures["k"] == K

@@ -7,6 +7,7 @@ ATTACKS: Registry[Attack] = Registry(
     "attack",
     {
         "linkage": "shoal.attacks.linkage:Linkage",
+        "record-linkage": "shoal.attacks.record_linkage:RecordLinkage",
         "attribute-disclosure": "shoal.attacks.attribute_disclosure:AttributeDisclosure",
         "statistical": "shoal.attacks.statistical:Statistical",
         "membership": "shoal.attacks.membership:Membership",

@@ -56,7 +56,7 @@ class AlgorithmAware(RingAttack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Rings and relocations can be reconstructed, and only known owners tell whether a guess is right."""
-        relocates = setting.method is not None and setting.method.relocates
+        relocates = setting.method is not None and setting.method.moves_rows
         if relocates and setting.owners:
             return ""
         found = super().inapplicable(setting)

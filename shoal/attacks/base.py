@@ -62,6 +62,14 @@ class Setting:
         allowed = any(isinstance(model, HybridK | AlphaHybrid) for model in self.models)
         return allowed or (self.method is not None and self.method.relocates)
 
+    @property
+    def moved(self) -> bool:
+        """Rows may have been moved into classes of people with other values: not if the method is known to make its
+        false cells in another way.
+        """
+        other = self.method is not None and self.method.relocates and not self.method.moves_rows
+        return self.relocated and not other
+
 
 class Edition(Protocol):
     """What a report may say about people."""

@@ -68,7 +68,7 @@ class Statistical(Attack):
             return "it has no rows"
         if setting.in_buckets:
             return "values were shuffled within buckets, so the sizes of classes say nothing about relocated rows"
-        return "" if setting.relocated else "neither the method nor the policy relocates rows"
+        return "" if setting.moved else "neither the method nor the policy relocates rows"
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:

@@ -72,6 +72,8 @@ class Method(ABC):
     can build on it."""
     relocates: ClassVar[bool] = False
     """It changes cells, so that some do not hold their owner's value."""
+    moves_rows: ClassVar[bool] = False
+    """It moves rows into classes of people with other values, so that it is a secret who was moved, and where to."""
     changes: ClassVar[str] = "relocates cells"
     """How it does so, in words."""
     false_share: ClassVar[float] = 0.01

@@ -105,6 +105,7 @@ class FalseCells(Method):
 class Relocating(FalseCells):
     """A method that may change cells within a budget."""
 
+    moves_rows: ClassVar[bool] = True
     hides_targets: ClassVar[bool] = False
     """With the drawn variants, a rerun hardly ever names the class of a relocated person."""
     parts: ClassVar[Parts | str] = "where false cells may go, and how many, is decided among all rows"
