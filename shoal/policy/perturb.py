@@ -51,6 +51,10 @@ Perturb = Annotated[
 ]
 
 
+REASONS = {"quasi": "it is generalized", "weight": "estimates need true weights"}
+"""Role -> why a column of it is not perturbed, although it is published."""
+
+
 def built(spec: Mapping[str, float]) -> Perturbation:
     """Return the perturbation that a column asks for."""
     ((name, amount),) = spec.items()
@@ -70,7 +74,7 @@ def perturb_problems(
             continue
         path, way = dotted("columns", name, "perturb"), built(column.perturb)
         if column.role not in ("plain", "sensitive"):
-            why = "it is generalized" if column.role == "quasi" else "nothing of its values is published"
+            why = REASONS.get(column.role, "nothing of its values is published")
             message = (
                 f"goes with columns that are published as they are, but the column is {column.role}: {why}"
             )
