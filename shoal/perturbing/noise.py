@@ -114,8 +114,9 @@ def _digits(values: FloatVector) -> int | None:
 
 def _ends(dtype: pl.DataType) -> tuple[float, float]:
     """Return the smallest and largest whole number of a type that a float holds exactly."""
-    import polars as pl
-
     widest = float(2**53)
-    low, high = (pl.select(end).item() for end in (dtype.min(), dtype.max()))
-    return max(float(low), -widest), min(float(high), widest)
+    try:
+        ends = np.iinfo(str(dtype).lower())
+    except (TypeError, ValueError):  # numpy has no integers of 128 bits
+        return -widest, widest
+    return max(float(ends.min), -widest), min(float(ends.max), widest)
