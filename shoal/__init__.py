@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from shoal.anonymizing import anonymize
+    from shoal.assessing import Assessment, assess
     from shoal.attacking import attack
     from shoal.attacks import Exposure
     from shoal.auditing import audit
@@ -44,6 +45,7 @@ __getattr__ = imported_late(
     __name__,
     {
         "anonymizing": ("anonymize",),
+        "assessing": ("Assessment", "assess"),
         "attacking": ("attack",),
         "attacks": ("Exposure",),
         "auditing": ("audit",),
@@ -76,6 +78,7 @@ __getattr__ = imported_late(
 )
 
 __all__ = [
+    "Assessment",
     "Audit",
     "Comparison",
     "DataError",
@@ -96,6 +99,7 @@ __all__ = [
     "ViolationError",
     "anonymize",
     "anonymize_network",
+    "assess",
     "attack",
     "audit",
     "audit_network",

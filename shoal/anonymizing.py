@@ -385,6 +385,7 @@ def _result(
     notes += unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)
     notes += case.following
+    notes += case.sampled.rare_weights
     notes += had_by_all(case.groups, case.requirements) if case.follow is not None else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
     if recoded:

@@ -87,5 +87,5 @@ def audit(
         measures=found,
         losses=case.losses,
         seconds=clock.seconds,
-        notes=(*case.notes, *case.following, *sure, *case.truth_notes, *unknown),
+        notes=(*case.notes, *case.following, *case.sampled.rare_weights, *sure, *case.truth_notes, *unknown),
     )

@@ -80,6 +80,11 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
 
 
+def percent(share: float) -> str:
+    """Write a share with two digits; one that is not 0 is never written as 0."""
+    return "<0.01%" if 0 < share < 0.00005 else f"{share:.2%}"
+
+
 def counted_parts(classes: int | None, buckets: int | None, *, explained: bool = False) -> str:
     """Count the buckets of a release if it has any, else its classes: shuffled rows form no useful classes."""
     if buckets is None:

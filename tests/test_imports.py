@@ -35,7 +35,7 @@ LAYERS = (
     ("codebooks",),
     ("case",),
     ("spark",),
-    ("auditing", "attacking"),
+    ("auditing", "attacking", "assessing"),
     ("comparing",),
     ("anonymizing",),
     ("explaining", "reporting"),

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.cli import main
 from shoal.errors import DataError, PolicyError
+from shoal.suggesting import look_at
 from shoal.table.survey import read_weights
 
 ROWS = 60
@@ -131,3 +132,22 @@ def test_a_weight_is_no_quasi_identifier():
     made = shoal.anonymize(same, policy(), seed=1)
     assert made.classes == 1
     assert made.measures["lm"] == 0
+
+
+def test_rare_weights_are_told():
+    few = table(w=[3.0] * (ROWS - 2) + [7.5, 7.5])
+    told = "2 of 60 published rows have a survey weight that fewer than 3 rows share"
+    made = shoal.anonymize(few, policy(), seed=1)
+    assert any(told in note for note in made.notes)
+    assert any(told in note for note in shoal.audit(made.table, policy()).notes)
+    many = shoal.anonymize(table(w=[3.0] * ROWS), policy(), seed=1)
+    assert not any("survey weight" in note for note in many.notes)
+
+
+def test_starter_policies_advise_and_do_not_guess():
+    """Published as it is, it is not a safe guess; a weight of a body is none."""
+    for name, advised in (("fnlwgt", True), ("sample_weight", True), ("PWGTP", True), ("weight", False)):
+        frame = table().rename({"w": name})
+        guess = next(one for one in look_at(frame).columns if one.name == name)
+        assert guess.role != "weight"
+        assert ("role weight" in guess.advice) == advised

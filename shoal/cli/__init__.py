@@ -11,6 +11,7 @@ import click
 from shoal import __version__
 from shoal.cli import options
 from shoal.cli.anonymize import anonymize
+from shoal.cli.assess import assess
 from shoal.cli.attack import attack
 from shoal.cli.audit import audit
 from shoal.cli.compare import compare
@@ -51,6 +52,7 @@ def completion(shell: str, as_json: bool) -> None:
 for command in (
     studio,
     init,
+    assess,
     anonymize,
     audit,
     attack,

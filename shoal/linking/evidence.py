@@ -66,6 +66,22 @@ class Evidence(Brief):
         weights = None if table.survey_weights is None else table.survey_weights[rendered.owner]
         return cls(read_back(table, release, rendered), table, rendered.owner, k, people, survey=weights)
 
+    @classmethod
+    def of_original(cls, table: CodedTable, told_size: int | None = None) -> Evidence:
+        """Take the original for a release in which the quasi-identifiers are published as they are."""
+        number, first = table.numbered()
+        shown = np.ascontiguousarray(table.codes[first])
+        raw = Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
+        own = np.arange(table.rows, dtype=np.int32)
+        return cls(
+            raw,
+            table,
+            own,
+            of_people=table.owners is not None,
+            told_size=told_size,
+            survey=table.survey_weights,
+        )
+
     def by_group(self, name: str) -> Evidence:
         """Return the same with groups of a kind, such as households, in the place of people."""
         table = self.original

@@ -128,6 +128,22 @@ class Sampled(Brief):
         published = self.evidence.published
         return individual_risk(published.class_of, published.classes, self.evidence.survey)
 
+    @cached_property
+    def rare_weights(self) -> tuple[str, ...]:
+        """Warn of published survey weights that few rows share: they may tell who somebody is."""
+        shown, least = self.evidence.survey, max(self.evidence.k, 2)
+        if shown is None:
+            return ()
+        _, number, rows = np.unique(shown, return_inverse=True, return_counts=True)
+        rare = int(np.count_nonzero(rows[number] < least))
+        if not rare:
+            return ()
+        return (
+            f"{rare:,} of {len(shown):,} published rows have a survey weight that fewer than {least} rows share. No "
+            "requirement protects weights: whoever knows how they were computed may recognize people. Round the "
+            "weights, or leave them out",
+        )
+
     # --- minimal uniques ----------------------------------------------------------------------------------
 
     def why_no_sets(self, *, after: bool) -> str | None:

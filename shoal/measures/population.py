@@ -11,6 +11,7 @@ from typing import ClassVar
 from shoal.linking.evidence import Evidence
 from shoal.linking.uniqueness import ESTIMATORS
 from shoal.measures.base import Measure
+from shoal.wording import percent
 
 
 class PopulationUnique(Measure):
@@ -123,18 +124,13 @@ class DankarAfter(PopulationUnique):
     after: ClassVar[bool] = True
 
 
-def _percent(share: float) -> str:
-    """Write a share; one that is not 0 is never written as 0."""
-    return "<0.01%" if 0 < share < 0.00005 else f"{share:.2%}"
-
-
 def told(known: Mapping[str, float]) -> list[str]:
     """Say the range of the estimates in words, if there are any."""
     parts = []
     for kinds, where in ((BEFORE, "of the original's rows"), (AFTER, "of the published rows")):
         shares = [known[kind.name] for kind in kinds if kind.name in known]
         if shares:
-            low, high = _percent(min(shares)), _percent(max(shares))
+            low, high = percent(min(shares)), percent(max(shares))
             words = low if low == high else f"{low} to {high}"
             parts.append(f"{words if max(shares) > 0 else 'none'} {where}")
     return [f"unique in the population, by estimate: {', '.join(parts)}"] if parts else []

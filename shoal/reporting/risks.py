@@ -42,7 +42,7 @@ class Risks(Brief):
 
 def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     """Assess the original as if it were published, and the release. O(rows)."""
-    raw, published = as_it_is(subject.table), subject.published
+    raw, published = Evidence.of_original(subject.table).published, subject.published
     several = subject.table.person is not None
     own, crowds = raw.sizes[raw.class_of], raw.sizes
     if several:
@@ -67,15 +67,6 @@ def _linked(tried: list[TriedAttack]) -> FloatVector:
     """Return how likely the strongest linkage adversary who got anywhere finds each person."""
     linked = [one.exposure for one in tried if one.exposure and one.exposure.attack == Linkage.name]
     return linked[-1].chances if linked else np.zeros(0)
-
-
-def as_it_is(table: CodedTable) -> Published:
-    """Return the original as an outsider would see it if its quasi-identifiers were published as they are."""
-    from shoal.kernels.grouping import distinct
-
-    number, first = distinct(table.codes)
-    shown = np.ascontiguousarray(table.codes[first])
-    return Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
 
 
 def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:

@@ -11,7 +11,7 @@ from shoal.linking.singling_out import SinglingOut, size_for
 from shoal.linking.uniqueness import Estimate
 from shoal.reporting.parts import Fold, Part, Section, Table, Words
 from shoal.reporting.subject import Subject
-from shoal.wording import counted
+from shoal.wording import counted, percent
 
 MOST_SETS = 2000
 """At most so many sets of columns are looked at."""
@@ -23,11 +23,6 @@ def sampled(subject: Subject) -> Section:
     """Return the section. It is about single people, so only the private edition has it."""
     parts = [*_estimates(subject), *_individual(subject), *_singled_out(subject)]
     return Section("sample", "Risk as a sample of the population", parts)
-
-
-def percent(share: float) -> str:
-    """Write a share; one that is not 0 is never written as 0."""
-    return "less than 0.01%" if 0 < share < 0.00005 else f"{share:.2%}"
 
 
 def _estimates(subject: Subject) -> Iterator[Part]:

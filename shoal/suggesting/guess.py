@@ -17,13 +17,15 @@ from shoal.suggesting.bands import bands
 from shoal.suggesting.content import contacts_in, is_row_key, role_by_content
 from shoal.suggesting.losing import OwnLoss, own_loss
 from shoal.suggesting.reading import AS_IT_IS, Told, told
-from shoal.suggesting.vocabulary import is_code, is_household, is_numbering, role_by_name
+from shoal.suggesting.vocabulary import is_code, is_household, is_numbering, is_survey_weight, role_by_name
 from shoal.table.plan import REMOVED
 
 REPEATED = (
     "values of this key repeat: if it says whose a row is, give it the role person, "
     "so that guarantees count people"
 )
+WEIGHTS = "if it holds survey weights (people that a row stands for), give it the role weight; rare weights identify"
+"""What to do with a column that may hold survey weights."""
 SHARED = (
     "values of this column repeat: if it says which rows are of one household, give it the role person and "
     'group = "household", so that guarantees count households, too'
@@ -139,6 +141,8 @@ def _facts(values: pl.Series) -> _Facts:
 
 def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     role, reason, advice = _role(facts)
+    if is_survey_weight(facts.name) and facts.dtype.is_numeric():
+        advice = WEIGHTS
     hierarchy = suggested_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
     distinct = 0 if facts.filled == 0 else facts.distinct
     guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)

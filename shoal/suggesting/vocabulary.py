@@ -77,6 +77,12 @@ CODES = _set("zip zipcode postcode postal postalcode plz code")
 """Words for codes whose characters go from coarse to fine."""
 
 
+SURVEYS = _set("survey sample sampling final person household design")
+SURVEY_WEIGHTS = _set(
+    "fnlwgt pwgtp wgtp perwt hhwt pweight finalweight personweight sampleweight samplingweight surveyweight "
+    "hochrechnungsfaktor"
+)
+"""Words that say that a column holds survey weights."""
 NUMBERING = _set("no nr number nummer ref reference account")
 """Words at the end of names of numbers that are given to people, contracts or cases."""
 
@@ -130,6 +136,13 @@ def is_key(name: str) -> bool:
             words_of(name)
         )
     )
+
+
+def is_survey_weight(name: str) -> bool:
+    """Return whether a name says that a column holds survey weights; `weight` alone may be that of a body."""
+    words = words_of(name)
+    both = bool({"weight", "weights", "wt", "wgt"}.intersection(words) and SURVEYS.intersection(words))
+    return both or _has(words, SURVEY_WEIGHTS) is not None
 
 
 def is_household(name: str) -> bool:

@@ -162,9 +162,16 @@ class CodedTable(Brief):
     @cached_property
     def survey_weights(self) -> FloatVector | None:
         """How many people of the population each row stands for; None if the table does not say."""
+        from shoal.frames.coded import Coded
         from shoal.table.survey import read_weights
 
-        return None if self.weighted_by is None else read_weights(self.kept[self.weighted_by])[0]
+        if self.weighted_by is None:
+            return None
+        column = self.kept_columns[self.weighted_by]
+        if not isinstance(column, Coded):
+            return read_weights(column)[0]
+        found: FloatVector = read_weights(column.values)[0][column.codes]
+        return found
 
     @cached_property
     def people(self) -> int:

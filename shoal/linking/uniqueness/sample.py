@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from shoal.arrays import LongVector
+from shoal.brief import Brief
 
 
 class Refusal(Exception):
     """An estimator has no answer; the text says why. It is no error of the user, so nobody else sees it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sample(Brief):
     """The sizes of the classes of a sample, and the number of people in the population."""
 
     sizes: LongVector
