@@ -136,3 +136,14 @@ def test_ordered_distances_over_many_codes(seed, codes, rows):
     made = start, code.astype(np.int32), dense[g, code], dense.sum(axis=1), totals
     ours, plain = (twin.ordered_distances(*made) for twin in (closeness, naive))
     assert ours == pytest.approx(plain, abs=1e-12)
+
+
+@given(tables())
+def test_a_table_without_limits_is_one_block(table):
+    """It is counted without a group number per row, and must be what grouping all rows gives."""
+    found, plain = table.blocks, table.grouped(np.zeros(table.rows, np.int32), 1)
+    same([found.size], [plain.size])
+    for ours, theirs in zip(found.sensitive, plain.sensitive, strict=True):
+        same((ours.start, ours.value, ours.count), (theirs.start, theirs.value, theirs.count))
+    same(found.totals, plain.totals)
+    assert (found.shared, found.units, found.placed) == (plain.shared, plain.units, plain.placed)

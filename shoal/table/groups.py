@@ -30,6 +30,12 @@ class Histograms(Brief):
     value: IntVector
     count: LongVector
 
+    @classmethod
+    def of(cls, counts: LongVector) -> Histograms:
+        """Return those of one group, from how often it has each code."""
+        value = np.flatnonzero(counts)
+        return cls(np.array([0, len(value)]), value.astype(np.int32), counts[value])
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shared(Brief):

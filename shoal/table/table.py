@@ -12,7 +12,7 @@ import numpy as np
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
 from shoal.parallel import PIECE
-from shoal.table.groups import Groups, group
+from shoal.table.groups import Groups, Histograms, group
 from shoal.table.plan import bound_names
 from shoal.table.storage import Kept, Narrow
 from shoal.widening import as_given, widened_when_read
@@ -307,7 +307,7 @@ class CodedTable(Brief):
         """
         from shoal.kernels.grouping import distinct
 
-        if all(len(attribute.hierarchy.levels[-1].starts) == 1 for attribute in self.attributes):
+        if self._one_block:
             return np.zeros(self.rows, np.int32)
         tops = np.stack(
             [attribute.hierarchy.blocks[self.column(i)] for i, attribute in enumerate(self.attributes)],
@@ -315,12 +315,21 @@ class CodedTable(Brief):
         )
         return distinct(tops)[0]
 
+    @property
+    def _one_block(self) -> bool:
+        return all(len(attribute.hierarchy.levels[-1].starts) == 1 for attribute in self.attributes)
+
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, as privacy models see them."""
         return self._grouped_blocks()
 
     def _grouped_blocks(self) -> Groups:
+        known = (self.person, self.earlier, self.population)
+        plain = type(self) is CodedTable and not self.units and all(one is None for one in known)
+        if plain and self._one_block:  # a large table need not be widened to count it
+            columns = [Histograms.of(counts) for counts in self.sensitive_counts]
+            return Groups(np.array([self.rows]), tuple(columns), tuple(self.totals), self.sensitive)
         return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)
 
 
