@@ -36,6 +36,7 @@ from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
 from shoal.models.feasibility import all_in_one, had_by_all, left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.policy.sources import apart
 from shoal.release import Release
 from shoal.release.perturbed import check_perturbed, perturbed
 from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms
@@ -68,6 +69,7 @@ def anonymize(
     """
     clock = Clock()
     seed = checked_seed(seed)
+    population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     if on_spark(source, chosen):
         return _anonymize_on_spark(source, chosen, population, seed, progress, clock)

@@ -16,6 +16,7 @@ from shoal.linking.evidence import Evidence
 from shoal.methods import METHODS, Method
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
+from shoal.policy.sources import apart
 from shoal.recorded import recorded_method, recorded_section
 from shoal.release.results import Clock
 from shoal.run import Progress, Run, silent
@@ -54,6 +55,7 @@ def attack(
     attack is tried. Raises DataError if the attack does not apply to such a release.
     """
     clock = Clock()
+    population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     if name is None:
         name = Intersection.name if earlier else ATTACKS.default

@@ -10,6 +10,7 @@ from shoal.case import Case
 from shoal.measures.evaluate import unmeasured
 from shoal.models.feasibility import had_by_all
 from shoal.policy import Policy
+from shoal.policy.sources import apart
 from shoal.release.results import Audit, Clock
 from shoal.run import Progress, silent
 from shoal.spark import SPARK, is_spark_frame
@@ -37,6 +38,7 @@ def audit(
     sensitive columns, ``out-sensitive.csv`` is used unless another is given.
     """
     clock = Clock()
+    population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     if chosen.engine.name == SPARK or is_spark_frame(source):
         from shoal.spark.judging import audit_on_spark

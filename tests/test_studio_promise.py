@@ -220,6 +220,26 @@ def test_the_population_is_a_column_or_a_file(project, tmp_path):
     assert "9,000,000" in html(project)
 
 
+def test_a_risk_is_asked_for_with_its_options(project):
+    act(project, "ask", ("key", "risk"), ("rule", "highest"), ("value", "1/11"), ("option-by", "prosecutor"))
+    act(project, "ask", ("key", "risk"), ("rule", "share"), ("value", "0,05"), ("option-above", "0.25"))
+    assert project.tables["privacy"]["risk"] == {
+        "highest": "1/11", "share": 0.05, "above": 0.25, "by": "prosecutor"
+    }  # fmt: skip
+    page = html(project)
+    assert "highest risk 1/11 (classes of 11 or more)" in page
+    assert "share 0.05 of rows with a risk above 0.25" in page
+    found = [entry for entry in entries(project.tables["privacy"]) if entry.key == "risk"]
+    assert [(entry.rule, entry.options) for entry in found] == [
+        ("highest", {"by": "prosecutor"}), ("share", {"above": 0.25, "by": "prosecutor"})
+    ]  # fmt: skip
+    place = [entry.rule for entry in entries(project.tables["privacy"])].index("share")
+    act(project, "drop", ("entry", place))
+    assert project.tables["privacy"]["risk"] == {"highest": "1/11", "by": "prosecutor"}
+    act(project, "ask", ("key", "k_map"), ("rule", "people"), ("value", "5"), ("option-error", ""))
+    assert project.tables["privacy"]["k_map"] == {"people": 5}
+
+
 def test_what_may_be_lost(project):
     act(project, "utility", ("suppression", "2,5"), ("measure", "entropy"))
     assert project.policy.utility.suppression == 0.025

@@ -30,6 +30,7 @@ from shoal.methods.auto import check_methods
 from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
+from shoal.policy.sources import apart
 from shoal.run import Progress, checked_seed, silent
 from shoal.table import CodedTable
 
@@ -69,6 +70,7 @@ def compare(
         )
     if jobs < 1:
         raise PolicyError([Problem("jobs", f"must be at least 1, not {jobs}")], ARGUMENTS)
+    population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     wanted = check_methods(methods)
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
@@ -120,7 +122,7 @@ def compare_coded(
     tasks: dict[int, Task] = {}
     watched = Watch() if watch is None else watch
     for policy in policies:
-        requirements = policy.requirements(table.sensitive)
+        requirements = policy.requirements(table.sensitive).in_table(table)
         reasons = {
             heeded: " ".join(reasons_against(table, requirements, limits=heeded)) for heeded in (True, False)
         }

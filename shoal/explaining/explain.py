@@ -20,6 +20,7 @@ from shoal.frames import Frame
 from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
+from shoal.policy.sources import apart
 from shoal.run import Progress, Run, checked_seed, silent
 from shoal.table import CodedTable
 
@@ -47,6 +48,7 @@ def explain(
     """
     if not seconds > 0:
         raise PolicyError([Problem("seconds", f"must be more than 0, not {seconds}")], where=ARGUMENTS)
+    population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     # One seed for all runs, so that they differ only by what is relaxed.
     seed = checked_seed(seed)

@@ -11,6 +11,7 @@ from shoal.errors import PolicyError
 from shoal.explaining.relaxing import Relaxation, relaxed, suppressing, without_limits
 from shoal.models.feasibility import reasons_against
 from shoal.models.keys import bounds, parameters
+from shoal.models.ratios import exact
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.privacy import Asked
@@ -48,7 +49,7 @@ def reasons(table: CodedTable, policy: Policy) -> list[str]:
 
 
 def _asked(table: CodedTable, policy: Policy) -> Requirements:
-    return policy.requirements(table.sensitive)
+    return policy.requirements(table.sensitive).in_table(table)
 
 
 def nearest(table: CodedTable, policy: Policy) -> list[Nearest]:
@@ -104,7 +105,7 @@ def _between(table: CodedTable, policy: Policy, asked: Asked) -> Relaxation | No
     found = _possible(table, policy, asked, int(end)) if whole else None
     if whole and found is None:
         return None
-    good, bad = float(end), float(asked.value)
+    good, bad = float(end), float(exact(asked.value))
     for _ in range(HALVINGS):
         middle = (good + bad) / 2
         value = int(middle) if whole else _rounded(middle, down=safer)
@@ -156,6 +157,8 @@ def _only(policy: Policy, asked: Asked) -> Policy | None:
     value = asked.value
     for name in reversed(asked.path[2:]):
         value = {name: value}
+    if asked.options and isinstance(value, dict):
+        value = {**value, **asked.options}
     raw["privacy"] = {asked.path[1]: value}
     raw.pop("method", None)
     try:

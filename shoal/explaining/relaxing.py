@@ -109,7 +109,7 @@ def relaxed(policy: Policy, asked: Asked, looser: Any) -> Iterator[Relaxation]:
             return
         del tables[-1][path[-1]]
         for table, name in zip(reversed(tables[:-1]), reversed(path[:-1]), strict=True):
-            if not table[name]:
+            if not set(table[name]) - set(asked.options):  # Options alone ask for nothing.
                 del table[name]
 
     after = "none" if looser is None else _shown(looser)

@@ -42,6 +42,7 @@ def proposed(method: Method, table: CodedTable, requirements: Requirements, run:
     the policy asks for it. If rows can be followed, people look alike, not rows. With earlier releases of the same
     people, it must keep open what these leave open.
     """
+    requirements = requirements.in_table(table)
     within = in_reach(method, requirements)
     if within is not requirements and not method.delegates:
         try:

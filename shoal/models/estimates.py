@@ -44,11 +44,36 @@ def size_for_people(k: int, people: int, population: int, error: float) -> int:
     the worst case. Nobody can have more than F people in the table, so k is always enough. The limit for a small
     share of large populations is the zero-truncated Poisson distribution.
     """
+    low, high = 1, k
+    while low < high:
+        middle = (low + high) // 2
+        if unnoticed(middle, k, people, population) <= error:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def people_for_size(size: int, people: int, population: int, error: float, most: int) -> int:
+    """Return the largest k, at most `most`, for which a class of this size is enough."""
+    low, high = size, max(min(population, most), size)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if unnoticed(size, middle, people, population) <= error:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def unnoticed(size: int, k: int, people: int, population: int) -> float:
+    """Return the probability that a class of k - 1 people in the population has at least `size` in the table, given
+    that it has one.
+    """
     from scipy.stats import hypergeom
 
-    if k < 2:
-        return 1
-    sizes = np.arange(1, k + 1)
-    tail = hypergeom.sf(sizes - 1, population, min(k - 1, population), people)
-    good = np.flatnonzero(tail <= error * max(float(tail[0]), 1e-300))
-    return int(sizes[good[0]]) if len(good) else k
+    if size >= k:
+        return 0.0
+    few = min(k - 1, population)
+    there = float(hypergeom.sf(0, population, few, people))
+    return float(hypergeom.sf(size - 1, population, few, people)) / there if there > 0 else 0.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from shoal.models.base import Model
 from shoal.models.class_size import ClassSize
 from shoal.models.crowds import InPopulation, people_of, seen_by
-from shoal.models.estimates import size_for_people
+from shoal.models.estimates import people_for_size, size_for_people
 from shoal.models.k_anonymity import smaller_k
 from shoal.models.keys import Bounds, Key
 from shoal.models.threats import SINGLING_OUT, Threat
@@ -102,7 +102,7 @@ class KMap(Model):
         assert population is not None
         people = min(people, population)
         size = size_for_people(self.k, people, population, self.error)
-        reached = _supported(smallest, people, population, self.error)
+        reached = people_for_size(smallest, people, population, self.error, MOST_ASKED)
         detail = (
             f"estimate: {number(people / population)} of the population is in the table, so classes of {size:,} or "
             f"more have {self.k:,} people with an error of {number(self.error)}; the smallest has {smallest:,}"
@@ -110,15 +110,3 @@ class KMap(Model):
         found = self.verdict(published, reached, smallest >= size, detail)
         shown = not published.suppressed and (evidence.owners.person is None or evidence.follow is not None)
         return replace(found, public=shown)
-
-
-def _supported(size: int, people: int, population: int, error: float) -> int:
-    """Return the largest k that a class of this size is estimated to have, at most `MOST_ASKED`."""
-    low, high = size, min(population, MOST_ASKED)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size_for_people(middle, people, population, error) <= size:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -40,5 +40,5 @@ def size_in_words(risk: Fraction) -> str:
     """
     size = least_size(risk)
     words = f"classes of {size:,} or more"
-    near = size > 2 and Fraction(1, size - 1) - risk < risk / 100
+    near = size > 2 and risk != Fraction(1, size) and Fraction(1, size - 1) - risk < risk / 100
     return f'{words}; "1/{size - 1}" means {size - 1:,}' if near else words

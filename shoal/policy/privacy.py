@@ -51,6 +51,8 @@ class Rules(Part):
     example: ClassVar[str] = ""
     options: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Words that ask for nothing by themselves -> the words that they go with."""
+    kinds: ClassVar[Mapping[str, type[Model]]] = {}
+    """Words that ask for something -> the models that they ask for."""
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Rules:
@@ -61,6 +63,11 @@ class Rules(Part):
         for option, words in self.options.items():
             if getattr(self, option) is not None and not any(word in self.given for word in words):
                 raise wrong(f"`{option}` goes with {' or '.join(words)}", f"for example {self.example}")
+        for word, value in self.given.items() if self.options else ():
+            try:
+                self.kinds[word].asked(value, word, **self.given_options(word))
+            except PolicyError as error:
+                raise wrong(error.problems[0].message, error.problems[0].hint) from None
         return self
 
     @property
@@ -167,7 +174,7 @@ def _rules(key: Key, kinds: Sequence[type[Model]]) -> Any:
     part.__doc__ = f"{key.meaning}."
     examples = [f"{{ {rule} = {as_toml(kind.usual)} }}" for rule, kind in words.items()]
     part.example = examples[0]
-    part.options = options
+    part.options, part.kinds = options, words
 
     def spelled_out(value: object) -> object:
         if isinstance(value, Mapping | Part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,3 +37,12 @@ def with_table(given: Any, data: Data) -> Any:
     if isinstance(found, DatabaseTable) and found.table is None and found.query is None:
         return in_database(found, data.table, data.query)
     return found
+
+
+def apart(population: Any, keywords: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the population that was given as a path or a frame, and the keywords of a policy: a table of settings,
+    such as ``{"size": 9_000_000}``, is a section of the policy.
+    """
+    if isinstance(population, Mapping):
+        return None, {**keywords, "population": population}
+    return population, dict(keywords)

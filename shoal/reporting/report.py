@@ -12,6 +12,7 @@ from shoal import frames
 from shoal.errors import check_known
 from shoal.pages.printing import pdf_of
 from shoal.policy import Policy
+from shoal.policy.sources import apart
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
 from shoal.reporting.attacks import TriedAttack, try_all
@@ -110,6 +111,7 @@ def report(
     """
     sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     check_known("edition", edition, EDITIONS)
+    population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     public = edition == "public"
     compared = _comparison(comparison)

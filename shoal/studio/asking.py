@@ -6,9 +6,10 @@ import inspect
 import threading
 import tomllib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
 from functools import cache
-from typing import Any, cast
+from typing import Any, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter
 
@@ -16,6 +17,7 @@ from shoal.errors import PolicyError, Problem
 from shoal.methods import METHODS
 from shoal.models import MODELS, Model
 from shoal.models.keys import bounds, parameters
+from shoal.models.ratios import spelled
 from shoal.policy import toml
 from shoal.policy.checks import AUTO, method_kind, option_types
 from shoal.policy.notes import field_notes
@@ -34,12 +36,15 @@ class Entry:
     column: str | None
     """The sensitive column that it is for; None: all of them, or none."""
     value: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Further words of the same table that go with it."""
 
     @property
     def shown(self) -> str:
         """The value for people."""
         values = self.value if isinstance(self.value, list | tuple) else (self.value,)
-        return ", ".join(number(value) if isinstance(value, int | float) else str(value) for value in values)
+        told = [number(value) if isinstance(value, int | float) else str(value) for value in values]
+        return ", ".join([*told, *(f"{name} {number(own)}" for name, own in self.options.items())])
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Field:
     """What is meant without a value, or a usual one."""
     least: float | None = None
     most: float | None = None
+    choices: tuple[str, ...] = ()
+    """The words to choose from, if it is one of a few."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ class Question:
     note: str
     """The docstring of the model."""
     fields: tuple[Field, ...]
+    options: tuple[Field, ...]
+    """Fields that need not be filled in."""
     per_column: bool
     entries: tuple[Entry, ...]
     """How the policy asks for it now."""
@@ -91,7 +100,11 @@ def entries(privacy: Mapping[str, Any]) -> Iterator[Entry]:
                 continue
             rules = own if isinstance(own, Mapping) else {kinds[0].key.shorthand: own}
             for rule, one in rules.items():
-                yield Entry(key, rule, column, one)
+                kind = next((kind for kind in kinds if rule in kind.rules), None)
+                if kind is not None or all(rule not in other.options for other in kinds):
+                    known = () if kind is None else kind.options
+                    options = {name: own for name, own in rules.items() if name in known}
+                    yield Entry(key, rule, column, one, options)
 
 
 def with_entry(privacy: Mapping[str, Any], new: Entry, sensitive: Sequence[str]) -> dict[str, Any]:
@@ -125,6 +138,8 @@ def _written(privacy: Mapping[str, Any], asked: Sequence[Entry], sensitive: Sequ
                 table, place = table.setdefault(place, {}), one.rule
             if one.column is not None or place not in table:
                 table[place] = one.value
+            if one.options:
+                table.update(one.options)
     return out
 
 
@@ -161,16 +176,32 @@ def _question(key: str, kind: type[Model], rule: str, asked: tuple[Entry, ...]) 
             Field(
                 name,
                 notes.get(name, ""),
-                "whole" if bounds(kind)[name][0] is int else "number",
-                usual=f"{value:g}",
+                _form_of(kind, name),
+                usual=value if isinstance(value, str) else f"{value:g}",
                 least=_end(kind, name, "g"),
                 most=_end(kind, name, "l"),
             )
             for name, value in zip(names, usual, strict=True)
         ),
+        options=tuple(_option(kind, name, told, asked) for name, told in kind.options.items()),
         per_column=key in SENSITIVE_KEYS,
         entries=asked,
     )
+
+
+def _form_of(kind: type[Model], name: str) -> str:
+    own = bounds(kind)[name][0]
+    return "whole" if own is int else "text" if own is Fraction else "number"
+
+
+def _option(kind: type[Model], name: str, told: str, asked: tuple[Entry, ...]) -> Field:
+    """Return the field of a further word, with what the policy says, and what is meant without it."""
+    default = next(entry.default for entry in fields(cast(Any, kind)) if entry.name == name)
+    usual = spelled(default) if isinstance(default, Fraction) else str(default)
+    said = next((number(one.options[name]) for one in asked if name in one.options), "")
+    words = () if name in bounds(kind) else get_args(get_type_hints(kind)[name])
+    form = _form_of(kind, name) if name in bounds(kind) else "text"
+    return Field(name, f"{told[:1].upper()}{told[1:]}.", form, said, usual, choices=words)
 
 
 def _end(kind: type[Model], name: str, side: str) -> float | None:
@@ -193,12 +224,26 @@ def asked_value(key: str, rule: str, texts: Sequence[str]) -> Any:
     """Return the value that the fields of a question say."""
     kind = next(kind for kind in KINDS[key] if rule in (kind.rules or ("",)))
     path = dotted(*(name for name in ("privacy", key, rule) if name))
-    names = parameters(kind)
-    values = [
-        as_number(text, path, whole=bounds(kind)[name][0] is int)
-        for name, text in zip(names, texts, strict=True)
-    ]
+    values = [_given(kind, name, text, path) for name, text in zip(parameters(kind), texts, strict=True)]
     return values if len(values) > 1 else values[0]
+
+
+def asked_options(key: str, rule: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the optional fields of a question say, without those that are empty."""
+    kind = next(kind for kind in KINDS[key] if rule in (kind.rules or ("",)))
+    return {
+        name: _given(kind, name, text, dotted("privacy", key, name)) if name in bounds(kind) else text
+        for name, text in texts.items()
+        if text and name in kind.options
+    }
+
+
+def _given(kind: type[Model], name: str, text: str, path: str) -> Any:
+    """Read one field of a model; a fraction stays a text."""
+    own = bounds(kind)[name][0]
+    if own is Fraction and "/" in text:
+        return text
+    return as_number(text, path, whole=own is int)
 
 
 def as_number(text: str, path: str, *, whole: bool) -> float:

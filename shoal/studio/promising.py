@@ -18,6 +18,7 @@ from shoal.policy.problems import dotted
 from shoal.studio.asking import (
     Entry,
     as_number,
+    asked_options,
     asked_value,
     entries,
     methods,
@@ -252,13 +253,17 @@ def _ask(project: Project, form: FormData) -> None:
     if key not in KINDS or key == NOTION_KEY:
         raise PolicyError([Problem("privacy", "there is no such requirement")])
     value = asked_value(key, rule, [str(text).strip() for text in form.getlist("value")])
+    told = {str(name).removeprefix("option-"): str(own).strip() for name, own in form.items()}
+    options = asked_options(key, rule, told)
     names = _names(project.tables, "sensitive")
     place = str(form.get("column", ""))
     single = key in SENSITIVE_KEYS and place.isdecimal() and int(place) < len(names)
     column = names[int(place)] if single else None
 
     def change(tables: Tables) -> None:
-        tables["privacy"] = with_entry(tables.get("privacy", {}), Entry(key, rule, column, value), names)
+        tables["privacy"] = with_entry(
+            tables.get("privacy", {}), Entry(key, rule, column, value, options), names
+        )
 
     project.edit(" ".join(filter(None, (rule, key, f"of {column}" if column else ""))), change)
 
