@@ -204,6 +204,21 @@ def test_the_papers_say_what_cells_show():
     assert made.codebook.by_name["income"].published == words
 
 
+def test_the_papers_of_a_divided_table_say_the_same():
+    rows = frame(200)
+    asked = policy(privacy={"k": 3, "relocation": {"budget": 0.95}})
+    whole = shoal.anonymize(rows, asked, seed=1)
+    made = shoal.anonymize(rows, asked.override(["engine.part_rows=50", "engine.jobs=1"]), seed=1)
+    assert made.release.facts["parts"] > 1
+    assert made.holds
+    for name in ("columns", "cells_changed_at_most"):
+        assert _published(made.card[name]) == _published(whole.card[name])
+
+
+def _published(told):
+    return [column["published"] for column in told] if isinstance(told, list) else told
+
+
 def test_the_policy_must_permit_false_cells():
     with pytest.raises(PolicyError, match="allows no false cells") as error:
         shoal.anonymize(frame(), policy(privacy={"k": 3}))

@@ -175,7 +175,7 @@ def test_every_class_of_every_part_satisfies_the_models_of_the_whole(
     group_of[kept] = numbers
     # Of the whole table: a part would compare with its own distribution.
     assert wanted.satisfied(table.grouped(group_of, int(numbers.max()) + 1)).all()
-    for j in range(len(table.attributes)):
+    for j in range(0 if METHODS[name].relocates else len(table.attributes)):
         codes = table.codes[kept, j]
         assert (made.low[made.region_of[kept], j] <= codes).all()
         assert (codes <= made.high[made.region_of[kept], j]).all()

@@ -33,6 +33,8 @@ class Parts:
     """About how many bytes its search needs per row."""
     sums: tuple[str, ...] = ("suppressed",)
     """Facts about its work that add up over parts; others are not told, because they are about a part only."""
+    same: tuple[str, ...] = ()
+    """Facts that are the same for every part, because they follow from the policy."""
 
 
 CLASSES_OF_PARTS = "classes of disjoint parts are classes of the table, and every class is judged by itself"

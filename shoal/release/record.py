@@ -134,6 +134,8 @@ def make_card(
 def _false_cells(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a card says about false cells: how many there may be. How many there are, an adversary who knows
     everybody but one could solve for the last."""
+    if "budget_share" in summary:
+        return {"cells_changed_at_most": summary["budget_share"]}
     if not summary.get("budget_cells"):
         return {}
     cells = summary["rows"] * len(summary["changed_by_column"])

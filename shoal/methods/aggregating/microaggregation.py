@@ -52,6 +52,7 @@ class Microaggregation(FalseCells):
         rows=20_000,
         memory=400,
         sums=("suppressed", "clusters", "false_cells"),
+        same=("published_as", "budget_share"),
     )
 
     grouping: str = "auto"
@@ -127,7 +128,7 @@ class Microaggregation(FalseCells):
             "false_cells": false,
             "false_share": false / max(cells, 1),
             "changed_by_column": {a.name: int(c) for a, c in zip(table.attributes, changed, strict=True)},
-            "budget_cells": int(np.floor(_budget(requirements) * cells + 1e-9)),
+            "budget_share": _budget(requirements),
             "published_as": {"quasi": self.single_values},
             "variance_lost": variance_lost(placed, region_of, count),
         }

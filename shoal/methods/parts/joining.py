@@ -55,6 +55,7 @@ def _facts(
         found = [made.facts[name] for made in releases if name in made.facts]
         if found:
             facts[name] = sum(found)
+    facts |= {name: releases[0].facts[name] for name in how.same if releases}
     if "suppressed" in how.sums:
         facts["suppressed"] = dropped + facts.get("suppressed", 0)
     largest = max(len(rows) for rows in parts)
