@@ -27,7 +27,7 @@ from shoal.frames import Frame
 from shoal.frames.databases import DatabaseTable
 from shoal.frames.given import restored_values
 from shoal.frames.sheet import Sheet
-from shoal.measures.evaluate import public_measures
+from shoal.measures.evaluate import false_losses, public_measures
 from shoal.methods.base import Method
 from shoal.methods.following import alike
 from shoal.methods.limits import instead
@@ -386,6 +386,7 @@ def _result(
     assert release is not None
     notes += unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)
+    notes += false_losses(case) if release.relocated else []
     notes += case.following
     notes += case.sampled.rare_weights
     notes += had_by_all(case.groups, case.requirements) if case.follow is not None else []

@@ -174,7 +174,7 @@ def test_what_is_published(show):
                 in (rows if show == "mean" else group)[name if show == "mean" else f"{name}_own"]
             )
             assert group[f"{name}_own"].min() <= group[name][0] <= group[f"{name}_own"].max()
-    verdict = next(v for v in made.verdicts if "relocated" in v.model)
+    verdict = next(v for v in made.verdicts if "cells false" in v.model)
     false = sum((both[name] != both[f"{name}_own"]).sum() for name in ("age", "income", "sex"))
     assert verdict.reached == pytest.approx(false / (3 * len(rows)))
     assert made.release.facts["false_cells"] == false
@@ -321,6 +321,9 @@ def test_false_cells_are_compared_as_if_they_were_true():
     asked = policy(columns, {"k": 2, "relocation": {"budget": 1.0}})
     made = shoal.anonymize(rows, asked, seed=1)
     assert made.measures["lm"] == 0
+    (note,) = [note for note in made.notes if "false cell" in note]
+    assert "counts what cells show, 0.00%" in note
+    assert "it would be 16.67%" in note
     found = shoal.compare(rows, asked, methods=["microaggregation", "mondrian"], seed=1)
     lost = {trial.method: trial.measures["lm"] for trial in found.trials if trial.status == "done"}
     # Mondrian shows [1, 3] and [7, 9]: every cell loses 1/3.

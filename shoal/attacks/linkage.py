@@ -127,7 +127,7 @@ class Linkage(Attack):
         if counts["below_k"]:
             yield f"{edition.count(int(counts['below_k']))} people have fewer than {figures['k']:,} candidates"
         if figures.get("match_no_row"):
-            yield f"{edition.count(int(figures['match_no_row']))} people match no row: theirs was relocated"
+            yield f"{edition.count(int(figures['match_no_row']))} people match no row: theirs shows other values"
         pair = figures.get("likeliest_pair")
         if pair is not None:
             how = "" if pair["exact"] else " (an estimate)"

@@ -62,6 +62,18 @@ def public_measures(
     }
 
 
+def false_losses(evidence: Evidence) -> list[str]:
+    """Say what a release with false cells would lose if they were true: losses count what cells show."""
+    measure = MEASURES[MEASURES.default]()
+    shown, honest = measure.value(evidence), measure.compared(evidence)
+    if not honest > shown:
+        return []
+    return [
+        f"information loss ({MEASURES.default}) counts what cells show, {shown:.2%}; if every false cell were as wide "
+        f"as it has to be in order to be true, it would be {honest:.2%}"
+    ]
+
+
 def _chosen(names: Iterable[str] | None, evidence: Evidence) -> list[Measure]:
     if names is not None:
         return [MEASURES[name]() for name in names]

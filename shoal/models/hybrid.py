@@ -67,7 +67,7 @@ class HybridK(Model):
     @property
     def title(self) -> str:
         """Name the model."""
-        share = f"at most {100 * self.budget:.4g} % of cells relocated"
+        share = f"at most {100 * self.budget:.4g} % of cells false"
         return share if self.k == 1 else f"{self.k}-anonymity with {share}"
 
     def verify(self, evidence: Evidence) -> Verdict:

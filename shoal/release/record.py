@@ -198,7 +198,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         lines += [
             "",
             f"At most {card['cells_changed_at_most']:.2%} of the generalized cells are false: they do not cover the "
-            "value of the person whose row it is. Which ones is secret.",
+            "value of the person whose row it is. Which ones is secret. Information lost does not count them.",
         ]
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
