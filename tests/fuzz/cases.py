@@ -207,7 +207,7 @@ class Case:
                 column.name: replace(column.domain, loose=self.untyped) for column in self.of_role("quasi")
             },
             sensitive=sensitive,
-            plain=[column.name for column in self.of_role("plain")],
+            plain=[column.name for column in (*self.of_role("plain"), *self.of_role("weight"))],
             models=[
                 (model, {**parameters, **self._protected(model, column)}, column)
                 for model, parameters in self.question.models
@@ -274,6 +274,10 @@ def case(seed: int, number: int) -> Case:
     if random.random() < 0.3:
         columns.append(drawn(random, taken.pop(), "plain", random.choice(texts), whole))
     random.shuffle(columns)
+    # By numbers of its own, so that other cases stay the same.
+    apart = Random(f"{seed}/{number}/weight")
+    if apart.random() < 0.2 and taken:
+        columns.append(Column(taken.pop(), "weight", "int", [apart.randint(1, 40) for _ in range(whole)]))
     if others:
         columns.append(Column("member", "member", "bool", [True] * rows + [False] * others))
     if source == ".xlsx" and any(

@@ -34,7 +34,7 @@ def _smaller(case: Case) -> Iterator[Case]:
         spare = (
             len(case.of_role("quasi")) > 1
             if column.role == "quasi"
-            else column.role in ("plain", "identifier")
+            else column.role in ("plain", "weight", "identifier")
         )
         if spare and column.name != case.tag:
             yield case.without(column.name)

@@ -338,7 +338,7 @@ def _codebook(result: shoal.Result) -> str:
 
 
 def _more(case: Case, result: shoal.Result, source: Any) -> dict[str, Any]:
-    kept = [column.name for column in case.columns if column.role in ("sensitive", "plain")]
+    kept = [column.name for column in case.columns if column.role in ("sensitive", "plain", "weight")]
     types: dict[str, str] = {}
     typed = case.source in FRAMES or case.source in (".parquet", ".pq", ".arrow", ".feather", ".ipc")
     if typed and (
