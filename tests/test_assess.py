@@ -84,3 +84,39 @@ def test_the_command(tmp_path):
     wrong = CliRunner().invoke(main, [*words, "--set", "population.size=7"])
     assert wrong.exit_code != 0
     assert "8" in wrong.output
+
+
+def test_people_who_can_be_followed_are_counted_once():
+    """Two visits each, with one pseudonym: a class is the people who show the same rows."""
+    visits = pl.DataFrame(
+        {
+            "who": [i // 2 for i in range(40)],
+            "age": [30 + i % 2 + 10 * (i // 8 % 2) for i in range(40)],
+            "ill": ["flu", "cold"] * 20,
+        }
+    )
+    asked = shoal.Policy.from_dict(
+        {
+            "columns": {
+                "who": {"role": "person", "publish": "pseudonym"},
+                "age": "quasi",
+                "ill": "sensitive",
+            },
+            "privacy": {"k": 2},
+            "population": {"size": 900},
+        }
+    )
+    # People 0-3, 8-11 and 16-19 show 30 and 31, people 4-7 and 12-15 show 40 and 41.
+    found = shoal.assess(visits, asked)
+    assert found.estimates.all == estimated(np.array([12, 8]), 900).all
+    assert found.estimates.rows == 20
+    made = shoal.anonymize(visits, asked, seed=1)
+    assert made.measures["unique-in-population-zayatz-after"] == 0
+    assert found.individual is None
+    odd = visits.with_columns(
+        pl.when(pl.col("who") == 19).then(pl.col("age") + 40).otherwise(pl.col("age")).alias("age")
+    )
+    alone = shoal.assess(odd, asked)
+    assert alone.estimates.uniques == 1
+    assert alone.singled_out.people == 1
+    assert alone.singled_out.of == 20

@@ -100,13 +100,14 @@ def test_rows_may_stand_for_several_people(table):
     assert once.scores[number].tolist() == every.scores.tolist()
 
 
-@given(tables())
-def test_starter_policies_count_the_same_rows(table):
+@given(tables(), st.sampled_from([0, 100]))
+def test_starter_policies_count_the_same_rows(table, kernels):
     matrix, _ = table
     names = [f"c{j}" for j in range(matrix.shape[1])]
     frame = pl.DataFrame({name: matrix[:, j] for j, name in enumerate(names)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uniqueness, "TOLD", 1000)
+        patch.setattr(uniqueness, "KERNELS", kernels)
         found = uniqueness.minimal_sets(frame, names)
     every = singling_out(list(matrix.T), len(matrix), largest=found.size)
     told = {one.columns: one.unique for one in found.worst}

@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.arrays import BoolVector
 from shoal.frames import factorize
-from shoal.linking.singling_out import left_in_all, size_for
+from shoal.linking.singling_out import left_in_all, singling_out, size_for
 
 MOST_ROWS = 500_000
 MOST_COLUMNS = 10
@@ -22,6 +22,8 @@ KEPT = 3
 """This many of the worst sets of each size are reported."""
 MOST_SETS = 400
 """At most so many sets of columns are looked at for minimal ones."""
+KERNELS = 50_000
+"""With more rows, loading the kernels costs less than to do without them."""
 TOLD = 5
 """This many minimal sets are told."""
 
@@ -54,6 +56,13 @@ def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
     One grouping per set, of the rows that no part of the set singles out: at most 400 sets of up to four columns.
     """
     codes, sizes = _coded(table, names)
+    if codes.height > KERNELS:
+        columns = [codes[name].to_numpy().astype(np.int32) for name in names]
+        every = singling_out(columns, codes.height, largest=size_for(len(names), MOST_SETS))
+        sets = [(tuple(names[column] for column in one.columns), one.people) for one in every.sets]
+        worst = sorted(sets, key=lambda one: -one[1])[:TOLD]
+        told = tuple(ColumnSet(own, people, people / codes.height) for own, people in worst)
+        return MinimalSets(told, every.people, every.people / codes.height, every.largest)
     found: list[ColumnSet] = []
     single = np.zeros(codes.height, np.bool_)
     left: dict[tuple[int, ...], BoolVector] = {(): ~single}
@@ -64,18 +73,17 @@ def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
             candidates = left_in_all(below, chosen)
             if candidates is None:
                 continue
-            rows = codes.filter(candidates)
-            alone = np.flatnonzero(candidates)[
-                _key(rows, sizes, [names[j] for j in chosen]).is_unique().to_numpy()
-            ]
+            own = [names[column] for column in chosen]
+            rows = codes.select(own).filter(candidates)
+            alone = np.flatnonzero(candidates)[_key(rows, sizes, own).is_unique().to_numpy()]
             if len(alone):
                 share = len(alone) / codes.height
-                found.append(ColumnSet(tuple(names[j] for j in chosen), len(alone), share))
+                found.append(ColumnSet(tuple(own), len(alone), share))
             single[alone] = True
             candidates[alone] = False
             left[chosen] = candidates
-    total, worst = int(single.sum()), sorted(found, key=lambda one: -one.unique)[:TOLD]
-    return MinimalSets(tuple(worst), total, total / max(codes.height, 1), largest)
+    total, most = int(single.sum()), sorted(found, key=lambda one: -one.unique)[:TOLD]
+    return MinimalSets(tuple(most), total, total / max(codes.height, 1), largest)
 
 
 def _coded(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, int]]:

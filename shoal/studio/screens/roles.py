@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PAUSE = 1.0
 """Seconds after the last change of a role after which sets of columns are counted."""
-FEW = 200_000
+FEW = 50_000
 """Up to this many cells, sets of columns are counted before the page is shown."""
 
 
@@ -293,7 +293,7 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
     if suggestion is None or frame is None or not quasi:
         return {"sets": (), "rows": 0}
     if tuple(quasi) == suggestion.names("quasi"):
-        return {"sets": suggestion.identifying, "rows": suggestion.looked_at}
+        return {"sets": suggestion.identifying, "rows": suggestion.looked_at, "minimal": suggestion.minimal}
     store: dict[Any, Any] = project.store.setdefault("identifying", {})
     key = frozenset(quasi)
     if key not in store:
@@ -319,10 +319,11 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
 def _counted(frame: Frame, quasi: Sequence[str]) -> Mapping[str, Any]:
     from polars.exceptions import PolarsError
 
-    from shoal.suggesting.uniqueness import identifying_sets
+    from shoal.suggesting.uniqueness import identifying_sets, minimal_sets
 
     try:
         sets, rows = identifying_sets(frame.data, list(quasi))
+        minimal = minimal_sets(frame.data, list(quasi))
     except (DataError, PolarsError):  # a type whose values cannot be counted
         return {"sets": (), "rows": 0}
-    return {"sets": sets, "rows": rows}
+    return {"sets": sets, "rows": rows, "minimal": minimal}
