@@ -256,7 +256,7 @@ class _ToFiles:
         if exact:
             for index, attribute in enumerate(table.attributes):
                 there = np.flatnonzero(table.value_counts[index])
-                shown[attribute.name] = attribute.hierarchy.leaves.gather(there)
+                shown[attribute.name] = attribute.hierarchy.values(there.astype(np.int32))
         frames.check_holds(
             self.output,
             [pl.DataFrame({name: shown[name]}) for name in table.columns if name in shown],

@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.arrays import LongVector
 from shoal.earlier import encode_whole
 from shoal.errors import DataError
-from shoal.frames.sheet import Sheet
+from shoal.frames.coded import Codes
+from shoal.frames.sheet import Sheet, coded_values
 from shoal.linking.consistency import People
 from shoal.linking.evidence import Evidence
 from shoal.linking.truth import Truth, truth_of
@@ -27,6 +29,7 @@ from shoal.parallel import PIECE, Ahead
 from shoal.policy import Policy
 from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
 from shoal.release import Release
+from shoal.release.bounds import label_texts
 from shoal.release.perturbed import column_of, judged
 from shoal.release.pseudonyms import (
     PSEUDONYM,
@@ -224,6 +227,14 @@ class Case(Evidence):
             **more,
         )
 
+    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+        """Return the distinct texts of any published column, and how many rows show each. O(rows)."""
+        own = self.sheet if column in self.sheet.columns else self.second
+        if own is None or column not in own.columns:
+            return None
+        number, texts = Sheet.of(own).numbered(column, _as_texts)
+        return texts, np.bincount(number, minlength=len(texts)).astype(np.int64)
+
     @cached_property
     def readings(self) -> tuple[Evidence, ...]:
         """The release as it may have been made, in each possible way; the first is the case itself."""
@@ -289,7 +300,7 @@ class Case(Evidence):
         can be known, and the verdict about truth says why.
         """
         try:
-            found = worst(answers(model.verify, self.readings))
+            found = worst(answers(model.verify, (self,) if model.of_text else self.readings))
             if found.holds and model.needs_every_way and not self.complete:
                 why = "cannot be known: there are too many ways in which columns may have been shuffled"
                 return replace(found, reached=None, holds=False, detail=f"{why}; give the record")
@@ -504,6 +515,11 @@ class Case(Evidence):
 
 
 widened_when_read(Case, "rows")
+
+
+def _as_texts(values: pl.Series) -> tuple[Codes, pl.Series]:
+    """Number the texts of a column."""
+    return coded_values(label_texts(values))
 
 
 def answers(question: Callable[[Evidence], Answer], readings: Sequence[Evidence]) -> list[Answer]:

@@ -280,8 +280,10 @@ def attribute_of(plan: ColumnPlan) -> Attribute:
         hierarchy = build(pl.Series([], dtype=pl.String), plan.hierarchy)
         limited = hierarchy if plan.limit is None else hierarchy.limited(plan.limit)
         return Attribute(plan.name, limited, plan.weight)
-    names = pl.Series([ROOT])
-    return Attribute(plan.name, Hierarchy(names, (Level(np.zeros(1, np.int32), names),)), plan.weight)
+    names, kind = pl.Series([ROOT]), parsed(plan.hierarchy)
+    level = Level(np.zeros(1, np.int32), names)
+    hierarchy = Hierarchy(names, (level,), hiding=kind if kind.hides else None)
+    return Attribute(plan.name, hierarchy, plan.weight)
 
 
 def _showing(rows: Sheet, names: tuple[str, ...], text: str) -> BoolVector:

@@ -56,18 +56,17 @@ def covers(label: dict, value: str) -> bool:
         return value == "" and (kind == "missing" or None in label.get("values", ()))
     if kind in ("value", "set"):
         return any(same(one, value) for one in label["values"])
-    if kind == "starts-with":
-        return value.startswith(label["text"])
-    if kind == "ends-with":
-        return value.endswith(label["text"])
+    if kind in ("starts-with", "ends-with"):
+        texts = label.get("values") or [label["text"]]
+        return any((value.startswith if kind == "starts-with" else value.endswith)(text) for text in texts)
     if kind == "text-range":
         return natural(label["low"]) <= natural(value) <= natural(label["high"])
     if kind == "range":
         low, high = label.get("low"), label.get("high")
         own = float(value) if isinstance(low if low is not None else high, int | float) else value
         if isinstance(own, str):
-            own = own[:10] if len(high) == 10 else own  # a moment in a range of days
-            low, own, high = (dt.datetime.fromisoformat(text) for text in (low, own, high))
+            own = own[:10] if len(high or low) == 10 else own  # a moment in a range of days
+            low, own, high = (text and dt.datetime.fromisoformat(text) for text in (low, own, high))
         after = low is None or (low <= own if label["low_included"] else low < own)
         return after and (high is None or (own <= high if label["high_included"] else own < high))
     return False

@@ -195,12 +195,12 @@ def range_loss(losses, j, low, high):
     low, high, cells = int(low), int(high), losses.cells[place:]
     if kind == 0:
         return float(cells[low * size + high])
-    if low == high:
-        return 0.0
     if kind == 1:
         last = losses.last[nodes : nodes + levels * size].reshape(levels, size)
         fitting = [level for level in range(levels) if last[level, low] >= high]
         return float(cells[fitting[0] * size + low]) if fitting else float("inf")
+    if low == high:
+        return 0.0
     if kind == 2:
         return float(cells[size] if high >= ordered else cells[high] - cells[low])
     if high >= ordered:

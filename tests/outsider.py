@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -562,7 +563,31 @@ def _share(reading: Reading, share: Any, above: Any, by: str = "prosecutor") -> 
     return Fraction(risky, sum(rows for _, rows, _ in found)) <= Fraction(str(share))
 
 
+def _hides(reading: Reading, top: int) -> bool:
+    """Every cell of the second column covers all numbers from `top` on, or none of them."""
+    ages = [str(age) for age in range(top, top + 40)]
+    return all(
+        len({row.cells[1] == "*" or row.cells[1] in reading.names[1](age) for age in ages}) == 1
+        for row in reading.rows
+    )
+
+
+def _safe_harbor(reading: Reading, what: str) -> bool:
+    """Every cell of the first column is one that the rule allows."""
+    allowed = {
+        "identifier": lambda text: False,
+        "zip": lambda text: re.fullmatch(r"\d{1,2}\*?|000\*?", text),
+        "date": lambda text: re.fullmatch(r"\d{4}s?", text),
+        "age": lambda text: re.fullmatch(r"[1-8]?\d", text),
+        "other": lambda text: not re.search(r"@|://|\d{4}-\d\d-\d\d|\d{3}-\d\d-\d{4}|\d\.\d+\.\d+\.\d", text),
+    }[what]
+    fine = ("*",) if what != "identifier" else ()
+    return all(row.cells[0] in fine or allowed(row.cells[0]) for row in reading.rows)
+
+
 JUDGES: dict[str, Judge] = {
+    "hidden-values": _hides,
+    "safe-harbor": _safe_harbor,
     "k-anonymity": lambda reading, k: min(reading.classes.values()) >= k,
     "distinct-l": _every_class(_distinct),
     "probabilistic-l": _every_class(_probabilistic),

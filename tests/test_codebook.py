@@ -72,6 +72,12 @@ COLUMNS = {
         (DAYS, {"dates": ["month", "quarter", "year", "decade"]}),
         (MOMENTS, {"dates": ["day", "month", "year"]}),
     ],
+    "top": [
+        (NUMBERS, {"top": 60, "bottom": 18}),
+        (NUMBERS, {"widths": [7], "top": 60}),
+        (DAYS, {"dates": ["year", "decade"], "finest": "year", "bottom": 2000}),
+        (CODES, {"mask": "right", "show": 2, "small": ["02"]}),
+    ],
     "tree": [
         (TOWNS, {"tree": {"low": ["b", "a", "c"], "high": {"mid": ["d", "e"], "top": ["f", "g", "h"]}}})
     ],

@@ -73,6 +73,10 @@ ASKED = {
     "generalization-limit": st.fixed_dictionaries(
         {"limit": st.integers(0, 2) | st.sampled_from([["north"], ["a", "south"], ["north", "south"]])}
     ),
+    "hidden-values": st.fixed_dictionaries({"top": st.integers(1, 8)}),
+    "safe-harbor": st.fixed_dictionaries(
+        {"what": st.sampled_from(["identifier", "zip", "date", "age", "other"])}
+    ),
 }
 """Model -> the parameters that it is tried with."""
 STANDING_IN = {
@@ -80,7 +84,17 @@ STANDING_IN = {
     "candidate-l": lambda l: {"k": 2, "notion": "probabilistic-k", "l": l},  # noqa: E741
 }
 """Model that stands in for another -> the policy that it stands in under."""
-OF_COLUMNS = {"generalization-limit": lambda limit: {"k": 2, "limits": {"place": limit}}}
+OF_COLUMNS = {
+    "generalization-limit": lambda limit: {"k": 2, "limits": {"place": limit}},
+    "hidden-values": lambda top: {
+        "k": 2,
+        "hierarchies": {"place": {"tree": PLACES}, "age": {"widths": [2, 4], "top": top}},
+    },
+    "safe-harbor": lambda what: {
+        "k": 2,
+        "safe_harbor": {"place": what, "age": "other", "illness": "other", "tag": "other"},
+    },
+}
 """Model that a column asks for -> the policy with such a column."""
 LENIENT = ("delta-presence",)
 """Models that may refuse a release that satisfies them, where they have bounds and no proof; never the other way."""

@@ -73,7 +73,11 @@ def test_every_model_is_reached_from_a_policy(name):
     notion = {"k": 3, "notion": "probabilistic-k"} if kind.stands_in else {}
     asked = {"notion": name, "k": 5} if kind.key.name == "k" else {**notion, kind.key.name: value}
     if kind.of_columns:
-        asked = {"k": 5, f"{kind.key.name}s": {"q": kind.usual}}
+        columns = {"q": {"role": "quasi", kind.key.name: kind.usual}, "s": {"role": "drop"}}
+        policy = Policy.from_dict({"columns": columns, "privacy": {"k": 5}})
+        assert [type(model) for model in policy.column_models()] == [kind]
+        assert Policy.from_toml(policy.to_toml()) == policy
+        return
     policy = Policy.from_keywords(
         quasi=["q"],
         sensitive=["s"],

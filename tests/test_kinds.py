@@ -27,6 +27,7 @@ VALUES = {
     "cuts": AGES,
     "mask": CODES,
     "dates": pl.Series("a", [dt.date(2024, 3, 1), dt.date(1999, 1, 1), None]),
+    "top": AGES,
     "tree": CODES,
     "file": CODES,
 }
@@ -37,6 +38,7 @@ LEVELS = {
     "cuts": ["18-29", "18-64", "*"],
     "mask": ["0651*", "065**", "06***", "0****", "*"],
     "dates": ["1999-01", "1999-Q1", "1999", "1990s", "*"],
+    "top": ["*"],
     "tree": ["Coast", "*"],
     "file": ["Redfield", "Coast", "*"],
 }
@@ -110,7 +112,7 @@ def test_the_schema_describes_the_kind(name):
     assert entry["description"]
     if issubclass(kind, TableKind):
         assert set(entry["properties"]) == {field.name for field in fields(kind)}
-        assert entry["required"] == [name]
+        assert entry["required"] == ([name] if name != "top" else [])  # bottom alone is enough
         assert entry["additionalProperties"] is False
         assert all(shape["description"] for shape in entry["properties"].values())
     else:
@@ -124,7 +126,7 @@ def test_a_table_kind_refuses_what_it_does_not_know(folder, name):
     with pytest.raises(Misspelled, match="spelling is unknown here"):
         parsed({**example, "spelling": 1})
     with pytest.raises(Misspelled) as caught:
-        parsed({name: 0.5, "spelling": 1})
+        parsed({name: 0.5 if name != "top" else "high", "spelling": 1})
     assert {flaw.keys[0] for flaw in caught.value.flaws} == {name, "spelling"}
 
 

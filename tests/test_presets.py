@@ -66,28 +66,54 @@ def test_open_data_keeps_the_risk_below_5_percent_and_research_below_20():
 
 
 def test_ema_uses_the_smallest_group_that_stays_below_its_threshold():
-    k = with_preset(policy(), "ema").privacy.k
+    k = with_preset(policy(), "ema-0070").privacy.k
     assert 1 / k <= 0.09 < 1 / (k - 1)
 
 
-def test_safe_harbor_drops_days_and_areas_and_leaves_the_rest():
+def test_safe_harbor_says_what_every_column_is():
     given = policy(
         birthDate="quasi", zip_code="quasi", city="plain", visited="sensitive", state="quasi", year="quasi"
     )
-    types = {"visited": pl.Date(), "age": pl.Int64(), "name": pl.Date()}
-    after, removed = PRESETS["hipaa-safe-harbor"].applied(given.to_dict(), types)
-    assert set(removed) == {"birthDate", "zip_code", "city", "visited"}
-    assert all(after["columns"][name] == {"role": "drop"} for name in removed)
-    kept = {name: entry["role"] for name, entry in after["columns"].items() if name not in removed}
-    assert kept == {**ROLES, "state": "quasi", "year": "quasi"}
-    rows = people().with_columns(
-        pl.Series("visited", [date(2024, 1, 1)] * 240), pl.lit("10115").alias("zip_code")
-    )
-    made = Policy.from_dict({**after, "columns": {name: after["columns"][name] for name in rows.columns}})
-    assert not {"visited", "zip_code", "name"} & set(shoal.anonymize(rows, made).table.columns)
-    assert len(PRESETS["hipaa-safe-harbor"].leaves) >= 4  # it covers a part of the rule, and says so
+    types = {"visited": pl.Date(), "birthDate": pl.Date(), "zip_code": pl.String(), "age": pl.Int64()}
+    first = date.today().year - 89
+    expected = {
+        "name": ("identifier", "identifier", None),
+        "city": ("drop", "identifier", None),
+        "zip_code": ("quasi", "zip", {"mask": "right", "show": 3, "small": ["036"]}),
+        "birthDate": ("quasi", "birth", {"dates": ["year", "decade"], "finest": "year", "bottom": first}),
+        "visited": ("quasi", "date", {"dates": ["year", "decade"], "finest": "year"}),
+        "age": ("quasi", "age", {"top": 90}),
+        **dict.fromkeys(("sex", "state", "year"), ("quasi", "other", None)),
+        "disease": ("sensitive", "other", None),
+        "note": ("plain", "other", None),
+    }
+    after, reasons = PRESETS["safe-harbor"].applied(given.to_dict(), types, ["036"])
+    found = {
+        name: (entry["role"], entry["safe_harbor"], entry.get("hierarchy"))
+        for name, entry in after["columns"].items()
+    }
+    assert found == expected
+    assert set(reasons) == {"city", "zip_code", "birthDate", "visited", "age"}
+    assert Policy.from_dict(after).privacy.k == 5
+    # Again, it changes nothing; another preset leaves nothing of it but the hierarchies.
+    again, none = PRESETS["safe-harbor"].applied(after, types)
+    assert (again, none) == (after, {})
+    other = PRESETS["research"].applied(after, types)[0]
+    assert not any("safe_harbor" in entry for entry in other["columns"].values())
+
+
+def test_safe_harbor_takes_the_safe_way_if_something_is_not_known():
+    given = policy(zip="quasi", plz="quasi", admission="quasi", birth="quasi")
+    types = {"zip": pl.String(), "plz": pl.Int64(), "admission": pl.String(), "birth": pl.Int64()}
+    after, reasons = PRESETS["safe-harbor"].applied(given.to_dict(), types)
+    assert {name: after["columns"][name]["role"] for name in ("zip", "plz", "admission", "birth")} == {
+        "zip": "drop", "plz": "drop", "admission": "drop", "birth": "quasi"
+    }  # fmt: skip
+    assert "give the list" in reasons["zip"]
+    assert "read them as text" in reasons["plz"]
+    assert after["columns"]["birth"]["safe_harbor"] == "birth"
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones():
-    with pytest.raises(PolicyError, match="ema"):
+    with pytest.raises(PolicyError, match="ema-0070"):
         with_preset(policy(), "emma")

@@ -125,7 +125,11 @@ def test_every_model_and_attack_says_which_threat_it_is_about():
     assert {kind.threat for kind in ATTACKS.values()} <= set(QUESTIONS)
     assert {kind.threat for kind in MODELS.values()} == {"", "singling out", "inference"}
     # What bounds how general values become protects nobody; every other model does.
-    assert [name for name, kind in MODELS.items() if not kind.threat] == ["generalization-limit"]
+    assert [name for name, kind in MODELS.items() if not kind.threat] == [
+        "generalization-limit",
+        "hidden-values",
+        "safe-harbor",
+    ]
 
 
 def test_a_threat_that_nothing_speaks_of_is_not_called_withstood():

@@ -12,6 +12,21 @@ import click
 
 from shoal.cli import options
 from shoal.cli.options import PATH, SOURCE
+from shoal.errors import COMMAND_LINE, PolicyError, Problem, did_you_mean
+
+
+def _listed(context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """List the templates if somebody asks for it; no table is needed for that."""
+    if name == LIST and not context.resilient_parsing:
+        from shoal.cli import show
+        from shoal.suggesting.presets import PRESETS
+
+        show.templates(PRESETS.values())
+        context.exit()
+    return name
+
+
+LIST = "list"
 
 
 @click.command()
@@ -21,6 +36,15 @@ from shoal.cli.options import PATH, SOURCE
 @click.option("-o", "--output", type=PATH, help="Where the policy goes [DATA's name.toml].")
 @click.option("--set", "settings", multiple=True, metavar="PATH=VALUE",
               help="How to read DATA: data.encoding=latin-1.")  # fmt: skip
+@click.option(
+    "--template",
+    metavar="NAME",
+    is_eager=True,
+    callback=_listed,
+    help="Requirements that people know by a name: safe-harbor, research, ..; list shows all.",
+)
+@click.option("--small-areas", type=PATH, metavar="FILE",
+              help="For safe-harbor: three-digit zip areas, with or without their people.")  # fmt: skip
 @options.force
 @options.as_json
 def init(
@@ -29,6 +53,8 @@ def init(
     query: str | None,
     output: Path | None,
     settings: tuple[str, ...],
+    template: str | None,
+    small_areas: Path | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -38,6 +64,7 @@ def init(
     from shoal.policy import reading_options
     from shoal.suggesting import look_at
 
+    small = _template(template, small_areas)
     data = options.chosen_source(data, table, query)
     options.check_readable(data)
     # A policy about a source that is not a file goes into the current folder.
@@ -45,6 +72,8 @@ def init(
     frames.check_apart({data: "the data"}, [(output, "the policy")])
     frames.check_writable(output, force=force, table=False)
     suggestion = look_at(frames.read(data, reading_options(settings)))
+    if template is not None:
+        suggestion = suggestion.templated(template, small)
     if "source" in suggestion.data:
         named = {"source": _from(output, suggestion.data["source"])}
         suggestion = dataclasses.replace(suggestion, data={**suggestion.data, **named})
@@ -53,6 +82,24 @@ def init(
         click.echo(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
     else:
         show.suggestion(suggestion, data, output)
+
+
+def _template(name: str | None, small_areas: Path | None) -> tuple[str, ...] | None:
+    """Check the name of a template, and return the small areas if their list is given."""
+    from shoal.suggesting.presets import PRESETS
+
+    if name is not None and name not in PRESETS:
+        hint = did_you_mean(name, [*PRESETS, LIST])
+        raise PolicyError([Problem("--template", f"'{name}' is unknown", hint)], where=COMMAND_LINE)
+    if small_areas is None:
+        return None
+    if name is None or PRESETS[name].rule is None:
+        using = next(one for one, preset in PRESETS.items() if preset.rule is not None)
+        problem = Problem("--small-areas", "is about zip codes of one template", f"add --template {using}")
+        raise PolicyError([problem], where=COMMAND_LINE)
+    from shoal.suggesting.harbor import small_areas as read
+
+    return read(small_areas)
 
 
 def _named(table: str | None) -> str:

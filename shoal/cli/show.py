@@ -6,7 +6,7 @@ import errno
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from shoal.wording import counted, counted_parts, number, printable
 if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
     from shoal.suggesting import Suggestion
+    from shoal.suggesting.presets import Preset
 
 
 class _Console(Console):
@@ -148,6 +149,25 @@ def costs(report: Audit) -> list[str]:
     return [*lines, f"other measures: {rest}"] if rest else lines
 
 
+def templates(presets: Iterable[Preset]) -> None:
+    """List the templates of `shoal init --template`."""
+    console = plain_console()
+    for preset in presets:
+        console.print(f"[bold]{preset.name}[/]  {escape(preset.title)}", soft_wrap=True)
+        console.print(escape(f"  {preset.means}"), soft_wrap=True)
+        console.print(escape(f"  {preset.source}"), soft_wrap=True)
+
+
+def _template(console: Console, found: Suggestion) -> None:
+    """Say what a template leaves to people."""
+    from shoal.suggesting.presets import PRESETS
+
+    preset = PRESETS[found.template]
+    console.print(f"template [bold]{preset.name}[/]: {escape(preset.means)}", soft_wrap=True)
+    for left in preset.leaves:
+        console.print(f"[yellow]check:[/] {escape(left)}", soft_wrap=True)
+
+
 def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
     from shoal.frames.formats import file_format_of, suffix_of
@@ -175,6 +195,8 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
             console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     for line in (*identifying_lines(found), *minimal_lines(found)):
         console.print(escape(line))
+    if found.template:
+        _template(console, found)
     console.print(f"\nwrote [bold]{escape(str(output))}[/]: read it, correct the roles, then")
     # A policy about a database names it.
     named = [] if "source" in found.data else [str(data)]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain
-from shoal.hierarchy.tree import Hierarchy, Level
+from shoal.hierarchy.ends import Groups
+from shoal.hierarchy.tree import Hierarchy
 from shoal.hierarchy.values import distinct_values, numbers_of, runs
 from shoal.wording import counted, some_values, type_name
 
@@ -17,11 +19,19 @@ _TIME = r"[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)"
 _ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
 
 
-def from_dates(values: pl.Series, dates: Sequence[str]) -> Hierarchy:
+def from_dates(
+    values: pl.Series,
+    dates: Sequence[str],
+    finest: str | None = None,
+    top: int | None = None,
+    bottom: int | None = None,
+) -> Hierarchy:
     """Build calendar levels over dates, date-times, or texts that are ISO dates (these stay as written).
 
     Names are ``2024-03-01``, ``2024-W09``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``. Each level must lie
-    inside the next: a week does not lie inside a month. O(levels x n log n).
+    inside the next: a week does not lie inside a month. `finest` takes the place of the dates. Years from `top` on
+    are one node up to the root, and so are years before `bottom`; the rest of a decade is named ``1937-1939``.
+    O(levels x n log n).
     """
     data = distinct_values(values)
     local = _local(data)
@@ -29,11 +39,17 @@ def from_dates(values: pl.Series, dates: Sequence[str]) -> Hierarchy:
     regular = len(data) - data.null_count()
     times = frame["local"].head(regular)
     above = []
+    groups = Groups.among(times.dt.year().cast(pl.Int64).to_numpy(), top, bottom)
+    inside = times.slice(groups.first, groups.last - groups.first)
     for level in dates:
-        names = _names(times, level)
+        names = _names(inside, level, (bottom, top))
         starts = runs(names.rle_id().to_numpy())
-        above.append(Level(starts, names.gather(starts)))
-    return Domain(frame["leaves"], regular, numbers_of(times)).hierarchy(*above)
+        above.append(groups.level(regular, starts + np.int32(groups.first), names.gather(starts)))
+    domain = Domain(frame["leaves"], regular, numbers_of(times))
+    if finest is None:
+        return domain.hierarchy(*above, finest=groups.finest_of(domain))
+    at = list(dates).index(finest)
+    return domain.hierarchy(*above[at + 1 :], finest=above[at])
 
 
 def _local(data: pl.Series) -> pl.Series:
@@ -81,7 +97,7 @@ def _local(data: pl.Series) -> pl.Series:
     return frame["local"] if timed else frame["local"].cast(pl.Date)
 
 
-def _names(times: pl.Series, level: str) -> pl.Series:
+def _names(times: pl.Series, level: str, ends: tuple[int | None, int | None]) -> pl.Series:
     time = times.to_frame("time")
     year, month = pl.col("time").dt.year(), pl.col("time").dt.month()
     two = {"month": month, "week": pl.col("time").dt.week()}
@@ -92,6 +108,19 @@ def _names(times: pl.Series, level: str) -> pl.Series:
         "month": pl.format("{}-{}", year, digits["month"]),
         "quarter": pl.format("{}-Q{}", year, pl.col("time").dt.quarter()),
         "year": year.cast(pl.String),
-        "decade": pl.format("{}s", year // 10 * 10),
+        "decade": _decades(year, *ends),
     }[level]
     return time.select(name.alias("names")).to_series()
+
+
+def _decades(year: pl.Expr, bottom: int | None, top: int | None) -> pl.Expr:
+    """Return the name of each decade, or its years if it ends in a group."""
+    decade = year // 10 * 10
+    first, last = pl.max_horizontal(decade, pl.lit(bottom)), pl.min_horizontal(decade + 9, pl.lit(top) - 1)
+    return (
+        pl.when(first == last)
+        .then(first.cast(pl.String))
+        .when(last - first < 9)
+        .then(pl.format("{}-{}", first, last))
+        .otherwise(pl.format("{}s", decade))
+    )

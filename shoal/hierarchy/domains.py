@@ -41,13 +41,21 @@ class Domain(Brief):
         places[: self.regular] = real
         return places
 
-    def hierarchy(self, *above: Level, free: bool = False, naming: Naming | None = None) -> Hierarchy:
-        """Return the hierarchy with these levels, which cover the regular codes, between leaves and root."""
+    def hierarchy(
+        self,
+        *above: Level,
+        free: bool = False,
+        naming: Naming | None = None,
+        finest: Level | None = None,
+    ) -> Hierarchy:
+        """Return the hierarchy with these levels, which cover the regular codes, between leaves and root. `finest`
+        takes the place of the leaves, if some values are never shown as they are.
+        """
         names = text_of(self.leaves)
         size = len(names)
         apart = np.arange(self.regular, size, dtype=np.int32)
-        levels = [Level(np.arange(size, dtype=np.int32), names)]
-        for level in above:
+        levels = [] if finest is not None else [Level(np.arange(size, dtype=np.int32), names)]
+        for level in above if finest is None else (finest, *above):
             starts = np.concatenate([level.starts, apart]).astype(np.int32)
             levels.append(Level(starts, pl.concat([level.names.alias("names"), names.gather(apart)])))
         if size > 1:

@@ -125,12 +125,13 @@ def to_csv(hierarchy: Hierarchy) -> str:
 
 def level_names(hierarchy: Hierarchy) -> pl.DataFrame:
     """Return one row per value: its name at every level, ``L0``, ``L1``, .. The row of null has nulls."""
-    rows = pl.DataFrame(
-        {
-            f"L{level}": hierarchy.names(hierarchy.low[level], hierarchy.high[level], level)
-            for level in range(len(hierarchy.levels))
-        }
-    )
+    columns = [
+        hierarchy.names(hierarchy.low[level], hierarchy.high[level], level)
+        for level in range(len(hierarchy.levels))
+    ]
+    if hierarchy.hiding is not None:  # a file lists values, so what hides them is a level above
+        columns = [text_of(hierarchy.leaves), *columns]
+    rows = pl.DataFrame({f"L{level}": names for level, names in enumerate(columns)})
     if hierarchy.leaves.null_count() and (rows["L0"] == "").any():
         # An empty value can mean one thing only; null needs no line, because it gets a node anyway.
         return rows.drop_nulls("L0")

@@ -11,6 +11,7 @@ import polars as pl
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import HierarchyError
 from shoal.hierarchy.domains import Domain, number_domain
+from shoal.hierarchy.ends import Groups
 from shoal.hierarchy.naming import Whole
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import Numbers, distinct_values, runs
@@ -21,8 +22,15 @@ _EXACT = 2.0**53
 _LARGEST = 2.0**62
 
 
-def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0) -> Hierarchy:
-    """Build levels of intervals ``[origin + i w, origin + (i + 1) w)``, one level per width.
+def from_widths(
+    values: pl.Series,
+    widths: Sequence[Number],
+    origin: Number = 0,
+    top: Number | None = None,
+    bottom: Number | None = None,
+) -> Hierarchy:
+    """Build levels of intervals ``[origin + i w, origin + (i + 1) w)``, one level per width. With `top` or `bottom`, an
+    interval ends there, and what lies beyond is one node up to the root.
 
     Leaves are exactly the values of the data: these are what an outsider can distinguish. Intervals are
     named ``20-24`` for integers (``-5 to -1`` if one end is negative) and ``[20.0, 25.0)`` otherwise.
@@ -31,39 +39,50 @@ def from_widths(values: pl.Series, widths: Sequence[Number], origin: Number = 0)
     domain = number_domain(distinct_values(values), "widths")
     numbers = domain.numbers
     assert numbers is not None
-    whole = _all_whole(numbers, [*widths, origin])
-    inside = numbers[np.isfinite(numbers)]
+    given = [*widths, origin, *(end for end in (top, bottom) if end is not None)]
+    whole = _all_whole(numbers, given)
+    groups = Groups.among(numbers, top, bottom)
+    between = np.zeros(len(numbers), np.bool_)
+    between[groups.first : groups.last] = True
+    inside = numbers[between & np.isfinite(numbers)]
     largest = float(np.abs(inside.astype(np.float64) - origin).max(initial=0.0))
     if largest >= (_LARGEST if whole else _EXACT * widths[0]):
         raise HierarchyError(
             f"the width {widths[0]} is too small for values as large as {largest:g}: use wider intervals, or an "
             "origin near the values"
         )
-    below, end = int((numbers == -np.inf).sum()), int((numbers < np.inf).sum())
+    least, most = numbers == -np.inf, numbers == np.inf
+    below, end = int((least | ~between)[: groups.last].sum()), int(groups.last - (most & between).sum())
     step, bins = 1, _bins(inside, widths[0], origin, whole)
     levels: list[Level] = []
     words: dict[str, str] = {}
-    mixed = _mixed_texts(domain, [*widths, origin])
+    mixed = _mixed_texts(domain, given)
+    clip = (bottom, top)
     for width in widths:
         ratio = round(width / widths[0])
         # No bin is as far from 0 as the largest divisor, so a larger divisor would give the same result.
         bins, step = np.floor_divide(bins, min(ratio // step, int(_LARGEST))), ratio
         first = runs(bins)
-        starts, names = [first + below], _names(bins[first], width, origin, whole)
+        starts, names = [first + below], _names(bins[first], width, origin, whole, clip)
         if mixed:
-            words.update(zip(names, _names(bins[first], width, origin, True), strict=True))
-        if below:
-            starts, names = [np.zeros(1, np.int32), *starts], ["-inf", *names]
-        if end < len(numbers):
+            words.update(zip(names, _names(bins[first], width, origin, True, clip), strict=True))
+        if below > groups.first:
+            starts, names = [np.array([groups.first], np.int32), *starts], ["-inf", *names]
+        if end < groups.last:
             starts, names = [*starts, np.array([end], np.int32)], [*names, "inf"]
-        levels.append(
-            Level(np.concatenate(starts).astype(np.int32), pl.Series("names", names, dtype=pl.String))
-        )
-    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None)
+        inner = np.concatenate(starts).astype(np.int32)
+        levels.append(groups.level(domain.regular, inner, pl.Series("names", names, dtype=pl.String)))
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
 
 
-def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
-    """Build levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse.
+def from_cuts(
+    values: pl.Series,
+    cuts: Sequence[Sequence[Number]],
+    top: Number | None = None,
+    bottom: Number | None = None,
+) -> Hierarchy:
+    """Build levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse. Points beyond
+    `top` or below `bottom` would divide the groups there, so they do not count.
 
     Intervals are named ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values
     of the data. O(n log n).
@@ -71,6 +90,12 @@ def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
     domain = number_domain(distinct_values(values), "cuts")
     numbers = domain.numbers
     assert numbers is not None
+    cuts = [
+        points
+        for level in cuts
+        if (points := [p for p in level if (top is None or p <= top) and (bottom is None or p >= bottom)])
+    ]
+    groups = Groups.among(numbers, top, bottom)
     whole = _all_whole(numbers, [cut for level in cuts for cut in level])
     levels: list[Level] = []
     words: dict[str, str] = {}
@@ -87,7 +112,7 @@ def from_cuts(values: pl.Series, cuts: Sequence[Sequence[Number]]) -> Hierarchy:
                 zip(names, (_cut_name(int(index), ends, True) for index in bins[starts]), strict=True)
             )
         levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
-    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None)
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
 
 
 def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
@@ -124,11 +149,27 @@ def _edges(bins: LongVector, width: Number, origin: Number) -> FloatVector:
     return np.round(origin + bins * np.float64(width), digits)
 
 
-def _names(bins: LongVector, width: Number, origin: Number, whole: bool) -> list[str]:
+def _names(
+    bins: LongVector,
+    width: Number,
+    origin: Number,
+    whole: bool,
+    clip: tuple[Number | None, Number | None] = (None, None),
+) -> list[str]:
+    """Return the names of intervals; none goes beyond the two ends of `clip`."""
+    bottom, top = clip
     if whole:
-        firsts = bins * int(width) + int(origin)
-        return [_whole_name(first, first + int(width) - 1) for first in firsts.tolist()]
+        firsts = (bins * int(width) + int(origin)).tolist()
+        return [
+            _whole_name(
+                first if bottom is None else max(first, int(bottom)),
+                first + int(width) - 1 if top is None else min(first + int(width), int(top)) - 1,
+            )
+            for first in firsts
+        ]
     lows, highs = _edges(bins, width, origin) + 0.0, _edges(bins + 1, width, origin) + 0.0
+    lows = lows if bottom is None else np.maximum(lows, float(bottom))
+    highs = highs if top is None else np.minimum(highs, float(top))
     return [f"[{low!r}, {high!r})" for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
 
 

@@ -22,13 +22,17 @@ def from_mask(
     mask: Literal["right", "left"] = "right",
     keep: int = 0,
     steps: int | Sequence[int] = 1,
+    show: int | None = None,
+    small: Sequence[str] = (),
 ) -> Hierarchy:
     """Build one level per masked character of the longest value: ``12345``, ``1234*``, .., ``1****``, ``*``.
 
     Shorter values count as padded on the masked side: they join a node when the mask reaches their end.
     `keep` characters on the other side are masked only at the root. `steps` is how many more characters
-    each level masks, or the list of how many each level masks. O(levels x n log n).
+    each level masks, or the list of how many each level masks. With `show`, see `_shortened`. O(levels x n log n).
     """
+    if show is not None:
+        return _shortened(values, mask, keep, show, small)
     data = distinct_values(values)
     frame = pl.DataFrame({"leaves": data, "text": text_of(data)})
     key = pl.col("text") if mask == "right" else pl.col("text").str.reverse()
@@ -56,6 +60,42 @@ def from_mask(
     alike = bool((keys.str.len_chars() == longest).all())
     naming = None if alike else Stars(mask, longest, kepts)
     return replace(Domain(frame["leaves"], regular).hierarchy(*levels, naming=naming), grown=True)
+
+
+def _shortened(
+    values: pl.Series, mask: Literal["right", "left"], keep: int, show: int, small: Sequence[str]
+) -> Hierarchy:
+    """Build levels that keep `show` characters at most, then one less each: ``021*``, ``02*``, ``0*``, ``*``.
+
+    One star stands for all that is masked, so names do not depend on the length of values. Values that begin (or end)
+    with a text of `small`, and those that begin with zeros, are one node up to the root: ``000*``.
+    """
+    data = distinct_values(values)
+    key = pl.col("text") if mask == "right" else pl.col("text").str.reverse()
+    zeros = "0" * show
+    hidden = [zeros, *(one if mask == "right" else one[::-1] for one in small)] if small else []
+    frame = pl.DataFrame({"leaves": data, "text": text_of(data)}).with_columns(key=key)
+    few = pl.col("key").str.slice(0, show).is_in(hidden)
+    frame = frame.with_columns(
+        key=pl.when(few).then(pl.lit(zeros)).otherwise("key"), few=few.fill_null(False)
+    )
+    frame = frame.sort(pl.col("text").is_null(), ~pl.col("few"), "key", "text")
+    regular = len(frame) - frame["text"].null_count()
+    keys, apart = frame["key"].head(regular), frame["few"].head(regular)
+    levels = []
+    for kept in range(show, max(keep, 1) - 1 if keep <= show else show - 1, -1):
+        part = pl.DataFrame({"key": keys, "few": apart}).select(
+            name=pl.when("few")
+            .then(pl.lit(zeros + "*"))
+            .when(pl.col("key").str.len_chars() < kept)
+            .then("key")
+            .otherwise(pl.col("key").str.slice(0, kept) + "*"),
+            few="few",
+        )
+        starts = runs(part.select(pl.struct("name", "few").rle_id()).to_series().to_numpy())
+        names = part["name"].gather(starts)
+        levels.append(Level(starts, (names if mask == "right" else names.str.reverse()).alias("names")))
+    return Domain(frame["leaves"], regular).hierarchy(*levels[1:], finest=levels[0])
 
 
 def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:

@@ -50,11 +50,13 @@ class Meaning:
     low_included: bool = True
     high_included: bool = True
     values: tuple[Bound | None, ...] = ()
-    """The value, or the values of a set; None is a missing value."""
+    """The value, or the values of a set; None is a missing value. Several texts that values start or end with."""
     text: str = ""
     """What values start or end with."""
     but: tuple[str, ...] = ()
     """Labels whose values it does not stand for, because the policy limits how far these are generalized."""
+    spread: tuple[Bound | None, Bound | None] | None = field(default=None, compare=False)
+    """Where the values of a set begin and end, if some of them are groups such as `90+`."""
     codes: tuple[int, int] | None = field(default=None, compare=False)
     """First and last place among the values that a policy lists, for their order."""
 
@@ -71,10 +73,12 @@ class Meaning:
         if self.kind == "text-range":
             return f"{self.low} to {self.high}, in natural order of text"
         if self.kind in ("starts-with", "ends-with"):
-            return f"{name} {self.kind.replace('-', ' ')} {self.text}"
+            return f"{name} {self.kind.replace('-', ' ')} {self.text or ' or '.join(map(_told, self.values))}"
         return self._range(name) if self.kind == "range" else _WORDS[self.kind]
 
     def _range(self, name: str) -> str:
+        if self.low is None and self.high is None:
+            return f"any {name}"
         low = "" if self.low is None else f"{self.low} {'<=' if self.low_included else '<'} "
         high = "" if self.high is None else f" {'<=' if self.high_included else '<'} {self.high}"
         if not low and high:
@@ -93,7 +97,7 @@ class Meaning:
                 "low_included": self.low_included,
                 "high_included": self.high_included,
             }
-        if self.kind in ("value", "set"):
+        if self.kind in ("value", "set") or self.values:
             out["values"] = list(self.values)
         if self.text:
             out["text"] = self.text
@@ -155,6 +159,8 @@ _LOOSE = r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|-?inf"
 _STRICTLY, _LOOSELY, _WHOLLY = re.compile(_NUMBER), re.compile(_LOOSE), re.compile(r"[+-]?[0-9]+")
 _SPAN = re.compile(r"([0-9]+)-([0-9]+)|(-?[0-9]+) to (-?[0-9]+)")
 _CUT = re.compile(rf"(<|>=)({_NUMBER})")
+_TOP = re.compile(rf"({_NUMBER})\+")
+_TO_AN_END = re.compile(rf"\[(<)?({_NUMBER}), ({_NUMBER})(\+)?\]")
 
 
 def number_of(text: str, *, loose: bool = False) -> Bound | None:
@@ -179,7 +185,9 @@ def number_label(label: str, *, loose: bool = False) -> Meaning | None:
 
 
 def interval_label(label: str) -> Meaning | None:
-    """Read an interval as widths and cuts name it: ``20-24``, ``-5 to -1``, ``<18``, ``>=65``, ``[a, b)``."""
+    """Read an interval as widths and cuts name it: ``20-24``, ``-5 to -1``, ``<18``, ``>=65``, ``[a, b)``; or a group
+    at an end, ``90+``, and a range up to one, ``[85, 90+]``.
+    """
     found = _SPAN.fullmatch(label)
     if found is not None:
         low, high = (int(part) for part in found.groups() if part is not None)
@@ -188,6 +196,12 @@ def interval_label(label: str) -> Meaning | None:
     if cut is not None:
         end = number_of(cut[2])
         return Meaning("range", high=end, high_included=False) if cut[1] == "<" else Meaning("range", low=end)
+    top, spread = _TOP.fullmatch(label), _TO_AN_END.fullmatch(label)
+    if top is not None:
+        return Meaning("range", low=number_of(top[1]))
+    if spread is not None and (spread[1] or spread[4]):
+        ends = None if spread[1] else number_of(spread[2]), None if spread[4] else number_of(spread[3])
+        return Meaning("range", *ends)
     return number_label(label, loose=True)
 
 
@@ -219,7 +233,9 @@ def time_label(label: str) -> Meaning | None:
 
 
 def calendar_label(label: str) -> Meaning | None:
-    """Read a unit of the calendar as a range of days, both included: ``2024-W09``, ``2024-Q1``, ``2020s``."""
+    """Read a unit of the calendar as a range of days, both included: ``2024-W09``, ``2024-Q1``, ``2020s``,
+    ``1937-1939``; or the years at an end, ``<1937``, ``2020+``.
+    """
     try:
         return _unit(label) or time_label(label)
     except ValueError:  # a year that Python's calendar does not have
@@ -227,6 +243,14 @@ def calendar_label(label: str) -> Meaning | None:
 
 
 def _unit(label: str) -> Meaning | None:
+    end = re.fullmatch(r"(<)?([0-9]{4})(\+)?", label)
+    if end is not None and bool(end[1]) != bool(end[3]):
+        if end[1]:
+            return Meaning("range", high=(dt.date(int(end[2]), 1, 1) - dt.timedelta(days=1)).isoformat())
+        return Meaning("range", low=dt.date(int(end[2]), 1, 1).isoformat())
+    years = re.fullmatch(r"([0-9]{4})-([0-9]{4})", label)
+    if years is not None:
+        return _days(dt.date(int(years[1]), 1, 1), dt.date(int(years[2]), 12, 31))
     found = re.fullmatch(r"([0-9]{1,4})(?:(s)|-W([0-9]{2})|-Q([1-4])|-([0-9]{2}))?", label)
     if found is None:
         return UNKNOWN if re.fullmatch(r"-?[0-9]+(?:s|-W[0-9]{2}|-Q[1-4]|-[0-9]{2})?", label) else None
@@ -292,6 +316,8 @@ def _wider(meaning: Meaning, node: Meaning) -> bool:
     if meaning.kind == "any":
         return node.kind != "any"
     if meaning.kind in ("starts-with", "ends-with"):
+        if not meaning.text:
+            return False
         kept = node.text if node.text else str(node.values[0]) if node.kind == "value" else ""
         inside = kept.startswith if meaning.kind == "starts-with" else kept.endswith
         return inside(meaning.text) and kept != meaning.text

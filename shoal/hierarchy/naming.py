@@ -64,7 +64,8 @@ class Ends(Naming):
         self, hierarchy: Hierarchy, low: IntVector, high: IntVector, seen: BoolVector
     ) -> tuple[IntVector, IntVector]:
         """Return each range from its first to its last value that is seen; all of it if its name has no values."""
-        at = np.flatnonzero((low != high) & ~self._tops(hierarchy, low, high))
+        several = hierarchy.told_apart(low) != hierarchy.told_apart(high)
+        at = np.flatnonzero(several & ~self._tops(hierarchy, low, high))
         a, b = low.copy(), high.copy()
         a[at], b[at], some = _within(low[at], high[at], seen)
         # A range in which nothing is seen has nothing to be named by: it shows the whole domain.
@@ -85,11 +86,12 @@ class Ends(Naming):
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return the names of nodes by the first and last value in them that are seen."""
-        at = np.flatnonzero((low != high) & (names != ROOT).fill_null(True).to_numpy())
+        several = hierarchy.told_apart(low) != hierarchy.told_apart(high)
+        at = np.flatnonzero(several & (names != ROOT).fill_null(True).to_numpy())
         if not len(at):
             return names
         a, b, some = _within(low[at], high[at], seen)
-        made = self.text(hierarchy.levels[0].names, a, b, seen)
+        made = self.text(hierarchy.own_names, a, b, seen)
         return names.scatter(at, made.set(pl.Series(~some), ROOT))
 
     def text(
@@ -127,7 +129,7 @@ class Ends(Naming):
 
         Texts of the data may make a name ambiguous; then it means the smallest range that covers all its meanings.
         """
-        leaves = hierarchy.levels[0].names
+        leaves = hierarchy.own_names
         codes = pl.DataFrame({"end": leaves, "code": np.arange(len(leaves), dtype=np.int32)}).drop_nulls()
         # Names made of texts with the signs of names in them can be ambiguous even if they are known.
         odd = self.listed and bool(codes["end"].str.contains(r"[.,{}]").any())
@@ -255,7 +257,7 @@ class Whole(Naming):
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return the names for whole numbers, unless a text that is seen is another number."""
-        texts = hierarchy.leaves.filter(pl.Series(seen)).drop_nulls()
+        texts = hierarchy.leaves.filter(pl.Series(seen & ~hierarchy.hidden)).drop_nulls()
         return names if parse(texts, pl.Int64()).null_count() else names.replace(dict(self.words))
 
     def read(self, hierarchy: Hierarchy, texts: pl.Series, unknown: pl.Series) -> Found:

@@ -56,6 +56,7 @@ def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVe
     rows = text.to_frame().join(found, on="names", how="left", nulls_equal=True, maintain_order="left")
     low = rows["low"].fill_null(0).to_numpy().astype(np.int32, copy=False)
     high = rows["high"].fill_null(hierarchy.size - 1).to_numpy().astype(np.int32, copy=False)
+    low, high = hierarchy.wholly(low, high)
     return low, high, rows["low"].is_not_null().to_numpy()
 
 

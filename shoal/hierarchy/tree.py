@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,10 @@ from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.naming import INTERVAL, Naming
 from shoal.hierarchy.naming import ROOT as ROOT
 from shoal.hierarchy.reading import locate, named, read_names
+from shoal.hierarchy.values import text_of
+
+if TYPE_CHECKING:
+    from shoal.hierarchy.kinds.base import Kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,9 +36,10 @@ class Level(Brief):
 class Hierarchy(Brief):
     """Leaf values in code order, and levels of nodes above them, each a contiguous range of codes.
 
-    Level 0 holds the leaves themselves, the last level the root (or, under a generalization limit, the
-    highest allowed nodes). The node of `code` at `level` is named by its first code, ``low[level, code]``;
-    since that code belongs to the node, levels roll up: ``low[b, low[a, code]] == low[b, code]`` for a <= b.
+    Level 0 holds the leaves themselves, or groups of values that are never told apart (see `hiding`), the last level
+    the root (or, under a generalization limit, the highest allowed nodes). The node of `code` at `level` is named by
+    its first code, ``low[level, code]``; since that code belongs to the node, levels roll up:
+    ``low[b, low[a, code]] == low[b, code]`` for a <= b.
     """
 
     leaves: pl.Series
@@ -62,6 +68,9 @@ class Hierarchy(Brief):
     """Levels with the nodes of the highest one under other names, which a limit left: read, but never published."""
     grown: bool = False
     """How many levels there are depends on the values of the data, such as on the longest one."""
+    hiding: Kind | None = None
+    """The kind, if a node of level 0 stands for values that are never shown as they are, such as `90+`. All of them
+    have the first code of their node, so no method can tell them apart."""
     unlimited: Hierarchy | None = None
     """The hierarchy without its generalization limit, to tell names above the limit from unknown ones; None if there is
     no limit that removes a node."""
@@ -108,6 +117,39 @@ class Hierarchy(Brief):
         return np.diff(level.starts, append=np.int32(self.size))
 
     @cached_property
+    def own_names(self) -> pl.Series:
+        """What a cell shows that stands for one code: the name of its node at level 0."""
+        level = self.levels[0]
+        if len(level.starts) == self.size:
+            return level.names
+        return level.names.gather(np.repeat(np.arange(len(level.starts)), self._widths(level)))
+
+    @cached_property
+    def hidden(self) -> BoolVector:
+        """Which codes are never shown as their value."""
+        if self.hiding is None:
+            return np.zeros(self.size, np.bool_)
+        alike = self.own_names.eq_missing(text_of(self.leaves)).to_numpy()
+        found: BoolVector = ~alike | (self.high[0] > self.low[0])
+        return found
+
+    def told_apart(self, codes: IntVector) -> IntVector:
+        """Return the code that stands for each code: the first of its node at level 0; -1 stays."""
+        if self.hiding is None:
+            return codes
+        return np.where(codes < 0, -1, self.low[0][np.maximum(codes, 0)]).astype(np.int32)
+
+    def wholly(self, low: IntVector, high: IntVector) -> tuple[IntVector, IntVector]:
+        """Return each range with all codes that are not told apart from its ends."""
+        return (low, high) if self.hiding is None else (self.low[0][low], self.high[0][high])
+
+    def values(self, codes: IntVector) -> pl.Series:
+        """Return what cells show that stand for one code each: values in their type, or names if some are hidden."""
+        if self.hiding is not None and self.hidden[codes].any():
+            return self.own_names.gather(codes)
+        return self.leaves.gather(codes)
+
+    @cached_property
     def blocks(self) -> IntVector:
         """First code of the highest allowed node of each code: rows of different blocks never share a class."""
         tops: IntVector = self.low[-1]
@@ -121,7 +163,7 @@ class Hierarchy(Brief):
         if self.free:
             mixed = (low != high) & (high >= self.ordered)
             first, last = np.where(mixed, 0, low), np.where(mixed, self.size - 1, high)
-            return first.astype(np.int32), last.astype(np.int32)
+            return self.wholly(first.astype(np.int32), last.astype(np.int32))
         level = self.level_of(low, high)
         if np.any(level < 0):
             raise HierarchyError("no allowed node of the hierarchy covers a range of values")
@@ -273,8 +315,7 @@ class Hierarchy(Brief):
             if not self.free:
                 raise HierarchyError("a range of codes is not a node of its hierarchy")
             at = np.flatnonzero(~there)
-            leaf = self.levels[0].names
-            out = out.scatter(at, INTERVAL.text(leaf, low[at], high[at]))
+            out = out.scatter(at, INTERVAL.text(self.own_names, low[at], high[at]))
         return out
 
     def read(self, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:
@@ -293,4 +334,4 @@ class Hierarchy(Brief):
 
     def locate(self, values: pl.Series) -> IntVector:
         """Return the code of each value of the data, -1 if it is not a leaf. O(values + leaves)."""
-        return locate(self.leaves, values)
+        return self.told_apart(locate(self.leaves, values))

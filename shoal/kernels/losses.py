@@ -55,13 +55,7 @@ class Losses(NamedTuple):
 @LOOK_UP
 def _wide_loss(shape, cells, last, j, low, high):
     """Return the loss of a range in a column without a table of all ranges."""
-    if low == high:
-        return 0.0
     size, place, ordered = shape[j, SIZE], shape[j, PLACE], shape[j, ORDERED]
-    if shape[j, KIND] == LINE:
-        if high >= ordered:
-            return cells[place + size]
-        return cells[place + high] - cells[place + low]
     if shape[j, KIND] == TREE:
         node = shape[j, NODES] + low
         for level in range(shape[j, LEVELS]):
@@ -69,6 +63,12 @@ def _wide_loss(shape, cells, last, j, low, high):
                 return cells[place + level * size + low]
             node += size
         return np.inf
+    if low == high:
+        return 0.0
+    if shape[j, KIND] == LINE:
+        if high >= ordered:
+            return cells[place + size]
+        return cells[place + high] - cells[place + low]
     if high >= ordered:
         return cells[place + 2 * size + 3]
     rows = max(cells[place + high + 1] - cells[place + low], 1.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.brief import Brief
@@ -69,7 +70,7 @@ class Evidence(Brief):
     @classmethod
     def of_original(cls, table: CodedTable, told_size: int | None = None) -> Evidence:
         """Take the original for a release in which the quasi-identifiers are published as they are."""
-        number, first = table.numbered()
+        number, first = table.numbered(as_read=True)
         shown = np.ascontiguousarray(table.codes[first])
         raw = Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
         own = np.arange(table.rows, dtype=np.int32)
@@ -92,6 +93,12 @@ class Evidence(Brief):
         found = Evidence(self.published, whose, self.owner, self.k, self.of_people, self.claimed)
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found
+
+    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+        """Return the distinct texts of any published column, and how many rows show each; None if it is not published.
+        An error if the rows are not known.
+        """
+        raise DataError("this is about the text of cells, and only a case has the published rows")
 
     @property
     def classes_tell(self) -> bool:

@@ -92,13 +92,15 @@ def unique_share(table: CodedTable) -> float:
     if table.rows == 0:
         return 0.0
     if table.person is not None:
-        number, first = table.numbered()
+        number, first = table.numbered(as_read=True)
         if table.followed:
             crowd = crowds(number, table.person)
             return float(np.count_nonzero(np.bincount(crowd) == 1)) / len(crowd)
         parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
-    return float(np.count_nonzero(table.alike == 1)) / table.rows
+    if not table.exact:
+        return float(np.count_nonzero(table.alike == 1)) / table.rows
+    return float(np.count_nonzero(np.bincount(table.numbered(as_read=True)[0]) == 1)) / table.rows
 
 
 def population_sizes(published: Published, population: CodedTable) -> LongVector:

@@ -75,7 +75,7 @@ class Sampled(Brief):
     @cached_property
     def _classes_before(self) -> tuple[IntVector, int]:
         """Row of the original -> class, and how many there are."""
-        number, first = self.evidence.original.numbered()
+        number, first = self.evidence.original.numbered(as_read=True)
         return number, len(first)
 
     def _why_no_classes(self, *, after: bool, people: bool) -> str | None:

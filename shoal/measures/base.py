@@ -101,7 +101,8 @@ class CellMeasure(Measure):
 
         By default, a set loses as much as the range between its ends.
         """
-        return self.loss(attribute, counts, codes[start[:-1]], codes[start[1:] - 1])
+        ends = attribute.hierarchy.wholly(codes[start[:-1]], codes[start[1:] - 1])
+        return self.loss(attribute, counts, *ends)
 
     def column_losses(self, evidence: Evidence) -> FloatVector:
         """Return, per quasi-identifier, the sum of the loss over all rows, suppressed ones included."""

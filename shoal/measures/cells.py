@@ -16,9 +16,14 @@ def leaf_share(attribute: Attribute, low: IntVector, high: IntVector) -> FloatVe
     return (np.asarray(high, np.float64) - low) / max(attribute.hierarchy.size - 1, 1)
 
 
-def set_share(attribute: Attribute, start: LongVector) -> FloatVector:
+def set_share(attribute: Attribute, start: LongVector, codes: IntVector) -> FloatVector:
     """Return (values in the set - 1) / (leaves in the domain - 1)."""
-    return (np.diff(start) - 1.0) / max(attribute.hierarchy.size - 1, 1)
+    tree, many = attribute.hierarchy, np.diff(start).astype(np.float64)
+    if tree.hiding is not None:
+        # The first code of a group stands for all its values, and the others for none.
+        own = np.where(tree.low[0] == np.arange(tree.size), tree.high[0] - tree.low[0] + 1, 0)
+        many = np.diff(np.concatenate(([0], np.cumsum(own[codes])))[start]).astype(np.float64)
+    return (many - 1.0) / max(tree.size - 1, 1)
 
 
 def width_share(attribute: Attribute, low: IntVector, high: IntVector) -> FloatVector:
@@ -78,7 +83,7 @@ class Lm(CellMeasure):
         self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
     ) -> FloatVector:
         """Return the share of the other leaves that each set contains."""
-        return set_share(attribute, start)
+        return set_share(attribute, start, codes)
 
 
 class Gcp(CellMeasure):
@@ -98,7 +103,7 @@ class Gcp(CellMeasure):
         self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
     ) -> FloatVector:
         """Count distinct values, for numbers too: a set does not claim what lies between its values."""
-        return set_share(attribute, start)
+        return set_share(attribute, start, codes)
 
 
 class Precision(CellMeasure):

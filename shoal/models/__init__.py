@@ -35,6 +35,8 @@ MODELS: Registry[Model] = Registry(
         "share-at-risk": "shoal.models.risk:ShareAtRisk",
         "k-map": "shoal.models.k_map:KMap",
         "generalization-limit": "shoal.models.limit:WithinLimit",
+        "hidden-values": "shoal.models.hidden:HiddenValues",
+        "safe-harbor": "shoal.models.safe_harbor:SafeHarbor",
     },
 )
 

@@ -62,6 +62,8 @@ class Model(ABC):
     of_columns: ClassVar[bool] = False
     """A key of `[columns]` asks for it, column by column, instead of one of `[privacy]`. The hierarchies keep methods
     within it, so they never see it; releases are verified against it like against all others."""
+    of_text: ClassVar[bool] = False
+    """It judges the text of the cells alone, which is the same however a release was made."""
     usual: ClassVar[Any]
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""
@@ -105,6 +107,12 @@ class Model(ABC):
             if kind is Fraction and name in given:
                 given[name] = exact(given[name])
         return cls(**given, **cls.rules.get(rule, {}))
+
+    @classmethod
+    def of_column(cls, name: str, column: Any) -> Model | None:
+        """Return the model that a column of a policy asks for, or None. Only called where `of_columns`."""
+        value = getattr(column, cls.key.name)
+        return None if value is None else cls.asked(value, column_name=name)
 
     @classmethod
     def looser(cls, value: Any) -> Any:

@@ -25,7 +25,8 @@ def reasons_against(table: CodedTable, requirements: Requirements, *, limits: bo
     for methods that do not use them. O(rows).
     """
     suppressible = requirements.suppressible(table.rows)
-    reasons = [model.infeasible(table, suppressible) for model in requirements.models]
+    asked = (*requirements.models, *requirements.of_columns)
+    reasons = [model.infeasible(table, suppressible) for model in asked]
     found = [reason for reason in reasons if reason is not None]
     found = found or (_blocks(table, requirements, suppressible) if limits else [])
     return found + _possible(table, requirements) if found else []

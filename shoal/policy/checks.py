@@ -100,6 +100,7 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
     found: list[Problem] = []
     for name, column in draft.columns.items():
         found += _check_column(name, column, base)
+    found += without_safe_harbor(draft.columns)
     if not draft.broken_columns:
         quasi = draft.names("quasi")
         if not quasi:
@@ -241,6 +242,9 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         add("group", "is blank, so verdicts could not say what they count", 'name it: group = "household"')
     elif column.group is not None and column.publish is not None:
         add("publish", "would show which people belong together, which nothing protects", "leave it out")
+    if role == "sensitive" and parsed(column.hierarchy).hides:
+        message = "hides values, but a sensitive column is published as it is"
+        add("hierarchy", message, "make the column quasi, or group these values before you open the table")
     if column.hierarchy is not None and role in (*AS_THEY_ARE, *REMOVED):
         add("hierarchy", f"goes with quasi and sensitive columns, but the column is {role}")
     else:
@@ -248,6 +252,20 @@ def _check_column(name: str, column: Column, base: Path) -> list[Problem]:
         if missing is not None:
             add("hierarchy", *missing)
     return found
+
+
+def without_safe_harbor(columns: Mapping[str, Column]) -> list[Problem]:
+    """Return the published columns that say nothing about Safe Harbor, if others do: the rule is about all of them."""
+    if all(column.safe_harbor is None for column in columns.values()):
+        return []
+    hint = 'say what it is, such as safe_harbor = "other"'
+    return [
+        Problem(
+            dotted("columns", name, "safe_harbor"), "is missing, and the rule is about every column", hint
+        )
+        for name, column in columns.items()
+        if column.safe_harbor is None and not (column.role in REMOVED and column.publish is None)
+    ]
 
 
 def collisions(columns: Mapping[str, Column], names: Sequence[str]) -> list[Problem]:
@@ -314,6 +332,8 @@ def _check_earlier(privacy: Privacy, draft: _Draft, base: Path) -> list[Problem]
 def _check_privacy(privacy: Privacy, draft: _Draft, base: Path) -> list[Problem]:
     found: list[Problem] = []
     if not privacy.asked and privacy.adversary is None:
+        if any(column.safe_harbor is not None for column in draft.columns.values()):
+            return []
         return [Problem("privacy", "asks for nothing", "k = 5 is a usual choice")]
     if draft.broken_columns:
         return []

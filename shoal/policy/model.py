@@ -166,6 +166,7 @@ class Policy(BaseModel):
         publish: Mapping[str, str] | None = None,
         order: Mapping[str, str] | None = None,
         show: Mapping[str, str] | None = None,
+        safe_harbor: Mapping[str, str] | None = None,
         method: str | Mapping[str, Any] = METHODS.default,
         measure: str = MEASURES.default,
         suppression: float = 0.0,
@@ -185,7 +186,8 @@ class Policy(BaseModel):
         ``{"household": ["address"]}``. `reading` says how columns are read: ``{"rent": {"null_values": [-9]}}``,
         `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, `order` by which column the
         rows of people who can be followed are sorted: ``{"patient": "date"}``, and `show`
-        which columns are shown with their ends: ``{"age": "bounds"}``.
+        which columns are shown with their ends: ``{"age": "bounds"}``; `safe_harbor` says what columns are under HIPAA
+        Safe Harbor: ``{"zip": "zip"}``.
         """
         roles = {
             "quasi": quasi,
@@ -219,6 +221,7 @@ class Policy(BaseModel):
             ("publish", "publish", publish),
             ("order", "order", order),
             ("show", "show", show),
+            ("safe_harbor", "safe_harbor", safe_harbor),
             ("", "reading", reading),
         ):
             for name, value in python_values(values or {}).items():
@@ -451,12 +454,8 @@ class Policy(BaseModel):
         from shoal.models import MODELS
 
         kinds = [kind for kind in MODELS.values() if kind.of_columns]
-        asked = [
-            (kind, name, getattr(column, kind.key.name))
-            for name, column in self.columns.items()
-            for kind in kinds
-        ]
-        return tuple(kind.asked(value, column_name=name) for kind, name, value in asked if value is not None)
+        asked = (kind.of_column(name, column) for name, column in self.columns.items() for kind in kinds)
+        return tuple(model for model in asked if model is not None)
 
     def requirements(self, sensitive: Sequence[Attribute] | None = None) -> Requirements:
         """Return what a release must satisfy and optimize; `sensitive` are the sensitive columns of the table.

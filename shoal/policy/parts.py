@@ -21,6 +21,7 @@ from pydantic import (
 from shoal.errors import did_you_mean
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
+from shoal.models.safe_harbor import WORDS
 from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.part import Number, Part, Text, Whole, wrong
 from shoal.policy.perturb import Perturb
@@ -252,6 +253,10 @@ class Column(Part):
     perturb: Perturb | None = None
     """Publish other values than the true ones: `{ round = 1000 }`, `{ noise = 0.1 }`, `{ swap = 0.05 }` or
     `{ pram = 0.8 }`. For columns that are not generalized."""
+    safe_harbor: Literal[WORDS] | None = None  # type: ignore[valid-type]
+    """What the column is under HIPAA Safe Harbor, to be verified on the published cells: `identifier` (one of the 18
+    kinds; not published), `zip` (three digits, and 000 for small areas), `date` (years), `birth` (years, and one group
+    for people over 89), `age` (one group for ages over 89), `other` (none of them)."""
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 

@@ -50,8 +50,22 @@ def meanings_of(
     single = dict(zip(words, kind.meanings(words), strict=True))
     for text, elements in sets.items():
         found = [None if word is None else (single[word].values or (word,))[0] for word in elements]
-        read[text] = Meaning("set", values=tuple(found))
+        groups = [single[word] for word in elements if word is not None]
+        grouped = any(one.kind not in ("value", "not-a-number") for one in groups)
+        read[text] = Meaning("set", values=tuple(found), spread=_spread(groups) if grouped else None)
     return read
+
+
+def _spread(meanings: Sequence[Meaning]) -> tuple[Bound | None, Bound | None]:
+    """Return the lowest and the highest end of some values and ranges; None if one of them has none."""
+    ends = [_ends(one, whole=False) for one in meanings]
+    lows, highs = ([pair[side] for pair in ends] for side in (0, 1))
+    numbers = all(not isinstance(end, str) for pair in ends for end in pair)
+    key: Any = (lambda end: end) if numbers else str
+    return (
+        None if None in lows else min(lows, key=key),
+        None if None in highs else max(highs, key=key),
+    )
 
 
 def bound_columns(column: pl.Series, kind: Kind, hierarchy: Hierarchy) -> list[pl.Series]:
@@ -81,6 +95,8 @@ def _ends(meaning: Meaning, *, whole: bool) -> tuple[Bound | None, Bound | None]
         if whole and isinstance(high, int) and not meaning.high_included:
             high -= 1
         return meaning.low, high
+    if meaning.spread is not None and None not in meaning.values:
+        return meaning.spread
     there = [one for one in meaning.values if one is not None]
     if meaning.kind not in ("value", "set") or not there or len(there) < len(meaning.values):
         return None, None
@@ -157,6 +173,8 @@ def read_bounded(
     found = replace(
         cells, low=low.astype(np.int32), high=high.astype(np.int32), known=known, above=above, rest=rest
     )
+    if cells.finer is not None:
+        found = replace(found, finer=(cells.finer[0][own], cells.finer[1][own]))
     return joint, replace(found, sets=_sets_within(cells, own, found)) if cells.sets is not None else found
 
 

@@ -66,6 +66,10 @@ class Published(Brief):
     """Per quasi-identifier, the cells whose name lies above its limit for some values only: the codes of the others,
     first and last, and how many rows show it."""
 
+    finer: tuple[tuple[int, int], ...] = ()
+    """Per quasi-identifier, how many cells tell values apart that the column never tells apart, and how many cannot be
+    read; empty if the cells were not read from text."""
+
     in_part: Boxes | None = None
     """What the classes cover whose cells can all be read, if there are others."""
 

@@ -132,6 +132,7 @@ def read_published(
         in_part=in_part,
         beyond_limits=tuple(_beyond_limit(shown, texts[j], weights) for j, shown in enumerate(cells)),
         rests=tuple(_rests(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        finer=tuple(_finer(shown, texts[j], weights) for j, shown in enumerate(cells)),
         texts=_of_classes(texts[:-1], first) if bucket is not None else None,
     )
     return published, unknown
@@ -160,6 +161,14 @@ def _beyond_limit(shown: PlacedCells, number: Codes, weights: LongVector | None)
         return 0, 0
     rows = np.bincount(number, weights, minlength=len(lost))
     return int(rows[shown.above].sum()), int(rows[lost].sum())
+
+
+def _finer(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[int, int]:
+    """Count the rows whose cell tells values apart that its column never tells apart, and those nobody can read."""
+    if shown.finer is None:
+        return 0, 0
+    rows = np.bincount(number, weights, minlength=len(shown.finer[0]))
+    return int(rows[shown.finer[0]].sum()), int(rows[shown.finer[1]].sum())
 
 
 def _rests(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[tuple[int, int, int], ...]:

@@ -148,9 +148,9 @@ def bucket_name(taken: Collection[str]) -> str:
 def _cells(table: CodedTable, release: Release, j: int, source: IntVector) -> pl.Series:
     """Return what each region shows in column j, if it shows the values of the rows `source`."""
     hierarchy = table.attributes[j].hierarchy
-    low, high = release.low[:, j], release.high[:, j]
+    low, high = hierarchy.wholly(release.low[:, j], release.high[:, j])
     level = release.levels[j] if release.levels is not None else None
-    if not level and np.array_equal(low, high):
+    if not level and np.array_equal(low, high) and not hierarchy.hidden[low].any():
         return hierarchy.leaves.gather(low)
     if release.sets is not None:
         return shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
@@ -164,10 +164,11 @@ def cells_of(
     """Return what ranges of a column show: values, if all are single, else names as categories. `seen` says which codes
     published rows have, None: all.
     """
-    if not level and np.array_equal(low, high):
+    low, high = hierarchy.wholly(low, high)
+    if not level and np.array_equal(low, high) and not hierarchy.hidden[low].any():
         return hierarchy.leaves.gather(low)
     ends = hierarchy.shown(low, high, seen)
-    if not level and np.array_equal(*ends):
+    if not level and np.array_equal(*ends) and not hierarchy.hidden[ends[0]].any():
         return hierarchy.leaves.gather(ends[0])
     number, first = distinct(np.stack([low, high], axis=1))
     names = hierarchy.names(low[first], high[first], level, seen)
@@ -210,6 +211,7 @@ def seen_codes(
             codes = codes[(relocated.low[region, j] <= codes) & (codes <= relocated.high[region, j])]
         seen = np.zeros(table.attributes[j].hierarchy.size, np.bool_)
         seen[codes] = True
+    seen = seen[table.attributes[j].hierarchy.told_apart(np.arange(len(seen), dtype=np.int32))]
     return None if seen.all() else seen
 
 

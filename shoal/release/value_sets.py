@@ -13,6 +13,7 @@ from shoal.brief import Brief
 from shoal.frames import factorize
 from shoal.frames.sets import elements_of, is_set
 from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.kinds import Kind
 from shoal.hierarchy.values import text_of
 from shoal.release import ValueSets
 
@@ -29,14 +30,14 @@ def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.
     """Return sets of codes as lists of values. O(codes)."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    values = hierarchy.leaves.gather(codes).to_arrow()
+    values = hierarchy.values(codes)
     lists = pl.Series(
-        "sets", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values))
+        "sets", pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(start, pa.int64()), values.to_arrow()))
     )
-    if hierarchy.leaves.dtype == pl.String:
+    if values.dtype == pl.String:
         # There are few sets, but many rows show them, so rows hold their numbers from here on.
         used = np.unique(codes)
-        shown = hierarchy.leaves.gather(used).drop_nulls()
+        shown = hierarchy.values(used).drop_nulls()
         # Texts have an order only if they are numbers; null comes last.
         has_order = len(shown) and used[len(shown) - 1] < hierarchy.ordered
         lists = lists.cast(pl.List(pl.Enum(shown) if has_order else pl.Categorical()))
@@ -58,6 +59,9 @@ class PlacedCells(Brief):
     they are read as the rest, but may stand for all."""
     sets: tuple[LongVector, IntVector] | None = None
     """The start of the set of each cell, and all codes, if the column shows sets."""
+    finer: tuple[BoolVector, BoolVector] | None = None
+    """Which cells tell values apart that the column never tells apart, and for which nobody can know; None if it has no
+    such values."""
 
 
 def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, PlacedCells]:
@@ -65,17 +69,38 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
     if isinstance(column.dtype, pl.List):
         return _read_lists(column, hierarchy)
     number, names = factorize(column)
+    return number, replace(_read_names(names, hierarchy), finer=_finer(names, hierarchy))
+
+
+def _finer(names: pl.Series, hierarchy: Hierarchy) -> tuple[BoolVector, BoolVector] | None:
+    """Return which texts tell values apart that are never told apart, and for which nobody can know."""
+    if hierarchy.hiding is None:
+        return None
+    found = [False if text is None else tells_more(hierarchy.hiding, text) for text in text_of(names)]
+    return np.array([one is True for one in found], np.bool_), np.array(
+        [one is None for one in found], np.bool_
+    )
+
+
+def tells_more(kind: Kind, text: str) -> bool | None:
+    """Return whether a cell, or an element of a set, tells values apart that are never told apart; None if unknown."""
+    words = elements_of(text) if is_set(text) else None
+    found = [kind.tells_more(word) for word in ([text] if words is None else words) if word is not None]
+    return True if True in found else None if None in found else False
+
+
+def _read_names(names: pl.Series, hierarchy: Hierarchy) -> PlacedCells:
     low, high, known = hierarchy.read(names)
     if hierarchy.unlimited is not None:
         low, high = low.copy(), high.copy()
     above = _above_limit(names, hierarchy, low, high, known)
     rest = _rest(names, hierarchy, low, high, known & ~above)
     if known.all() or not isinstance(names.dtype, pl.String | pl.Categorical | pl.Enum):
-        return number, PlacedCells(low, high, known, above, rest)
+        return PlacedCells(low, high, known, above, rest)
     lost = np.flatnonzero(~known & ~above)
     parsed = [elements_of(text) if is_set(text) else None for text in names.cast(pl.String).gather(lost)]
     if all(elements is None for elements in parsed):
-        return number, PlacedCells(low, high, known, above, rest)
+        return PlacedCells(low, high, known, above, rest)
     words = [word for elements in parsed if elements is not None for word in elements]
     place = iter(_located(pl.Series(words, dtype=pl.String), hierarchy))
     found: list[IntVector] = [np.arange(low[i], high[i] + 1, dtype=np.int32) for i in range(len(low))]
@@ -85,7 +110,7 @@ def read_cells(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Plac
             known[at] = codes.min() >= 0
             found[at] = np.unique(np.maximum(codes, 0))
     lengths = np.array([len(codes) for codes in found])
-    return number, replace(_placed(lengths, np.concatenate(found), known, above, hierarchy), rest=rest)
+    return replace(_placed(lengths, np.concatenate(found), known, above, hierarchy), rest=rest)
 
 
 def _rest(
@@ -143,6 +168,7 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
     lengths = column.list.len().to_numpy().astype(np.int64)
     elements = column.filter(column.list.len() > 0).explode(empty_as_null=True)
     each, values = factorize(elements)
+    each_value = each
     codes = _located(values, hierarchy)[each] if len(values) else np.zeros(0, np.int32)
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     # By their values, not by codes: values outside the domain have none, and lists of them would pass for equal.
@@ -159,15 +185,23 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
     )
     counts = np.bincount(cells // hierarchy.size, minlength=len(first))
     none = np.zeros(len(known), np.bool_)
-    return number, _placed(counts, (cells % hierarchy.size).astype(np.int32), known, none, hierarchy)
+    placed = _placed(counts, (cells % hierarchy.size).astype(np.int32), known, none, hierarchy)
+    finer = _finer(values, hierarchy)
+    if finer is None:
+        return number, placed
+    of_list = np.repeat(start[first] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(each))
+    shown = each_value[of_list]
+    told = [np.bincount(each, side[shown], len(first)) > 0 for side in finer]
+    return number, replace(placed, finer=(told[0], told[1]))
 
 
 def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
     """Return the codes of single values, by value or by name; -1 if unknown."""
     codes = hierarchy.locate(values)
-    if values.dtype == pl.String and (codes < 0).any():
+    if isinstance(values.dtype, pl.String | pl.Enum | pl.Categorical) and (codes < 0).any():
         low, high, known = hierarchy.read(values)
-        codes = np.where((codes < 0) & known & (low == high), low, codes).astype(np.int32)
+        single = hierarchy.told_apart(low) == hierarchy.told_apart(high)
+        codes = np.where((codes < 0) & known & single, low, codes).astype(np.int32)
     return codes
 
 

@@ -86,7 +86,7 @@ def _original(subject: Subject, row: int, columns: Sequence[str]) -> list[str]:
     for name in columns:
         if name in quasi:
             attribute = table.attributes[quasi[name]]
-            cells.append(label(attribute.hierarchy.leaves[int(table.codes[row, quasi[name]])]))
+            cells.append(label(attribute.hierarchy.values(table.codes[row : row + 1, quasi[name]])[0]))
         else:
             cells.append(label(_value(table.kept[name], row)))
     return cells

@@ -101,6 +101,11 @@ def judging_problems(policy: Policy) -> list[Problem]:
             why = f"{model.name} is verified by matching people and rows across the whole table"
             hint = f"ask for guarantees of classes (k, l, t, p, alpha), or {LOCAL}"
             problems.append(Problem(f"privacy.{model.key.name}", why, hint))
+    for model in policy.column_models():
+        if model.of_text:
+            why = f"{model.name} is verified on the cells of all rows"
+            problems.append(Problem(f"columns.{model.key.name}", why, f"leave it out, or {LOCAL}"))
+            break
     if policy.population is not None and policy.population.listed:
         why = "who could be in the table is compared row by row"
         problems.append(Problem("population", why, f"leave it out, or {LOCAL}"))

@@ -128,6 +128,7 @@ def _together(
         shown = np.bincount(at.ravel(), weights, len(pairs)).astype(np.int64)
         ranges.append((pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), shown))
     beyond = [tuple(int(sum(part["beyond"][j][i] for part in parts)) for i in (0, 1)) for j in range(width)]
+    finer = [tuple(int(sum(part["finer"][j][i] for part in parts)) for i in (0, 1)) for j in range(width)]
     rests = [_rests([one for part in parts for one in part["rests"][j]]) for j in range(width)]
     lost = bool(unknown)
     published = Tallied(
@@ -140,6 +141,7 @@ def _together(
         0 if whole is None else whole - rows,
         beyond_limits=tuple((above, lost_) for above, lost_ in beyond),
         rests=tuple(rests),
+        finer=tuple((more, lost_) for more, lost_ in finer),
         published_rows=rows,
         class_sizes=np.repeat(sizes, many.astype(np.int64)).astype(np.int64),
         shown=tuple(ranges),
@@ -217,6 +219,7 @@ def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
         "ranges": weighed.ranges,
         "beyond": weighed.beyond_limits,
         "rests": weighed.rests,
+        "finer": weighed.finer,
         "unknown": unknown,
         "models": told,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,8 +14,9 @@ from shoal.errors import HierarchyError
 from shoal.hierarchy import to_csv
 from shoal.hierarchy.kinds import KINDS, parsed
 from shoal.hierarchy.kinds.cuts import Cuts
+from shoal.hierarchy.kinds.ends import ENDS
 from shoal.studio import bands
-from shoal.studio.coded import column_entry, counted, set_hierarchy, tried, whole_hierarchy
+from shoal.studio.coded import Coded, column_entry, counted, set_hierarchy, tried, whole_hierarchy
 from shoal.studio.planting import asked, back, forget_view, plant, tree_of
 from shoal.studio.project import Project, Tables
 
@@ -40,8 +42,12 @@ def options(project: Project, form: FormData) -> str:
         raise HierarchyError("there is no such kind of hierarchy")
     kind = KINDS[name]
     shapes: Mapping[str, Mapping[str, Any]] = getattr(kind, "shapes", {})
-    spec = {}
+    present = parsed(column.spec)
+    spec = present.settings() if isinstance(present, kind) else {}
     for key, shape in shapes.items():
+        if f"set-{key}" not in form and "enum" not in shape.get("items", {}):
+            continue  # it has an editor of its own
+        spec.pop(key, None)
         value = _read(shape, [str(each) for each in form.getlist(f"set-{key}")])
         if value is not None:
             spec[key] = value
@@ -59,8 +65,11 @@ def _read(shape: Mapping[str, Any], texts: list[str]) -> Any:
     kinds = {str(one.get("type", "")) for one in shapes}
     if any("enum" in one for one in shapes):
         return texts[0]
-    if "array" in kinds and "enum" in next(one for one in shapes if one.get("type") == "array")["items"]:
+    items: Mapping[str, Any] = next((one["items"] for one in shapes if one.get("type") == "array"), {})
+    if "enum" in items:
         return texts
+    if items.get("type") == "string":  # codes keep their zeros
+        return [word for word in re.split(r"[\s,;]+", texts[0]) if word]
     numbers = bands.read_points(texts[0])
     if "array" in kinds and (len(numbers) != 1 or kinds <= {"", "array"}):
         return numbers
@@ -79,8 +88,14 @@ def cuts(project: Project, form: FormData) -> str:
         levels = bands.coarser(levels)
     if not levels:
         raise HierarchyError("cut points need at least one number; to have none, choose another proposal")
-    set_hierarchy(project, column, {Cuts.name: levels}, "cut points")
+    set_hierarchy(project, column, {Cuts.name: levels, **_ends(column)}, "cut points")
     return back(column)
+
+
+def _ends(column: Coded) -> dict[str, Any]:
+    """Return the groups at the ends that a column has."""
+    own = parsed(column.spec).settings()
+    return {key: own[key] for key in ENDS if key in own}
 
 
 def divide(project: Project, form: FormData) -> str:
@@ -100,6 +115,11 @@ def divide(project: Project, form: FormData) -> str:
 def edit(project: Project, form: FormData) -> str:
     """Turn the present hierarchy into a tree of the policy."""
     column = asked(project, str(form["column"]))
+    if parsed(column.spec).hides:
+        raise HierarchyError(
+            "a tree shows every value as it is, so the groups that are never divided would be lost: take out top, "
+            "bottom, finest or show first"
+        )
     plant(project, column, tree_of(project, column), "edit as a tree")
     forget_view(project, column)
     return back(column)

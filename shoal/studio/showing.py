@@ -211,12 +211,14 @@ class Setting:
 def _settings(column: Coded, now: Tried) -> list[Setting]:
     """Return the fields of the kind that a column has, from its class; none if it has an editor."""
     kind = now.kind
-    if not isinstance(kind, TableKind) or isinstance(kind, Tree | Cuts):
+    if not isinstance(kind, TableKind) or isinstance(kind, Tree):
         return []
     notes = field_notes(type(kind))
     defaults = {entry.name: entry.default for entry in fields(kind)}
     made = []
     for key, shape in type(kind).shapes.items():
+        if isinstance(kind, Cuts) and key == Cuts.name:
+            continue  # its points have an editor
         value = getattr(kind, key)
         items = shape.get("items", {})
         choices = shape.get("enum") or items.get("enum") or ()

@@ -230,7 +230,7 @@ def _plain_rows(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
 
 def _numbered(hierarchy: Hierarchy, level: int) -> pl.Series:
     low, high = hierarchy.low[level], hierarchy.high[level]
-    leaf = hierarchy.levels[0].names
+    leaf = hierarchy.own_names
     _, number = np.unique(low, return_inverse=True)
     above = hierarchy.height - level
     made = pl.Series([f"Group {'ABCDEFGHIJ'[min(above, 10) - 1]}{at + 1}" for at in number.tolist()])

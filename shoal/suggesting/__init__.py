@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import polars as pl
 
 from shoal import frames
-from shoal.errors import DataError
+from shoal.errors import DataError, check_known
 from shoal.frames import FORMATS, Frame, ReadOptions
 from shoal.policy import Data, Policy
 from shoal.policy.overrides import read_as
@@ -19,6 +19,7 @@ from shoal.suggesting.guess import Guess, guess_columns
 from shoal.suggesting.reading import as_written
 from shoal.suggesting.sensitivity import propose_p
 from shoal.suggesting.uniqueness import ColumnSet, MinimalSets, identifying_sets, minimal_sets
+from shoal.table.plan import REMOVED
 from shoal.wording import printable
 
 
@@ -48,6 +49,25 @@ class Suggestion:
     """Reading options to write into the policy."""
     notation: str = ""
     """How numbers are written in the file, if not as usual, in words."""
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
+    """The types of the columns, as the policy reads them."""
+    template: str = ""
+    """The template that the policy follows."""
+
+    def templated(self, name: str, small: Sequence[str] | None = None) -> Suggestion:
+        """Return the suggestion with a template: one of `PRESETS`. `small` are the three-digit areas of zip codes that
+        have 20,000 people or fewer.
+        """
+        from shoal.suggesting.presets import PRESETS
+
+        check_known("template", name, PRESETS)
+        given = {guess.name: {"role": guess.role, "hierarchy": guess.hierarchy} for guess in self.columns}
+        after, reasons = PRESETS[name].applied({"columns": given}, self.types, small)
+        columns = tuple(
+            _changed(guess, after["columns"][guess.name], reasons.get(guess.name, ""))
+            for guess in self.columns
+        )
+        return dataclasses.replace(self, columns=columns, template=name)
 
     def names(self, role: str) -> tuple[str, ...]:
         """Return the columns of a role."""
@@ -73,6 +93,7 @@ class Suggestion:
                     },
                     "told": list(guess.told),
                     "loses": dataclasses.asdict(guess.loss) if guess.loss is not None else None,
+                    **guess.more,
                 }
                 for guess in self.columns
             ],
@@ -94,6 +115,7 @@ class Suggestion:
             "most_classes": self.classes,
             "largest_p": self.largest_p,
             "notation": self.notation,
+            **({"template": self.template} if self.template else {}),
         }
 
     def to_toml(self) -> str:
@@ -149,6 +171,24 @@ def look_at(frame: Any) -> Suggestion:
         largest_p=largest,
         data=_reading(frame) if isinstance(frame, Frame) else {},
         notation=notation,
+        types=dict(table.schema),
+    )
+
+
+def _changed(guess: Guess, entry: Mapping[str, Any], why: str) -> Guess:
+    """Return a guess as a template has it."""
+    more = {key: value for key, value in entry.items() if key not in ("role", "hierarchy")}
+    if not why:
+        return dataclasses.replace(guess, more=more)
+    removed = entry["role"] in REMOVED
+    return dataclasses.replace(
+        guess,
+        role=entry["role"],
+        reason=f"{why}; {guess.reason}",
+        hierarchy=None if removed else entry.get("hierarchy"),
+        advice="" if removed else guess.advice,
+        loss=None,
+        more=more,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -58,6 +59,8 @@ class Guess:
     """Why they should be read so; it names codes for missing, and no other value."""
     loss: OwnLoss | None = None
     """What the hierarchy would lose by itself."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else a template says about the column."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,8 +16,10 @@ from shoal.hierarchy.domains import number_domain
 from shoal.hierarchy.kinds import KINDS, Kind, TableKind, parsed
 from shoal.hierarchy.kinds.cuts import Cuts
 from shoal.hierarchy.values import distinct_values
+from shoal.models.safe_harbor import OLDEST
 from shoal.suggesting.bands import even_widths
 from shoal.suggesting.guess import Spec, suggested_hierarchy
+from shoal.suggesting.vocabulary import AGES, words_of
 
 DEEPEST = 12
 """A proposal with more levels is not worth reading."""
@@ -44,6 +46,9 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal
     guesses = [Proposal(best, "bands that are narrow where many people are" if banded else "")]
     if values.dtype.is_numeric():
         guesses.append(Proposal(even_widths(values), "bands of equal width"))
+        if AGES.intersection(words_of(name)):
+            grouped = {"widths": [5, 10], "top": OLDEST + 1}
+            guesses.append(Proposal(grouped, f"ages over {OLDEST} are one group, which no release divides"))
     guesses.append(Proposal(quantile_cuts(values, counts), "quantiles: about as many rows in each band"))
     others = [
         Proposal(kind.example)

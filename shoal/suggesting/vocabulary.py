@@ -73,6 +73,9 @@ QUASI = _set(
 )
 """Words for what a neighbour, an employer or a public list may know about a person."""
 
+AGES = _set("age ages alter edad")
+"""Words for ages in years."""
+
 CODES = _set("zip zipcode postcode postal postalcode plz code")
 """Words for codes whose characters go from coarse to fine."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shoal.policy import toml
@@ -90,12 +92,17 @@ def policy_text(suggestion: Suggestion) -> str:
         parts.append(head + "".join(f"#   {line}\n" for line in identifying_lines(suggestion)))
     lines = minimal_lines(suggestion)
     parts += ["".join(f"# {line}\n" for line in lines)] if lines else []
+    if suggestion.template:
+        parts.append("".join(f"{line}\n" for line in template_lines(suggestion.template)))
     parts.append(_ROLES)
     if suggestion.data:
         note = f"# {printable(suggestion.notation)}\n" if suggestion.notation else ""
         parts.append(note + toml.document({"data": suggestion.data}))
     parts += [_column(guess) for guess in suggestion.columns]
-    parts += [_privacy(suggestion), _METHOD]
+    if suggestion.template:
+        parts += list(_by_template(suggestion))
+    else:
+        parts += [_privacy(suggestion), _METHOD]
     return "\n".join(parts)
 
 
@@ -113,7 +120,50 @@ def _column(guess: Guess) -> str:
         lines.append(f"hierarchy = {toml.value(guess.hierarchy)}")
         if guess.loss is not None:
             lines.append(f"# {_losses(guess.loss)}")
+    lines += [f"{toml.key(key)} = {toml.value(value)}" for key, value in guess.more.items()]
     return "\n".join(lines) + "\n"
+
+
+def template_lines(name: str) -> Iterator[str]:
+    """Yield what a template promises, where it comes from and what it leaves to people, as comments."""
+    from shoal.suggesting.presets import PRESETS
+
+    preset = PRESETS[name]
+    yield f"# Template {preset.name}: {preset.title}."
+    yield from _comment(preset.means)
+    yield from _comment(f"Source: {preset.source}")
+    if preset.lists:
+        yield "# The 18 kinds of identifiers; look for each of them in every column:"
+        yield from _comment(
+            "; ".join(f"({letter}) {one}" for letter, one in zip(_LETTERS, preset.lists, strict=True))
+        )
+    if preset.leaves:
+        yield "# What it leaves to you:"
+        for left in preset.leaves:
+            yield from _comment(left, "#   - ")
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQR"
+_WIDE = 110
+
+
+def _comment(text: str, first: str = "# ") -> list[str]:
+    after = "#" + " " * (len(first) - 1)
+    return textwrap.wrap(text, _WIDE, initial_indent=first, subsequent_indent=after, break_long_words=False)
+
+
+def _by_template(suggestion: Suggestion) -> Iterator[str]:
+    """Yield the sections that a template sets."""
+    from shoal.suggesting.presets import PRESETS
+
+    preset = PRESETS[suggestion.template]
+    asked = {**preset.privacy, **(preset.sensitive if suggestion.names("sensitive") else {})}
+    lines = ["[privacy]"]
+    for key, value in asked.items():
+        why = f" # {preset.why[key]}" if key in preset.why else ""
+        lines.append(f"{key} = {toml.value(value)}".ljust(23) + why)
+    yield "\n".join(lines) + "\n"
+    yield _METHOD.replace("suppression = 0.0 ", f"suppression = {preset.suppression} ")
 
 
 def _reading(guess: Guess) -> list[str]:

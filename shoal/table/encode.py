@@ -74,6 +74,7 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
         person=person,
         units=units,
         followed=any(by_name[name].publish for name in owners),
+        exact={j: one.exact for j, one in enumerate(attributes) if one.exact is not None},
         in_order=_in_order(table, [by_name[name].order for name in owners]),
         weighted_by=weights,
     )
@@ -195,6 +196,8 @@ class _Column(Brief):
 
     attribute: Attribute
     codes: Codes
+    exact: Codes | None
+    """Row -> number of its value as it was read, if the hierarchy does not tell all values apart."""
     kept: Coded | None
     """Its values by these codes, exactly as they came; None if codes do not tell them."""
 
@@ -214,6 +217,7 @@ def _coded(
         return _Column(
             Attribute(column.name, hierarchy, column.weight, bounds),
             codes,
+            None if hierarchy.hiding is None else values.codes,
             _values_by_code(values, codes, hierarchy) if column.role == "sensitive" else None,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -97,6 +97,9 @@ class CodedTable(Brief):
     """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
     units: tuple[Unit, ...] = ()
     """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
+    exact: Mapping[int, Codes] = field(default_factory=dict)
+    """Quasi-identifiers some of whose values are never told apart -> row -> number of its value, as it was read. Only
+    figures about the original use it; methods cannot."""
     of_whole: Whole | None = None
     """Facts of the whole table, if this is a part of one."""
     weighted_by: str | None = None
@@ -140,6 +143,13 @@ class CodedTable(Brief):
     def narrow(self) -> list[Codes]:
         """The codes of all quasi-identifiers, column by column."""
         return [self.column(index) for index in range(len(self.attributes))]
+
+    @property
+    def as_read(self) -> list[Codes]:
+        """The quasi-identifiers with all values told apart that the original tells apart: for equality alone."""
+        own = [self.exact.get(index, self.column(index)) for index in range(len(self.attributes))]
+        # Rows that were taken out of a population no longer match it.
+        return own if all(len(codes) == self.rows for codes in own) else self.narrow
 
     @property
     def kept_columns(self) -> Mapping[str, Coded | pl.Series]:
@@ -188,10 +198,14 @@ class CodedTable(Brief):
             for index, attribute in enumerate(self.attributes)
         )
 
-    def numbered(self) -> tuple[IntVector, LongVector]:
-        """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows)."""
+    def numbered(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
+        """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows).
+        With `as_read`, values are told apart that methods do not tell apart.
+        """
         from shoal.kernels.grouping import distinct_rows
 
+        if as_read and self.exact:
+            return distinct_rows(self.as_read, self.rows)
         number, first = distinct_rows(self.narrow, self.rows)
         vars(self)["alike"] = np.bincount(number, minlength=len(first))
         return number, first

@@ -282,6 +282,9 @@ def _models(released: Released, owners: list[int]) -> Iterator[str]:
         above = [cell for cell in released.table.column(name) if not domain.allows(cell, values)]
         if above:
             yield f"model: {len(above)} cells of {name!r} are above its limit {domain.limit}, such as {above[0]!r}"
+        finer = [cell for cell in released.table.column(name) if not domain.hides(cell)]
+        if finer:
+            yield f"model: {len(finer)} cells of {name!r} tell apart what the policy hides, such as {finer[0]!r}"
     for model, parameters, column in asked.models:
         if model == "hybrid-k" and asked.tag is None and (asked.bucket or asked.relocates):
             continue  # Whose row a row is cannot be told from outside, so its false cells cannot be counted.

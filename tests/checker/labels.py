@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.checker.cells import NULL, elements, letters, number, same
@@ -28,19 +28,80 @@ class Domain:
     """The original is text without types."""
     limit: int | None = None
     """The highest level that cells may show."""
+    top: float | None = None
+    """Values from here on are one group; years, for dates."""
+    bottom: float | None = None
+    """Values below are one group."""
+    finest: str | None = None
+    """The finest level of the calendar that cells may show."""
+    show: int | None = None
+    """How many characters cells may show."""
+    small: tuple[str, ...] = ()
+    """Beginnings that are shown as zeros."""
     blank: bool = False
     """Some row has the empty text, so that it is not null in a tree, unless the original is text without types."""
 
     def allows(self, cell: Any, values: Sequence[Any]) -> bool:
         """Whether a cell is within the limit, given all values of the column."""
         if self.limit is None or self.above is None:
-            return self.limit is None or any(same(cell, value, self.loose) for value in values)
+            return self.limit is None or any(
+                same(cell, value, self.loose) or self._at_level_0(cell, value) for value in values
+            )
         shown = [name for value in values for name in self.names(value)[: self.limit + 1]]
         if letters(cell) in shown or any(same(cell, value, self.loose) for value in values):
             return True
         listed = elements(cell) if isinstance(cell, str) else cell
         own = [value for value in values if any(_named(each, value, self.loose) for each in listed or ())]
         return len({self.names(value)[self.limit] for value in own}) == 1
+
+    def hides(self, cell: Any) -> bool:
+        """Whether a cell tells nothing apart that the policy never tells apart: it covers all of it, or nothing."""
+        if isinstance(cell, list):
+            return all(self.hides(each) for each in cell)
+        listed = elements(cell) if isinstance(cell, str) else None
+        if listed is not None:
+            return all(self.hides(each) for each in listed)
+        for group in self._groups():
+            if len({self.covers(cell, one) for one in group}) > 1:
+                return False
+        if self.show is not None and isinstance(cell, str):
+            kept = cell.strip("*")
+            return len(kept) <= self.show and kept not in self.small
+        return True
+
+    def _at_level_0(self, cell: Any, value: Any) -> bool:
+        """Whether a cell is the group that takes the place of a value."""
+        if not self._in_group(cell, value):
+            return False
+        if cell in (f"{self.top}+", f"<{self.bottom}"):
+            return True
+        if self.finest is not None:
+            return _calendar(replace(self, setting=[self.finest]), cell, value)
+        return self.show is not None and len(cell.strip("*")) == min(self.show, len(_plain(value)))
+
+    def _in_group(self, word: Any, value: Any) -> bool:
+        """Whether an element of a set is a group that contains a value."""
+        ends = (self.top, self.bottom, self.finest, self.show)
+        hides = any(end is not None for end in ends)
+        return hides and isinstance(word, str) and elements(word) is None and self.covers(word, value)
+
+    def _groups(self) -> list[list[Any]]:
+        """Return values that no cell may tell apart: some of those that the policy puts together."""
+        found: list[list[Any]] = []
+        if self.kind == "dates":
+            days = [[dt.date(year, month, 1) for month in (1, 5, 12)] for year in (1999, 2023, 2024)]
+            found += days if self.finest in ("year", "decade") else []
+            found += [[day.replace(day=9), day.replace(day=27)] for row in days for day in row if self.finest]
+            if self.bottom is not None:
+                found.append([dt.date(int(self.bottom) - back, 12, 31) for back in (1, 2, 30, 300)])
+            if self.top is not None:
+                found.append([dt.date(int(self.top) + on, 1, 1) for on in (0, 1, 30, 300)])
+            return found
+        if self.top is not None:
+            found.append([self.top + on for on in (0, 1, 2, 9, 1000)])
+        if self.bottom is not None:
+            found.append([self.bottom - back for back in (1, 2, 9, 1000)])
+        return found
 
     def names(self, value: Any) -> list[str]:
         """Return the names of a value in a tree, level by level."""
@@ -60,7 +121,7 @@ class Domain:
     def covers(self, cell: Any, value: Any) -> bool:
         """Whether a cell may stand for a value."""
         if isinstance(cell, list):
-            return any(same(each, value, self.loose) for each in cell)
+            return any(same(each, value, self.loose) or self._in_group(each, value) for each in cell)
         if same(cell, value, self.loose) or (isinstance(cell, str) and cell == ROOT and self._has_root):
             return True
         untyped = self.loose and isinstance(cell, str) and isinstance(value, str)
@@ -69,7 +130,11 @@ class Domain:
         if not isinstance(cell, str):
             return False
         listed = elements(cell)
-        if listed is not None and any(_named(each, value, self.loose) for each in listed):
+        if listed is not None and any(
+            _named(each, value, self.loose) or self._in_group(each, value) for each in listed
+        ):
+            return True
+        if value is not None and (_at_an_end(self, cell, value) or _shortened(self, cell, value)):
             return True
         return (value is not None and RULES[self.kind](self, cell, value)) or (
             value is None and self.above is not None and cell in self.names(None)
@@ -153,6 +218,36 @@ def interval(cell: str) -> tuple[float, float, bool] | None:
     return None
 
 
+def _at_an_end(domain: Domain, cell: str, value: Any) -> bool:
+    """``90+`` and ``<18``, and ranges up to one of them."""
+    at = value.year if isinstance(value, dt.date) else number(value)
+    if isinstance(value, str) and domain.kind == "dates":
+        at = number(value[:4])
+    if at is None or (domain.top is None and domain.bottom is None):
+        return False
+    high, low = f"{domain.top}+", f"<{domain.bottom}"
+    if cell in (high, low):
+        return at >= (domain.top or 0) if cell == high else at < (domain.bottom or 0)
+    first, _, last = cell[1:-1].partition(", ") if cell[:1] + cell[-1:] == "[]" else ("", "", "")
+    if not last or (first != low and last != high):
+        return False
+    return (first == low or (number(first) or 0) <= at) and (last == high or at <= (number(last) or 0))
+
+
+def _shortened(domain: Domain, cell: str, value: Any) -> bool:
+    """``021*``, and ``000*`` for small ones."""
+    if domain.show is None or not cell.strip("*"):
+        return False
+    text = _plain(value)
+    if domain.setting == "left":
+        cell, text = cell[::-1], text[::-1]
+    kept, few = cell.rstrip("*"), [one if domain.setting == "right" else one[::-1] for one in domain.small]
+    zeros = "0" * domain.show
+    if few and kept == zeros:
+        return text[: domain.show] in (*few, zeros)
+    return cell.endswith("*") and text.startswith(kept) and text[: domain.show] not in few
+
+
 def _in_widths(domain: Domain, cell: str, value: Any) -> bool:
     found, at = interval(cell), number(value)
     if found is None or at is None:
@@ -160,6 +255,8 @@ def _in_widths(domain: Domain, cell: str, value: Any) -> bool:
     low, high, outside = found
     wide = high - low + (not outside)
     known = any(abs(wide - width) <= 1e-9 * max(abs(width), abs(low)) for width in domain.setting)
+    # An interval ends where a group begins.
+    known |= low == domain.bottom or (high if outside else high + 1) == domain.top
     return known and (low <= at < high if outside else low <= at <= high)
 
 
@@ -200,7 +297,11 @@ def _calendar(domain: Domain, cell: str, value: Any) -> bool:
         return False
     if not isinstance(day, dt.date):
         return False
+    if day.year < (domain.bottom or 0) or day.year >= (domain.top or 10000):
+        return False
     year, week, _ = day.isocalendar()
+    first = max(day.year // 10 * 10, int(domain.bottom or 0))
+    last = min(day.year // 10 * 10 + 9, int(domain.top or 10000) - 1)
     known = {
         "day": f"{day.year:04}-{day.month:02}-{day.day:02}",
         "week": f"{year}-W{week:02}",
@@ -209,6 +310,8 @@ def _calendar(domain: Domain, cell: str, value: Any) -> bool:
         "year": str(day.year),
         "decade": f"{day.year // 10 * 10}s",
     }
+    if (first % 10, last % 10) != (0, 9):
+        known["decade"] = str(first) if first == last else f"{first}-{last}"
     return cell in {known[level] for level in domain.setting}
 
 
@@ -241,6 +344,7 @@ RULES: dict[str, Callable[[Domain, str, Any], bool]] = {
     "cuts": _in_cuts,
     "mask": _masked,
     "dates": _calendar,
+    "top": _within,
     "tree": _in_tree,
     "file": _in_tree,
 }

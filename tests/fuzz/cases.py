@@ -170,6 +170,8 @@ class Case:
                 entry["protected"] = list(column.protected)
             if column.limit is not None:
                 entry["limit"] = column.limit
+            if self.question.safe_harbor:
+                entry["safe_harbor"] = "other"
             if column.name in self.bounded:
                 entry["show"] = "bounds"
             if column.name in self.followed:

@@ -73,7 +73,7 @@ class Type:
 
 
 TEXT_KINDS = ("none", "auto", "mask", "tree", "file")
-NUMBER_KINDS = ("none", "auto", "widths", "cuts", "tree", "file", "mask")
+NUMBER_KINDS = ("none", "auto", "widths", "cuts", "top", "tree", "file", "mask")
 TYPES: dict[str, Type] = {
     "int": Type(pl.Int64, _whole, NUMBER_KINDS),
     "small int": Type(pl.UInt8, lambda r: _some(r, list(range(0, 99)), 2), NUMBER_KINDS),
@@ -85,7 +85,7 @@ TYPES: dict[str, Type] = {
     "half": Type(
         pl.Float64,
         lambda r: [x / 2 for x in _some(r, list(range(1, 60)), 2)],
-        ("none", "auto", "widths", "cuts"),
+        ("none", "auto", "widths", "cuts", "top"),
     ),
     "odd float": Type(pl.Float64, _odd_floats, ("none", "auto")),
     "float32": Type(pl.Float32, lambda r: _some(r, [0.5, 1.25, 3.0, -7.75, 1024.0, 2.5])),
@@ -171,6 +171,11 @@ def with_hierarchy(random: Random, column: Column, kind: str) -> Column:
 
     spec, above, content, setting, origin = MAKERS[kind](random, column)
     domain = Domain(kind, setting, above, origin, blank="" in column.values)
+    if isinstance(spec, dict):
+        hidden = _hidden(random, kind, spec)
+        spec = {**spec, **hidden}
+        small = {"small": tuple(hidden["small"])} if "small" in hidden else {}
+        domain = replace(domain, **{**hidden, **small})
     return replace(column, kind=kind, spec=spec, file=content, domain=domain)
 
 
@@ -204,6 +209,25 @@ def _dates(random: Random, column: Column) -> Made:
         [["month", "year"], ["week"], ["day", "month", "quarter", "year", "decade"], ["year", "decade"]]
     )
     return {"dates": levels}, None, None, levels, 0
+
+
+def _ends(random: Random, column: Column) -> Made:
+    return {}, None, None, None, 0
+
+
+def _hidden(random: Random, kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return settings that hide values, for half of the columns whose kind has any."""
+    if kind not in ("widths", "cuts", "top", "dates", "mask") or (kind != "top" and random.random() < 0.5):
+        return {}
+    if kind == "mask":
+        more = random.choice([{}, {"small": ["000", "021"]}]) if "steps" not in spec else {}
+        return {"show": 3, **more} if "keep" not in spec else {"show": 2}
+    low, high = (2023, 2024) if kind == "dates" else sorted(random.sample(range(1, 80), 2))
+    found = random.choice([{"top": high}, {"bottom": low}, {"top": high, "bottom": low}])
+    if kind == "dates":
+        finest = {"finest": random.choice(spec["dates"])}
+        return random.choice([finest, {**finest, **found}, found]) if "week" not in spec["dates"] else finest
+    return found
 
 
 def _texts(column: Column) -> list[str]:
@@ -257,6 +281,7 @@ MAKERS: dict[str, Callable[[Random, Column], Made]] = {
     "cuts": _cuts,
     "mask": _mask,
     "dates": _dates,
+    "top": _ends,
     "tree": _tree,
     "file": _file,
 }

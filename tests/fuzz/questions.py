@@ -29,6 +29,8 @@ class Question:
     population: bool = False
     limit: bool = False
     """Some quasi-identifiers have a generalization limit."""
+    safe_harbor: bool = False
+    """All columns say that they are none of the kinds of HIPAA Safe Harbor."""
     rows: tuple[int, int] = (4, 16)
 
 
@@ -198,6 +200,15 @@ def _limits(random: Random) -> Question:
     return Question("generalization-limit", {"k": 2}, [("k-anonymity", {"k": 2})], limit=True, rows=(6, 30))
 
 
+def _hidden(random: Random) -> Question:
+    return Question("hidden-values", {"k": 2}, [("k-anonymity", {"k": 2})], rows=(6, 30))
+
+
+def _safe_harbor(random: Random) -> Question:
+    models: Models = [("k-anonymity", {"k": 2}), ("safe-harbor", {"what": "other"})]
+    return Question("safe-harbor", {"k": 2}, models, safe_harbor=True, rows=(6, 30))
+
+
 def _adversary(random: Random) -> Question:
     name, model = random.choice(ADVERSARIES)
     return Question("adversary", {"k": 2, "adversary": name}, [(model, {"k": 2})], rows=(4, 10))
@@ -210,6 +221,8 @@ ADVERSARIES = [("knows-some", "k-k"), ("knows-members", "global-1-k"), ("knows-a
 OTHERS = {
     "adversary": _adversary,
     "generalization-limit": _limits,
+    "hidden-values": _hidden,
+    "safe-harbor": _safe_harbor,
     "extended-p-sensitive": _extended,
     "candidate-l": _candidates,
     "delta-presence": _presence,
@@ -254,6 +267,7 @@ def fitting(method: str) -> list[str]:
         "slicing-l",
         "relocation",
         "generalization-limit",
+        "safe-harbor",
         "adversary",
         "k-map",
     ]

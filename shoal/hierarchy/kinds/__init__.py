@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import did_you_mean
@@ -29,6 +30,8 @@ KINDS: Registry[Kind] = Registry(
         "cuts": "shoal.hierarchy.kinds.cuts:Cuts",
         "mask": "shoal.hierarchy.kinds.mask:Mask",
         "dates": "shoal.hierarchy.kinds.dates:Dates",
+        # Its keys are also settings of other kinds, so it comes after them.
+        "top": "shoal.hierarchy.kinds.ends:Ends",
         "tree": "shoal.hierarchy.kinds.tree:Tree",
         # Takes every text that is not the name of another kind, so it comes last.
         "file": "shoal.hierarchy.kinds.file:File",
@@ -46,6 +49,8 @@ def parsed(spec: Spec) -> Kind:
     tables = [name for name, kind in KINDS.items() if issubclass(kind, TableKind)]
     if isinstance(spec, Mapping):
         named = [key for key in spec if key in tables and spec[key] is not None]
+        settings = {entry.name for name in named for entry in fields(KINDS[name]) if entry.name != name}
+        named = [name for name in named if name not in settings]
         if len(named) > 1:
             raise Misspelled([Flaw((), f"has two kinds, '{named[0]}' and '{named[1]}'", "keep one of them")])
     for kind in KINDS.values():

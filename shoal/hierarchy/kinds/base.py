@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -63,6 +63,17 @@ class Kind(ABC):
     names_values: ClassVar[bool] = True
     """Whether names of nodes contain single values of the data, which a public report must not show."""
 
+    @property
+    def hides(self) -> bool:
+        """Whether some values are never shown as they are, such as ages of 90 or more."""
+        return False
+
+    def tells_more(self, label: str) -> bool | None:
+        """Whether a label tells values apart that are never told apart, from its text alone; None if nobody can know.
+        The elements of a set are labels. Only called where `hides`.
+        """
+        return None
+
     @classmethod
     @abstractmethod
     def claims(cls, spec: object) -> bool:
@@ -90,7 +101,7 @@ class Kind(ABC):
         """Make the hierarchy of a column from its distinct values, or raise `HierarchyError`."""
         module, _, function = self.builder.partition(":")
         made: Hierarchy = getattr(import_module(module), function)(values, **self.settings())
-        return made
+        return replace(made, hiding=self) if self.hides else made
 
     def describe(self, *, free: bool) -> str:
         """Say in a report what values become; `free` if the column may be published as any range."""

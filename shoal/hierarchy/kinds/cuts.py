@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
+from shoal.hierarchy.kinds.base import Flaw, list_flaw, not_growing, number_flaw
+from shoal.hierarchy.kinds.ends import ENDS, Coded
 from shoal.hierarchy.meanings import Reader, interval_label
 from shoal.wording import shown
 
@@ -15,11 +16,15 @@ _POINTS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 
 
 @dataclass(frozen=True)
-class Cuts(TableKind):
+class Cuts(Coded):
     """Intervals between given points, one list of points per level."""
 
     cuts: tuple[tuple[int | float, ...], ...]
     """Points at which a new interval begins, ascending; each level uses some of the points of the one below."""
+    top: int | float | None = None
+    """Values from here on are one group, such as `90+`, which no release divides."""
+    bottom: int | float | None = None
+    """Values below are one group, such as `<18`, which no release divides."""
 
     name: ClassVar[str] = "cuts"
     example: ClassVar[Mapping[str, Any]] = {"cuts": [[18, 30, 45, 65], [18, 65]]}
@@ -28,7 +33,8 @@ class Cuts(TableKind):
     meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "cuts": {"anyOf": [{"type": "array", "items": _POINTS, "minItems": 1}, _POINTS]}
+        "cuts": {"anyOf": [{"type": "array", "items": _POINTS, "minItems": 1}, _POINTS]},
+        **ENDS,
     }
 
     def __post_init__(self) -> None:
@@ -59,6 +65,7 @@ class Cuts(TableKind):
                 ]
                 found += wrong or not_growing(level, "cuts", place)
         yield from found or self._not_nested()
+        yield from self._flaws_of_ends()
 
     def _not_nested(self) -> Iterator[Flaw]:
         for below, above in pairwise(self.cuts):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from shoal.errors import did_you_mean
-from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw
-from shoal.hierarchy.meanings import Reader, calendar_label
+from shoal.hierarchy.kinds.base import Flaw, list_flaw
+from shoal.hierarchy.kinds.ends import Coded, divides
+from shoal.hierarchy.meanings import ANY, Bound, Meaning, Reader, calendar_label
 from shoal.wording import shown
 
 LIES_INSIDE = {
@@ -24,11 +26,17 @@ LIES_INSIDE = {
 
 
 @dataclass(frozen=True)
-class Dates(TableKind):
+class Dates(Coded):
     """Dates become weeks or months, quarters, years, decades."""
 
     dates: tuple[str, ...]
     """The levels, from fine to coarse."""
+    finest: str | None = None
+    """The level that takes the place of the dates: no release shows anything finer."""
+    top: int | None = None
+    """Dates from this year on are one group, such as `2020+`, which no release divides."""
+    bottom: int | None = None
+    """Dates before this year are one group, such as `<1936`, which no release divides."""
 
     name: ClassVar[str] = "dates"
     example: ClassVar[Mapping[str, Any]] = {"dates": ["month", "quarter", "year", "decade"]}
@@ -37,7 +45,10 @@ class Dates(TableKind):
     by_calendar: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "dates": {"type": "array", "items": {"enum": list(LIES_INSIDE)}, "minItems": 1}
+        "dates": {"type": "array", "items": {"enum": list(LIES_INSIDE)}, "minItems": 1},
+        "finest": {"enum": list(LIES_INSIDE)},
+        "top": {"type": "integer"},
+        "bottom": {"type": "integer"},
     }
 
     @property
@@ -53,6 +64,56 @@ class Dates(TableKind):
                 hint = did_you_mean(str(level), LIES_INSIDE)
                 found.append(Flaw(("dates", place), f"{shown(level)} is unknown", hint))
         yield from found or self._not_nested()
+        if self.finest is not None and not found and self.finest not in self.dates:
+            hint = did_you_mean(str(self.finest), self.dates)
+            yield Flaw(("finest",), f"must be one of the levels, not {shown(self.finest)}", hint)
+        for name, year in (("top", self.top), ("bottom", self.bottom)):
+            if year is not None and (type(year) is not int or not 1 <= year <= 9999):
+                yield Flaw((name,), f"must be a year, not {shown(year)}", "for example 1936")
+            elif year is not None and not found and "week" in self.dates:
+                yield Flaw((name,), "cannot divide weeks: a week may lie in two years", "use months instead")
+        ends = self.top, self.bottom
+        if all(type(end) is int for end in ends) and self.bottom > self.top:  # type: ignore[operator]
+            yield Flaw(("bottom",), f"must not be above top, but {self.bottom} is more than {self.top}")
+
+    @property
+    def hides(self) -> bool:
+        """Whether dates are never shown as they are, or there is a group at an end."""
+        return self.finest is not None or super().hides
+
+    def tells_more(self, label: str) -> bool | None:
+        """Whether a label is finer than the finest level, or covers a part of a group only."""
+        if label == ANY:
+            return False
+        meaning = calendar_label(label.strip())
+        if meaning is None or meaning.kind not in ("value", "range"):
+            return None
+        try:
+            return self._finer(meaning) or bool(divides(_in_years(meaning), self.top, self.bottom))
+        except ValueError:
+            return None
+
+    def _finer(self, meaning: Meaning) -> bool:
+        """Whether a label shows less than whole units of the finest level."""
+        if self.finest is None:
+            return False
+        if meaning.kind == "value":
+            return self.finest != "day" or len(str(meaning.values[0])) != len("2024-03-01")
+        first, last = (
+            None if end is None else dt.date.fromisoformat(str(end)[:10]) for end in _ends(meaning)
+        )
+        day = dt.timedelta(days=1)
+        begins = (
+            first is None
+            or first.year == self.bottom
+            or _unit(first, self.finest) != _unit(first - day, self.finest)
+        )
+        stops = (
+            last is None
+            or last.year + 1 == self.top
+            or _unit(last, self.finest) != _unit(last + day, self.finest)
+        )
+        return not (begins and stops)
 
     def _not_nested(self) -> Iterator[Flaw]:
         for below, above in pairwise(self.dates):
@@ -65,3 +126,25 @@ class Dates(TableKind):
     def describe(self, *, free: bool) -> str:
         """Name the levels."""
         return f"the calendar: {', '.join(self.dates)}"
+
+
+def _ends(meaning: Meaning) -> tuple[Bound | None, Bound | None]:
+    return (meaning.values[0],) * 2 if meaning.kind == "value" else (meaning.low, meaning.high)
+
+
+def _in_years(meaning: Meaning) -> Meaning:
+    """Return a label as the years that it covers."""
+    first, last = (None if end is None else int(str(end)[:4]) for end in _ends(meaning))
+    return Meaning("range", first, None if last is None else last + 1, high_included=False)
+
+
+def _unit(day: dt.date, level: str) -> object:
+    """Return what is the same for all days of one unit."""
+    return {
+        "day": day,
+        "week": day.isocalendar()[:2],
+        "month": (day.year, day.month),
+        "quarter": (day.year, (day.month + 2) // 3),
+        "year": day.year,
+        "decade": day.year // 10,
+    }[level]

@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from shoal.hierarchy.kinds.base import Flaw, TableKind, list_flaw, not_growing, number_flaw
+from shoal.hierarchy.kinds.base import Flaw, list_flaw, not_growing, number_flaw
+from shoal.hierarchy.kinds.ends import ENDS, Coded
 from shoal.hierarchy.meanings import Reader, interval_label
 
 
 @dataclass(frozen=True)
-class Widths(TableKind):
+class Widths(Coded):
     """Intervals of equal width, wider from level to level."""
 
     widths: tuple[int | float, ...]
     """Width of the intervals at each level. Each must be a multiple of the one before."""
     origin: int | float = 0
     """Where an interval begins; the others follow from it."""
+    top: int | float | None = None
+    """Values from here on are one group, such as `90+`, which no release divides."""
+    bottom: int | float | None = None
+    """Values below are one group, such as `<18`, which no release divides."""
 
     name: ClassVar[str] = "widths"
     example: ClassVar[Mapping[str, Any]] = {"widths": [5, 10, 20]}
@@ -30,6 +35,7 @@ class Widths(TableKind):
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "widths": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1},
         "origin": {"type": "number"},
+        **ENDS,
     }
 
     @property
@@ -44,6 +50,7 @@ class Widths(TableKind):
             found += number_flaw(width, "widths", place, positive=True)
         yield from found or self._not_nested()
         yield from number_flaw(self.origin, "origin")
+        yield from self._flaws_of_ends()
 
     def _not_nested(self) -> Iterator[Flaw]:
         for flaw in not_growing(self.widths, "widths"):
