@@ -235,6 +235,10 @@ class Case(Evidence):
         number, texts = Sheet.of(own).numbered(column, _as_texts)
         return texts, np.bincount(number, minlength=len(texts)).astype(np.int64)
 
+    def kept_column(self, name: str) -> pl.Series | None:
+        """Return what the published rows show in a column that is published as it is; None if it is not there."""
+        return self.sheet[name] if name in self.sheet.columns else None
+
     @cached_property
     def readings(self) -> tuple[Evidence, ...]:
         """The release as it may have been made, in each possible way; the first is the case itself."""

@@ -18,6 +18,7 @@ from shoal.samples import sample
 from shoal.table import Attribute
 
 CENSUS = Path(shoal.__file__).parent / "samples" / "data" / "census.toml"
+QUERIES = Path(__file__).parent / "queries.toml"
 CELLS = steering(["cells"])
 ASKED = {
     "nearest": {"notion": "k-1"},
@@ -36,6 +37,8 @@ def policy(method, utility, **options):
     raw = shoal.Policy.read(CENSUS).to_dict()
     raw |= {"privacy": {"k": 5, **ASKED.get(method, {})}, "method": {"name": method, **options}}
     raw["utility"] = {**raw["utility"], "measure": utility}
+    if MEASURES[utility].wants == "workload":
+        raw["utility"]["workload"] = str(QUERIES)
     if METHODS[method].name in ("mpalm", "spalm", "permute-generalize", "bucketization", "slice-columns"):
         most = 1 if method in ("bucketization", "slice-columns") else 0.8
         raw["privacy"], raw["population"] = {"presence": [0, most]}, {"column": "member"}
@@ -59,7 +62,7 @@ def test_measures_of_cells_and_of_classes_steer_and_no_others():
             "cells" if issubclass(kind, CellMeasure) else "classes" if issubclass(kind, ClassMeasure) else ""
         )
         assert kind.steers == expected
-    assert set(CELLS) == {"lm", "gcp", "entropy", "precision", "ag", "il"}
+    assert set(CELLS) == {"lm", "gcp", "entropy", "precision", "ag", "il", "workload-loss"}
 
 
 @pytest.mark.parametrize("measure", list(MEASURES))

@@ -156,6 +156,24 @@ def _table(console: Console, found: Comparison, k: int | None) -> None:
             f"{trial.seconds:.2f}",
         )
     console.print(table)
+    if found.analyses:
+        _analyses(console, found, done)
+
+
+def _analyses(console: Console, found: Comparison, done: list[Trial]) -> None:
+    """Say how well each release serves what analysts will do."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from shoal.wording import number
+
+    table = Table(box=None, pad_edge=False, title="what analysts will do", title_justify="left")
+    for name in ("method", *found.analyses):
+        table.add_column(name, justify="left" if name == "method" else "right", overflow="fold")
+    for trial in done:
+        values = (number(float(trial.measures.get(name, float("nan")))) for name in found.analyses)
+        table.add_row(escape(trial.label), *values)
+    console.print(table)
 
 
 def _frontier(console: Console, found: Comparison) -> None:

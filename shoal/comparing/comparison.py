@@ -13,6 +13,7 @@ from shoal.brief import html_table
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError
 from shoal.measures import MEASURES
+from shoal.measures.evaluate import analyses
 from shoal.wording import counted, either, number
 
 VERSION = 1
@@ -45,15 +46,16 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the trials that made a release as a table for notebooks, the best first."""
+        shown = (self.measure, *self.analyses)
         made = sorted(
             (trial for trial in self.trials if trial.holds),
             key=lambda trial: (not trial.withstands, self.loss(trial), trial.seconds),
         )
-        rows = [
+        rows: list[tuple[str | bool, ...]] = [
             (
                 trial.label,
                 number(trial.k),
-                number(float(trial.measures.get(self.measure, math.nan))),
+                *(number(float(trial.measures.get(name, math.nan))) for name in shown),
                 "-" if trial.risk is None else f"{trial.risk:.2%}",
                 number(trial.classes),
                 number(trial.suppressed),
@@ -61,7 +63,7 @@ class Comparison:
             )
             for trial in made
         ]
-        columns = ("method", "k", self.measure, "risk", "classes", "suppressed", "withstands its adversaries")
+        columns = ("method", "k", *shown, "risk", "classes", "suppressed", "withstands its adversaries")
         return html_table(self._head(), columns, rows)
 
     def _head(self) -> str:
@@ -79,6 +81,12 @@ class Comparison:
         if value is None or math.isnan(value):
             return math.inf
         return value if self.lower_is_better else -value
+
+    @property
+    def analyses(self) -> list[str]:
+        """The measures of analyses that the policy names, as far as people are shown them."""
+        found = analyses(name for trial in self.trials for name in trial.measures)
+        return [name for name in found if name != self.measure]
 
     @property
     def ks(self) -> tuple[int | None, ...]:

@@ -76,6 +76,7 @@ def explain(
         reasons=(base.reason,) if base.reason else (),
         losses=base.losses,
         weights=weights,
+        analyses=base.analyses,
         suppressed=base.suppressed,
         classes=base.classes,
         buckets=base.buckets,
@@ -121,6 +122,7 @@ class _Work:
                 loss=tried.loss,
                 won=won,
                 reason=tried.reason,
+                analyses=tried.analyses,
             )
 
     def _try(self, relaxed: Relaxation, progress: Progress) -> Tried:

@@ -37,6 +37,8 @@ class Cost:
     """How much lower that is; below 0 if a search ended up worse. None if one of the two is unknown."""
     reason: str = ""
     """Why it was not tried, or gave no release."""
+    analyses: Mapping[str, float] = field(default_factory=dict)
+    """The measures of analyses that the policy names, with this step."""
 
     def __repr__(self) -> str:
         """Name the step and its loss, without a reason that may name values."""
@@ -66,6 +68,8 @@ class Explanation:
     losses: Mapping[str, float] = field(default_factory=dict)
     """Information loss (LM) per quasi-identifier."""
     weights: Mapping[str, float] = field(default_factory=dict)
+    analyses: Mapping[str, float] = field(default_factory=dict)
+    """The measures of analyses that the policy names."""
     suppressed: int = 0
     classes: int | None = 0
     buckets: int | None = None
@@ -127,10 +131,15 @@ class Explanation:
             "loss": plain(self.loss),
             "reasons": list(self.reasons),
             "losses": {name: plain(value) for name, value in self.losses.items()},
+            **(
+                {"analyses": {name: plain(value) for name, value in self.analyses.items()}}
+                if self.analyses
+                else {}
+            ),
             "suppressed": self.suppressed,
             "classes": self.classes,
             **({} if self.buckets is None else {"buckets": self.buckets}),
-            "costs": [{name: plain(value) for name, value in vars(cost).items()} for cost in self.costs],
+            "costs": [_plain_cost(cost) for cost in self.costs],
             "best": [cost.words for cost in self.best()[:MOST]],
         }
 
@@ -148,8 +157,13 @@ class Explanation:
         left = f", {self.suppressed:,} of them suppressed" if self.suppressed else ""
         return (
             f"{counted(self.rows, 'row')}{left}, in {counted_parts(self.classes, self.buckets)} by {self.method}. "
-            f"Its loss is {self._amount(self.loss)} ({self.measure})."
+            f"Its loss is {self._amount(self.loss)} ({self.measure}).{self._analyses()}"
         )
+
+    def _analyses(self) -> str:
+        """Say how well the release serves what analysts will do."""
+        told = [f"{name} {_amount(name, value)}" for name, value in self.analyses.items()]
+        return f"\nFor what analysts will do: {', '.join(told)}." if told else ""
 
     def _method(self) -> str:
         named = self.choice or f"The policy names {self.method}"
@@ -191,7 +205,7 @@ class Explanation:
         lines = ["What would help most"]
         for place, cost in enumerate(found, start=1):
             what = f"{printable(cost.what)} published as it is" if cost.kind == "column" else cost.words
-            lines.append(f"  {place}. {what} ({self._outcome(cost)})")
+            lines.append(f"  {place}. {what} ({self._outcome(cost, brief=True)})")
         lines.append(
             _indented(
                 "Every step except another method weakens a guarantee. Publish a column as it is only if nobody can "
@@ -211,7 +225,7 @@ class Explanation:
         width = max(len(name) for name in names)
         return [f"  {name:<{width}}  {self._outcome(cost)}" for name, cost in zip(names, costs, strict=True)]
 
-    def _outcome(self, cost: Cost) -> str:
+    def _outcome(self, cost: Cost, *, brief: bool = False) -> str:
         if cost.loss is None:
             return cost.reason if cost.reason == NOT_TRIED else self._failure(cost)
         if cost.won is None:
@@ -219,10 +233,12 @@ class Explanation:
         if abs(cost.won) <= NOTHING:
             return f"saves nothing: {self._amount(cost.loss)}"
         amount = self._amount(abs(cost.won), difference=True)
+        served = {} if brief else cost.analyses
+        then = "".join(f", {name} {_amount(name, value)}" for name, value in served.items())
         if cost.won > 0:
-            return f"saves {amount}: {self._amount(cost.loss)}"
+            return f"saves {amount}: {self._amount(cost.loss)}{then}"
         if cost.kind == "method":
-            return f"loses {amount} more: {self._amount(cost.loss)}"
+            return f"loses {amount} more: {self._amount(cost.loss)}{then}"
         return f"saves nothing; the search itself ends up worse by {amount}"
 
     def _failure(self, cost: Cost) -> str:
@@ -233,11 +249,23 @@ class Explanation:
         return f"no release: {textwrap.shorten(first, WIDTH, placeholder=' ..')}"
 
     def _amount(self, value: float | None, *, difference: bool = False) -> str:
-        if value is None:
-            return "unknown"
-        if MEASURES[self.measure].share:
-            return f"{100 * value:.2f} points" if difference else f"{value:.2%}"
-        return number(value)
+        if value is not None and difference and MEASURES[self.measure].share:
+            return f"{100 * value:.2f} points"
+        return _amount(self.measure, value)
+
+
+def _amount(measure: str, value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:.2%}" if MEASURES[measure].share else number(value)
+
+
+def _plain_cost(cost: Cost) -> dict[str, Any]:
+    """Return plain data; what analysts will do only if the policy says so."""
+    own = {name: plain(value) for name, value in vars(cost).items() if name != "analyses"}
+    if cost.analyses:
+        own["analyses"] = {name: plain(value) for name, value in cost.analyses.items()}
+    return own
 
 
 def _indented(text: str) -> str:

@@ -14,6 +14,7 @@ from shoal.comparing.auto import method_of
 from shoal.errors import ShoalError
 from shoal.measures import MEASURES, CellMeasure, ClassMeasure
 from shoal.measures.classes import NumberOfClasses
+from shoal.measures.evaluate import analysed
 from shoal.policy import Policy
 from shoal.run import Progress, Run
 from shoal.table import CodedTable
@@ -33,6 +34,8 @@ class Tried:
     """Why there is none."""
     losses: Mapping[str, float] = field(default_factory=dict)
     """Per quasi-identifier, by LM."""
+    analyses: Mapping[str, float] = field(default_factory=dict)
+    """The measures of analyses that the policy names, as far as people are shown them."""
     suppressed: int = 0
     classes: int | None = 0
     buckets: int | None = None
@@ -68,6 +71,7 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
     return Tried(
         loss=float(value),
         losses=case.losses,
+        analyses=analysed(case),
         suppressed=case.published.suppressed,
         classes=case.published.told_classes,
         buckets=case.published.buckets,

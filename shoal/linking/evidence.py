@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -111,6 +112,17 @@ class Evidence(Brief):
         if self.table is None:
             raise DataError("this needs the original table: give it too")
         return self.table
+
+    @cached_property
+    def remembered(self) -> dict[Hashable, Any]:
+        """What several measures share, by what they ask: each fits its models once."""
+        return {}
+
+    def kept_column(self, name: str) -> pl.Series | None:
+        """Return what the published rows show in a column that is published as it is; None if nobody knows."""
+        if self.owner is None or self.table is None:
+            return None
+        return self.table.kept[name].gather(self.owner)
 
     @cached_property
     def groups(self) -> Groups:

@@ -43,10 +43,15 @@ class Measure(ABC):
     """What a search has to optimize so that this measure can steer it: ``cells``, ``classes``, or nothing."""
     default: ClassVar[bool] = True
     """Shoal reports it by default; False for expensive measures."""
+    wants: ClassVar[str] = ""
+    """The key of `[utility]` that names the analysis it is about. If a policy has it, Shoal reports the measure."""
+    library: ClassVar[str] = ""
+    """What it needs to be installed: a module, and the extra of Shoal that has it, as in ``sklearn learn``."""
 
     def wanted(self, evidence: Evidence) -> bool:
         """Return whether Shoal reports it about this release without being asked."""
-        return self.default
+        purpose = None if evidence.table is None else evidence.table.purpose
+        return self.default or (purpose is not None and self.wants in purpose.given)
 
     @abstractmethod
     def value(self, evidence: Evidence) -> float:

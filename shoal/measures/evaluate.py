@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 
 from shoal.linking.evidence import Evidence
 from shoal.measures import MEASURES, CellMeasure, Measure
 
 
 def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, float]:
-    """Measure a release by the named measures, or by all default ones.
+    """Measure a release by the named measures, or by all default ones and those of the analyses that the policy names.
 
     A default measure whose value cannot be known is left out (`unmeasured` says why); a named one is NaN. The work is
     done per class and per distinct range, so many rows stay cheap.
     """
     found = {}
     for measure in _chosen(names, evidence):
+        if names is None and _missing(measure):
+            continue
         if measure.unknown(evidence) is None:
             found[measure.name] = measure.value(evidence)
         elif names is not None:
@@ -24,8 +27,12 @@ def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[
 
 
 def unmeasured(evidence: Evidence) -> dict[str, str]:
-    """Return the default measures whose value cannot be known from the given data, and why."""
-    reasons = {measure.name: measure.unknown(evidence) for measure in _chosen(None, evidence)}
+    """Return the default measures, and those of the analyses that the policy names, whose value cannot be known from
+    the given data, and why.
+    """
+    reasons = {
+        measure.name: _missing(measure) or measure.unknown(evidence) for measure in _chosen(None, evidence)
+    }
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
@@ -74,7 +81,29 @@ def false_losses(evidence: Evidence) -> list[str]:
     ]
 
 
+def analyses(names: Iterable[str]) -> list[str]:
+    """Return those of some measures that are about analyses which a policy names, and that people are shown."""
+    known = set(names)
+    return [name for name, kind in MEASURES.items() if kind.wants and kind.shown and name in known]
+
+
+def analysed(evidence: Evidence) -> dict[str, float]:
+    """Measure a release by the analyses that the policy names, as far as people are shown them."""
+    own = [measure for measure in _chosen(None, evidence) if measure.wants and measure.shown]
+    return {
+        one.name: one.value(evidence) for one in own if not _missing(one) and one.unknown(evidence) is None
+    }
+
+
 def _chosen(names: Iterable[str] | None, evidence: Evidence) -> list[Measure]:
     if names is not None:
         return [MEASURES[name]() for name in names]
     return [measure for kind in MEASURES.values() if (measure := kind()).wanted(evidence)]
+
+
+def _missing(measure: Measure) -> str | None:
+    """Return which library a measure lacks, or None."""
+    module, _, extra = measure.library.partition(" ")
+    if not module or find_spec(module) is not None:
+        return None
+    return f'needs {module}, which is not installed: pip install "shoal[{extra}]"'

@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 
 from shoal.arrays import FloatMatrix, IntMatrix, IntVector, LongVector
 from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.measures.base import Measure
-from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
 
 MANY_VALUES = 100
 """Categories with more values than this are not represented value by value, and are not predicted."""
+
+FEW_NUMBERS = 20
+"""A column with more different numbers is not classified because a policy names it; other measures predict numbers."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,48 @@ class Learning:
     """Share of the most frequent class among the tested rows."""
 
 
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows to train on and rows to test, and what represents them."""
+
+    seen: LongVector
+    """Rows of the original that learners are trained on."""
+    unseen: LongVector
+    """Rows of the original that they are tested on."""
+    shown: LongVector
+    """Published rows of the people that learners are trained on."""
+    cells: FloatMatrix
+    """What represents the published rows."""
+    exact: FloatMatrix
+    """What represents the same people's rows of the original; those of suppressed rows, too."""
+    tests: FloatMatrix
+
+    @classmethod
+    def of(cls, evidence: Evidence, test_share: float, people: int, seed: int) -> Split:
+        """Draw and split rows by a seed. O(rows x columns)."""
+        published, original, owner = evidence.published, evidence.original, evidence.owner
+        assert owner is not None
+        low, high = published.covered
+        random = np.random.Generator(np.random.PCG64(seed))
+        drawn = random.permutation(original.rows)[:people]
+        tested = max(1, min(len(drawn) - 1, round(test_share * len(drawn))))
+        # In the order of the original, so that an unchanged release trains exactly the same learner.
+        unseen, seen = np.sort(drawn[:tested]), np.sort(drawn[tested:])
+        row_of = np.full(original.rows, -1, np.int64)
+        row_of[owner] = np.arange(len(owner))
+        shown = row_of[seen]
+        shown = shown[shown >= 0]
+        class_of = published.class_of[shown]
+        return cls(
+            seen,
+            unseen,
+            shown,
+            _features(original.attributes, low[class_of], high[class_of]),
+            _features(original.attributes, original.codes[seen], original.codes[seen]),
+            _features(original.attributes, original.codes[unseen], original.codes[unseen]),
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Classification(Measure):
     """The accuracy of a learner that was trained on the release."""
@@ -52,9 +97,11 @@ class Classification(Measure):
     needs_owner: ClassVar[bool] = True
     lower_is_better: ClassVar[bool] = False
     default: ClassVar[bool] = False
+    wants: ClassVar[str] = "predict"
+    library: ClassVar[str] = "sklearn learn"
 
     target: str | None = None
-    """Column to predict: a sensitive or plain one; without it the first sensitive column."""
+    """Column to predict: a sensitive or plain one; without it that of the policy, or the first sensitive column."""
     test_share: float = 0.3
     """Share of the rows that are held out for the test."""
     people: int = 50_000
@@ -66,10 +113,16 @@ class Classification(Measure):
         """Return what is missing for training or testing, or None."""
         missing, original = super().unknown(evidence), evidence.table
         if missing is None and original is not None:
-            if self.target is None and not original.sensitive:
+            if target_of(self.target, original) is None:
                 return "needs a column to predict, and no column is sensitive"
             if original.rows < 2:
                 return "needs at least two rows, one to train on and one to test"
+            named = None if original.purpose is None else original.purpose.predict
+            classes = 0 if self.target is not None or named is None else original.kept[named].n_unique()
+            if classes > MANY_VALUES:
+                return f"{named} has {classes:,} values, but a learner can distinguish only {MANY_VALUES}"
+            if classes > FEW_NUMBERS and named is not None and original.kept[named].dtype.is_numeric():
+                return f"{named} holds {classes:,} numbers, which are not taken for categories"
         return missing
 
     def value(self, evidence: Evidence) -> float:
@@ -82,42 +135,38 @@ class Classification(Measure):
 
     def learn(self, evidence: Evidence) -> Learning:
         """Train on the release and on the original, and test both."""
+        asked = (Learning, self.target, self.test_share, self.people, self.seed)
+        if asked not in evidence.remembered:
+            evidence.remembered[asked] = self._learn(evidence)
+        found: Learning = evidence.remembered[asked]
+        return found
+
+    def _learn(self, evidence: Evidence) -> Learning:
         _require_scikit_learn()
         reason = self.unknown(evidence)
-        published, original, owner = evidence.published, evidence.table, evidence.owner
+        original, owner = evidence.table, evidence.owner
         if reason or original is None or owner is None:
             raise ShoalError(f"classification cannot be measured: it {reason}")
-        low, high = published.covered
-        target, labels, shown_labels = self._labels(published, original, owner)
-        random = np.random.Generator(np.random.PCG64(self.seed))
-        people = random.permutation(original.rows)[: self.people]
-        tested = max(1, min(len(people) - 1, round(self.test_share * len(people))))
-        # In the order of the original, so that an unchanged release trains exactly the same learner.
-        unseen, seen = np.sort(people[:tested]), np.sort(people[tested:])
-        row_of = np.full(original.rows, -1, np.int64)
-        row_of[owner] = np.arange(len(owner))
-        shown = row_of[seen]
-        shown = shown[shown >= 0]
-        class_of = published.class_of[shown]
-        cells = _features(original.attributes, low[class_of], high[class_of])
-        exact = _features(original.attributes, original.codes[seen], original.codes[seen])
-        tests = _features(original.attributes, original.codes[unseen], original.codes[unseen])
-        truth, classes = labels[unseen], int(labels.max()) + 1
+        target, labels, shown_labels = self._labels(evidence, original, owner)
+        split = Split.of(evidence, self.test_share, self.people, self.seed)
+        seen, unseen, shown = split.seen, split.unseen, split.shown
+        cells, exact, tests = split.cells, split.exact, split.tests
+        truth, classes = labels[unseen], int(max(labels.max(), shown_labels.max(initial=0))) + 1
         ours = _tested(cells, shown_labels[shown], tests, truth, classes)
         theirs = _tested(exact, labels[seen], tests, truth, classes)
         majority = float(np.bincount(truth).max() / len(truth))
         return Learning(target, *ours, *theirs, majority)
 
     def _labels(
-        self, published: Published, original: CodedTable, owner: IntVector
+        self, evidence: Evidence, original: CodedTable, owner: IntVector
     ) -> tuple[str, LongVector, LongVector]:
         """Return the target, and its classes 0, 1, .. per row of the original and as published per row."""
-        name = original.sensitive[0].name if self.target is None else self.target
+        name = str(target_of(self.target, original))
         for j, attribute in enumerate(original.sensitive):
             if attribute.name == name:
                 known, labels = np.unique(original.sensitive_codes[:, j], return_inverse=True)
                 # If a method permutes values, the published value may be another row's.
-                shown = np.searchsorted(known, published.sensitive_codes[:, j]).astype(np.int64)
+                shown = np.searchsorted(known, evidence.published.sensitive_codes[:, j]).astype(np.int64)
                 break
         else:
             if name not in original.kept.columns:
@@ -125,9 +174,12 @@ class Classification(Measure):
                 raise PolicyError(
                     [Problem("classification.target", f"'{name}' is not a sensitive or plain column", hint)]
                 )
-            ranks = original.kept[name].rank("dense").fill_null(0).to_numpy()
-            labels = np.unique(ranks, return_inverse=True)[1]
-            shown = labels[owner]
+            own, shown_values = original.kept[name], evidence.kept_column(name)
+            if shown_values is None or shown_values.dtype != own.dtype:
+                shown_values = own.gather(owner)
+            ranks = pl.concat([own, shown_values.alias(name)]).rank("dense").fill_null(0).to_numpy()
+            both = np.unique(ranks, return_inverse=True)[1]
+            labels, shown = both[: len(own)], both[len(own) :]
         classes = len(np.unique(labels))
         if classes > MANY_VALUES:
             raise PolicyError(
@@ -159,12 +211,20 @@ class ClassificationLoss(Classification):
     """The accuracy that is lost by training on the release instead of the original."""
 
     name: ClassVar[str] = "classification-loss"
+    shown: ClassVar[bool] = True
+    share: ClassVar[bool] = True
     summary: ClassVar[str] = "accuracy lost by training a learner on the release instead of the original"
     lower_is_better: ClassVar[bool] = True
 
     def achieved(self, learned: Learning) -> float:
         """Return the difference of the two accuracies."""
         return learned.original_accuracy - learned.accuracy
+
+
+def target_of(given: str | None, table: CodedTable) -> str | None:
+    """Return the column to predict: the given one, else that of the policy, else the first sensitive one, if any."""
+    named = given if given is not None or table.purpose is None else table.purpose.predict
+    return named if named is not None or not table.sensitive else table.sensitive[0].name
 
 
 def _require_scikit_learn() -> None:

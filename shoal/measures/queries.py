@@ -14,12 +14,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.arrays import FloatVector, IntVector
 from shoal.errors import PolicyError, Problem
 from shoal.linking.evidence import Evidence
 from shoal.measures.base import Measure
-from shoal.release.published import Published
-from shoal.release.value_sets import column_sets
+from shoal.measures.spread import Spread
 from shoal.table import CodedTable
 
 Query = tuple[IntVector, IntVector, IntVector]
@@ -82,8 +81,8 @@ class QueryError(Measure):
         if original.rows == 0 or not original.attributes:
             return QueryErrors(0.0, 0.0, 0, 1.0)
         queries = self.draw(original)
-        truth, spread = count_rows(original, queries), _Spread(evidence.published)
-        estimates = np.array([spread.estimate(*query) for query in queries])
+        truth, spread = count_rows(original, queries), Spread(evidence.published)
+        estimates = np.array([_estimate(spread, query) for query in queries])
         sanity = max(1.0, self.sanity * original.rows)
         errors = np.abs(estimates - truth) / np.maximum(truth, sanity)
         return QueryErrors(float(np.median(errors)), float(errors.mean()), self.queries, sanity)
@@ -158,42 +157,9 @@ def _bitmaps(codes: IntVector, ends: IntVector) -> NDArray[np.uint64]:
     return packed.view(np.uint64)
 
 
-class _Spread:
-    """The classes of a release as boxes over which their rows are spread evenly; suppressed rows are one more
-    box, the whole domain.
-    """
-
-    def __init__(self, published: Published) -> None:
-        low, high = published.covered
-        self.rows = np.append(published.sizes, published.suppressed).astype(np.float64)
-        self.sizes = [attribute.hierarchy.size for attribute in published.attributes]
-        self.sets: list[tuple[LongVector, IntVector]] = []
-        self.ranges: list[tuple[LongVector, LongVector, LongVector]] = []
-        for j, size in enumerate(self.sizes):
-            if published.sets is not None:
-                self.sets.append(column_sets(published.sets, len(self.sizes), j))
-            else:
-                keys = low[:, j].astype(np.int64) * size + high[:, j]
-                shown, place = np.unique(np.append(keys, size - 1), return_inverse=True)
-                self.ranges.append((shown // size, shown % size, place))
-
-    def estimate(self, columns: IntVector, low: IntVector, high: IntVector) -> float:
-        """Return the expected number of rows in the ranges."""
-        found = self.rows
-        for j, first, last in zip(columns, low, high, strict=True):
-            found = found * (self._share_of_sets if self.sets else self._share)(j, first, last)
-        return float(found.sum())
-
-    def _share(self, j: int, first: int, last: int) -> FloatVector:
-        """Return the share of each class's range that lies in the query's range; the last entry is for the domain."""
-        begin, end, place = self.ranges[j]
-        shared = np.minimum(end, last) - np.maximum(begin, first) + 1
-        shares: FloatVector = np.maximum(shared, 0) / (end - begin + 1)
-        return shares[place]
-
-    def _share_of_sets(self, j: int, first: int, last: int) -> FloatVector:
-        """Return the share of each class's set that lies in the query's range; the last entry is for the domain."""
-        start, codes = self.sets[j]
-        inside = np.concatenate(([0], np.cumsum((codes >= first) & (codes <= last))))
-        shares = (inside[start[1:]] - inside[start[:-1]]) / np.diff(start)
-        return np.append(shares, (last - first + 1) / self.sizes[j])
+def _estimate(spread: Spread, query: Query) -> float:
+    """Return the expected number of rows of a release that a query finds."""
+    found = spread.rows
+    for j, first, last in zip(*query, strict=True):
+        found = found * spread.columns[j].share(first, last)
+    return float(found.sum())

@@ -124,6 +124,9 @@ def anonymize_network(
     for path, asked in (
         *((dotted("columns", name, "show"), column.show) for name, column in chosen.columns.items()),
         ("utility.levels", chosen.utility.levels),
+        ("utility.workload", chosen.utility.workload),
+        ("utility.predict", chosen.utility.predict),
+        ("utility.regression", chosen.utility.regression and chosen.utility.regression.outcome),
     ):
         if asked is not None:
             raise PolicyError([Problem(path, f"'{asked}' is for tables, not for networks", "leave it out")])

@@ -22,6 +22,7 @@ from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, R
 from shoal.policy.perturb import perturb_problems
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
+from shoal.policy.purposes import purpose_problems
 from shoal.table import Attribute
 from shoal.table.plan import AS_THEY_ARE, REMOVED, bound_names
 from shoal.wording import role_of, setting, shown
@@ -121,6 +122,10 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         choice = draft.parts["method"] if privacy.adversary else None
         found += adversary_problems(privacy, _method(choice) if choice is not None else None)
     found += perturb_problems(draft.columns, privacy, draft.parts["method"])
+    data, utility = draft.parts["data"], draft.parts["utility"]
+    if utility is not None and not draft.broken_columns:
+        others = data is not None and data.other_columns == "plain"
+        found += purpose_problems(utility, draft.columns, others, base)
     if draft.parts["method"] is not None:
         found += method_problems(draft.parts["method"])
         if draft.parts["utility"] is not None:

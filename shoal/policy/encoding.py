@@ -11,6 +11,7 @@ from shoal import frames
 from shoal.errors import PolicyError, Problem
 from shoal.frames import Frame
 from shoal.policy.model import Policy
+from shoal.policy.purposes import with_purpose
 from shoal.policy.sources import located
 from shoal.table import CodedTable
 from shoal.table.encode import encode
@@ -18,11 +19,16 @@ from shoal.table.population import check_size, encode_both, how_to_count, how_to
 
 
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
-    """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any.
+    """Code a table, and the population that the policy (or `given`, a path or a frame) names, if any. It knows the
+    analyses that the policy names.
 
     With a membership column the file holds the population, and the table has the rows whose column is true.
     Hierarchies are built from the values of both, so that a release can show a value that nobody in the table has.
     """
+    return with_purpose(_encoded(frame, policy, given), policy)
+
+
+def _encoded(frame: Frame, policy: Policy, given: Any) -> CodedTable:
     plans = policy.plans(frame.columns)
     wanted = policy.population
     if given is None and wanted is None:

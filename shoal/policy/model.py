@@ -172,6 +172,9 @@ class Policy(BaseModel):
         suppression: float = 0.0,
         suppress: str = "rows",
         levels: str | None = None,
+        workload: str | os.PathLike[str] | None = None,
+        regression: str | Mapping[str, Any] | None = None,
+        predict: str | None = None,
         other_columns: str = "refuse",
         data: Mapping[str, Any] | None = None,
         population: Mapping[str, Any] | None = None,
@@ -187,7 +190,8 @@ class Policy(BaseModel):
         `publish` what is published instead of identifiers: ``{"patient": "pseudonym"}``, `order` by which column the
         rows of people who can be followed are sorted: ``{"patient": "date"}``, and `show`
         which columns are shown with their ends: ``{"age": "bounds"}``; `safe_harbor` says what columns are under HIPAA
-        Safe Harbor: ``{"zip": "zip"}``.
+        Safe Harbor: ``{"zip": "zip"}``. `workload`, `regression` and `predict` name what analysts will do with the
+        release, as in `[utility]`.
         """
         roles = {
             "quasi": quasi,
@@ -240,6 +244,9 @@ class Policy(BaseModel):
                 "suppression": suppression,
                 "suppress": suppress,
                 "levels": levels,
+                "workload": None if workload is None else os.fspath(workload),
+                "regression": regression,
+                "predict": predict,
             },
         }
         sections = {"population": population, "release": release, "engine": engine}

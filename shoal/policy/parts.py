@@ -25,6 +25,7 @@ from shoal.models.safe_harbor import WORDS
 from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.part import Number, Part, Text, Whole, wrong
 from shoal.policy.perturb import Perturb
+from shoal.policy.purposes import Formula
 from shoal.table.plan import Role
 from shoal.wording import shown
 
@@ -329,6 +330,12 @@ class Utility(Part):
     """Largest share of rows, 0 to 1, that may be suppressed."""
     suppress: Literal["rows", "cells"] = "rows"
     """`rows`: rows that fit no class are left out. `cells`: they are shown with `*` in some cells, if possible."""
+    workload: Text | None = None
+    """A TOML file of queries that analysts will run, relative to the policy."""
+    regression: Formula | None = None
+    """A regression that analysts will run, such as `income ~ age + sex`."""
+    predict: Text | None = None
+    """The sensitive or plain column that a learner will predict."""
 
     @field_validator("measure")
     @classmethod

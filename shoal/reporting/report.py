@@ -15,6 +15,7 @@ from shoal.policy import Policy
 from shoal.policy.sources import apart
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.reporting import sections, utility
+from shoal.reporting.analyses import analyses
 from shoal.reporting.attacks import TriedAttack, try_all
 from shoal.reporting.examples import examples
 from shoal.reporting.face import face_of
@@ -146,6 +147,9 @@ def report(
     parts += utility.distributions(subject, utility.columns_in_bins(subject))
     questions = utility.queries(subject, progress)
     parts += [] if questions is None else [questions]
+    progress("questions", 0.9)
+    served = analyses(subject)
+    parts += [] if served is None else [served]
     parts += (
         [] if compared is None else [utility.compared(compared, subject.gate, levels=subject.tells_levels)]
     )

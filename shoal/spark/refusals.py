@@ -112,6 +112,10 @@ def judging_problems(policy: Policy) -> list[Problem]:
     if policy.privacy.earlier is not None:
         why = "what several releases leave open together is found row by row"
         problems.append(Problem("privacy.earlier", why, f"leave it out, or {LOCAL}"))
+    for key in ("workload", "regression", "predict"):
+        if getattr(policy.utility, key) is not None:
+            why = "what analysts will do is tried on all rows of the original and of the release"
+            problems.append(Problem(f"utility.{key}", why, f"leave it out, or {LOCAL}"))
     if policy.names("person"):
         why = f"{', '.join(policy.names('person'))} says whose each row is, and Spark counts rows"
         hint = f"make the column an identifier if everybody has one row, or {LOCAL}"

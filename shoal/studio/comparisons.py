@@ -71,10 +71,14 @@ def rows(found: Trials, compared: Comparison) -> list[Line]:
 
 def amount(compared: Comparison, trial: Trial) -> str:
     """Write the loss of a trial with its unit."""
-    value = trial.measures.get(compared.measure)
+    return amount_by(compared.measure, trial.measures.get(compared.measure))
+
+
+def amount_by(measure: str, value: float | None) -> str:
+    """Write the value of a measure with its unit."""
     if value is None or value != value:
         return "-"
-    return f"{value:.1%}" if MEASURES[compared.measure].share else f"{value:,.4g}"
+    return f"{value:.1%}" if MEASURES[measure].share else f"{value:,.4g}"
 
 
 def refused(found: Trials) -> list[tuple[str, str, list[str]]]:
@@ -99,6 +103,10 @@ def detail(found: Trials, compared: Comparison, place: int | None) -> dict[str, 
         "place": place,
         "trial": trial,
         "loss": amount(compared, trial),
+        "analyses": [
+            [name, amount_by(name, trial.measures.get(name)), MEASURES[name].summary]
+            for name in compared.analyses
+        ],
         "summary": kind.summary,
         "paper": kind.paper,
         "pinned": place in found.pins,

@@ -101,6 +101,8 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "quasi": _columns(tables, "quasi", levels),
         "protected": _columns(tables, "sensitive", {}),
         "utility": {**Utility().model_dump(), **tables.get("utility", {})},
+        "formula": _formula(tables.get("utility", {}).get("regression")),
+        "predictable": [*_names(tables, "sensitive"), *_names(tables, "plain")],
         "measures": [(name, kind.summary) for name, kind in MEASURES.items()],
         "population": tables.get("population", {}),
         "population_name": project.store.get("population"),
@@ -302,11 +304,26 @@ def _utility(project: Project, form: FormData) -> None:
         as_number(str(form.get("suppression", "0")).strip() or "0", "utility.suppression", whole=False) / 100
     )
     measure = str(form.get("measure", MEASURES.default))
+    given = {key: str(form[key]).strip() for key in ("regression", "predict") if key in form}
 
     def change(tables: Tables) -> None:
-        tables["utility"] = {**tables.get("utility", {}), "measure": measure, "suppression": round(share, 10)}
+        utility = {**tables.get("utility", {}), "measure": measure, "suppression": round(share, 10)}
+        for key, text in given.items():
+            if not text:
+                utility.pop(key, None)
+            elif key != "regression" or text != _formula(utility.get(key)):
+                utility[key] = text
+        tables["utility"] = utility
 
-    project.edit(f"at most {100 * share:g} % suppressed, measured by {measure}", change)
+    told = "".join(f", {key} {text}" for key, text in given.items() if text)
+    project.edit(f"at most {100 * share:g} % suppressed, measured by {measure}{told}", change)
+
+
+def _formula(regression: Any) -> str:
+    """Write a regression as a formula."""
+    if not isinstance(regression, Mapping):
+        return str(regression or "")
+    return f"{regression.get('outcome', '')} ~ {' + '.join(map(str, regression.get('on', ())))}"
 
 
 def _set_columns(project: Project, form: FormData) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shoal.hierarchy import Hierarchy
     from shoal.hierarchy.kinds import Kind
     from shoal.linking.series import Earlier
+    from shoal.table.purpose import Purpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class Attribute:
     weight: float = 1.0
     bounds: Kind | None = None
     """Its kind of hierarchy, if the ends of its cells are published as columns of their own."""
+    asked: FloatVector | None = None
+    """``[codes]`` how much a workload asks about the borders between values up to each code; None: there is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +107,8 @@ class CodedTable(Brief):
     """Facts of the whole table, if this is a part of one."""
     weighted_by: str | None = None
     """The column of `kept` with the survey weights: how many people of the population each row stands for."""
+    purpose: Purpose | None = None
+    """The analyses that the policy names; None if it names none. Parts do not have it."""
 
     rows_known: ClassVar[bool] = True
     """Its rows are here; not if only counts of them are."""

@@ -1,0 +1,281 @@
+"""The analyses that `[utility]` names: their spelling, the file of a workload, and both in the codes of a table."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from shoal.arrays import BoolVector
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.policy.part import Number, Part, Text, wrong
+from shoal.policy.problems import dotted, explained
+from shoal.wording import shown
+
+if TYPE_CHECKING:
+    from shoal.hierarchy import Hierarchy
+    from shoal.policy.model import Policy
+    from shoal.policy.parts import Column, Utility
+    from shoal.table import Attribute, CodedTable
+    from shoal.table.purpose import Condition, Query
+
+EXAMPLE = '[[query]] with where = { age = { from = 30, to = 45 }, sex = "Female" }'
+PUBLISHED = ("quasi", "sensitive", "plain")
+CODED = ("quasi", "sensitive")
+
+
+# --- spelling ---------------------------------------------------------------------------------------------
+
+
+def _formula(value: Any) -> Any:
+    """Read ``outcome ~ one + other``."""
+    if not isinstance(value, str):
+        return value
+    outcome, sign, rest = value.partition("~")
+    names = [name.strip().strip("`").strip() for name in (outcome, *rest.split("+"))]
+    if not sign or not all(names):
+        raise wrong(f"{shown(value)} is not a formula", 'for example "income ~ age + sex"')
+    return {"outcome": names[0], "on": names[1:]}
+
+
+class Regression(Part):
+    """A regression that analysts will run on the release."""
+
+    outcome: Text
+    """The column that is explained: a number, or one with two values."""
+    on: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """The columns that explain it."""
+
+    @model_validator(mode="after")
+    def _differ(self) -> Regression:
+        twice = [name for name in self.on if self.on.count(name) > 1 or name == self.outcome]
+        if twice:
+            raise wrong(f"'{twice[0]}' is there twice", "name each column once")
+        return self
+
+
+Formula = Annotated[Regression, BeforeValidator(_formula)]
+"""A text such as ``income ~ age + sex``, or a table."""
+
+
+class AskedQuery(Part):
+    """One query of a workload."""
+
+    name: Text | None = None
+    """What the report calls it."""
+    weight: Annotated[Number, Field(gt=0)] = 1.0
+    """How much it counts."""
+    where: dict[Text, Any] = Field(default_factory=dict)
+    """Column -> a value, a list of values, or ``{ from = .., to = .. }``; all must hold."""
+    sum: Text | None = None
+    """Ask for the sum of this column instead of the number of rows."""
+    mean: Text | None = None
+    """Ask for the mean of this column."""
+
+    @model_validator(mode="after")
+    def _asks(self) -> AskedQuery:
+        if self.sum is not None and self.mean is not None:
+            raise wrong("asks for a sum and a mean", "write two queries")
+        if not self.where and self.sum is None and self.mean is None:
+            raise wrong("asks nothing: every release has all rows or says how many are missing", EXAMPLE)
+        return self
+
+    @property
+    def misspelled(self) -> list[str]:
+        """What is wrong with its conditions, whatever the columns hold."""
+        found = []
+        for name, value in self.where.items():
+            one_of = value if isinstance(value, list) else [value]
+            if isinstance(value, Mapping):
+                ends = [value[end] for end in ("from", "to") if end in value]
+                numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+                if not ends or value.keys() - {"from", "to"}:
+                    found.append(f"{name}: must have from, to or both, not {shown(value)}")
+                elif not numbers and not all(isinstance(end, dt.date | dt.time) for end in ends):
+                    found.append(f"{name}: the ends of a range must be numbers or dates, not {ends}")
+                elif len(ends) == 2 and (type(ends[0]) is type(ends[1]) or numbers) and ends[0] > ends[1]:
+                    found.append(f"{name}: from {ends[0]} is above to {ends[1]}")
+            elif not one_of:
+                found.append(f"{name}: the list has no values")
+            elif any(isinstance(one, list | dict) for one in one_of):
+                found.append(f"{name}: must be a value, a list of values, or a range, not {shown(value)}")
+        return found
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that it names."""
+        return [*self.where, *(name for name in (self.sum, self.mean) if name is not None)]
+
+
+class WorkloadFile(Part):
+    """The queries that analysts will run on the release."""
+
+    query: Annotated[tuple[AskedQuery, ...], Field(min_length=1)]
+    """One table `[[query]]` per query."""
+
+
+# --- checks of a policy -----------------------------------------------------------------------------------
+
+
+def read_workload(name: str, base: Path) -> tuple[AskedQuery, ...]:
+    """Read the queries of a file relative to the policy. Raises PolicyError with everything that is wrong with it."""
+    path, key = base / name, "utility.workload"
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return WorkloadFile.model_validate(raw).query
+    except FileNotFoundError:
+        nearby = sorted(file.name for file in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        hint = did_you_mean(path.name, nearby) if nearby else "paths are relative to the policy file"
+        raise PolicyError([Problem(key, f"there is no file {path}", hint)]) from None
+    except ValidationError as error:
+        found = explained(error, WorkloadFile)
+        raise PolicyError(
+            [Problem(key, f"{path.name}: {one.path}: {one.message}", one.hint or EXAMPLE) for one in found]
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PolicyError([Problem(key, f"{path.name} is not TOML: {error}", EXAMPLE)]) from None
+    except OSError as error:
+        raise PolicyError([Problem(key, f"{path} cannot be read: {error.strerror}")]) from None
+
+
+def purpose_problems(
+    utility: Utility, columns: Mapping[str, Column], others: bool, base: Path
+) -> list[Problem]:
+    """Return what is wrong with the analyses of a policy, before any data is read. `others` are columns that the policy
+    does not name, but publishes.
+    """
+    from shoal.measures import MEASURES
+
+    found = []
+
+    def check(path: str, name: str, roles: Sequence[str]) -> None:
+        if name not in columns:
+            if not others or roles == CODED:
+                known = [own for own, column in columns.items() if column.role in roles]
+                found.append(Problem(path, f"the policy has no column '{name}'", did_you_mean(name, known)))
+        elif columns[name].role not in roles:
+            can = f"it must be one of {', '.join(roles)}"
+            found.append(Problem(path, f"'{name}' has the role {columns[name].role}", can))
+
+    if utility.predict is not None:
+        check("utility.predict", utility.predict, ("sensitive", "plain"))
+    if utility.regression is not None:
+        for name in (utility.regression.outcome, *utility.regression.on):
+            check("utility.regression", name, PUBLISHED)
+    if utility.workload is not None:
+        try:
+            for number, query in enumerate(read_workload(utility.workload, base), start=1):
+                path = f"utility.workload: {_named(query, number)}"
+                found += [Problem(path, problem) for problem in query.misspelled]
+                for name in query.columns:
+                    check(path, name, CODED)
+        except PolicyError as error:
+            found += error.problems
+    wants = MEASURES[utility.measure].wants
+    if wants and MEASURES[utility.measure].steers and getattr(utility, wants) is None:
+        message = f"'{utility.measure}' is about utility.{wants}, which the policy does not have"
+        found.append(Problem("utility.measure", message, f"set utility.{wants}, or choose another measure"))
+    return found
+
+
+def _named(query: AskedQuery, number: int) -> str:
+    return f"query {number}" if query.name is None else f"query {number} ({query.name})"
+
+
+# --- in the codes of a table ------------------------------------------------------------------------------
+
+
+def with_purpose(table: CodedTable, policy: Policy) -> CodedTable:
+    """Return a table with the analyses that its policy names, if any.
+
+    Raises PolicyError with all values and ranges of the workload that its columns cannot have.
+    """
+    utility = policy.utility
+    if utility.predict is None and utility.regression is None and utility.workload is None:
+        return table
+    from shoal.table.purpose import Formula as Resolved
+    from shoal.table.purpose import Purpose, with_borders
+
+    asked = utility.regression
+    named = {"predict": [utility.predict] if utility.predict is not None else []}
+    named["regression"] = [] if asked is None else [asked.outcome, *asked.on]
+    missing = [
+        Problem(f"utility.{key}", f"the table has no column '{name}'", did_you_mean(name, table.columns))
+        for key, names in named.items()
+        for name in names
+        if name not in table.columns
+    ]
+    if missing:
+        raise PolicyError(missing)
+    queries: list[Query] = []
+    if utility.workload is not None:
+        columns = {own.name: own for own in (*table.attributes, *table.sensitive)}
+        problems: list[Problem] = []
+        for number, query in enumerate(read_workload(utility.workload, policy.base), start=1):
+            queries.append(_query(query, number, columns, problems))
+        if problems:
+            raise PolicyError(problems)
+        table = replace(table, attributes=with_borders(table.attributes, queries))
+    formula = None if asked is None else Resolved(asked.outcome, asked.on)
+    return replace(table, purpose=Purpose(utility.predict, formula, tuple(queries)))
+
+
+def _query(
+    query: AskedQuery, number: int, columns: Mapping[str, Attribute], problems: list[Problem]
+) -> Query:
+    from shoal.table.purpose import Condition, Query
+
+    path = f"utility.workload: {_named(query, number)}"
+    conditions: list[Condition] = []
+    for name, value in query.where.items():
+        inside, problem = _inside(columns[name].hierarchy, value)
+        if problem:
+            problems.append(Problem(path, f"{dotted('where', name)}: {problem}"))
+        conditions.append(Condition(name, inside))
+    of = query.sum or query.mean
+    if of is not None and columns[of].hierarchy.positions is None:
+        problems.append(Problem(path, f"'{of}' has no numbers to add up", "ask for the number of rows"))
+    asks: Any = "sum" if query.sum is not None else "mean" if query.mean is not None else "count"
+    return Query(query.name or f"query {number}", query.weight, tuple(conditions), asks, of)
+
+
+def _inside(tree: Hierarchy, value: Any) -> tuple[BoolVector, str]:
+    """Return which codes a condition takes, and what is wrong with it, if anything. No value of the data is named."""
+    import polars as pl
+
+    from shoal.hierarchy.values import numbers_of
+
+    inside = np.zeros(tree.size, np.bool_)
+    if isinstance(value, Mapping):
+        if tree.positions is None:
+            return inside, "a range needs numbers or dates, and the column holds texts: list the values"
+        dated = tree.leaves.dtype.is_temporal()
+        ends = []
+        for end, fallback in (("from", -np.inf), ("to", np.inf)):
+            at = value.get(end)
+            if at is not None and isinstance(at, dt.date | dt.time) != dated:
+                holds = "dates" if dated else "numbers"
+                return inside, f"the column holds {holds}, and {end} is {shown(str(at))}"
+            if at is not None and dated:
+                try:
+                    at = numbers_of(pl.Series([at]).cast(tree.leaves.dtype))[0]
+                except pl.exceptions.PolarsError:
+                    return inside, f"{end} is {at}, which cannot be compared with {tree.leaves.dtype} values"
+            ends.append(fallback if at is None else float(at))
+        return (tree.positions >= ends[0]) & (tree.positions <= ends[1]), ""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, int | float) and not isinstance(one, bool) and tree.positions is not None:
+            inside |= tree.positions == one
+            continue
+        text = str(one).lower() if isinstance(one, bool) else str(one)
+        low, high, known = tree.read(pl.Series("names", [text], pl.String))
+        if not known[0]:
+            return inside, f"{shown(one)} is not a value of the column, nor a node of its hierarchy"
+        inside[low[0] : high[0] + 1] = True
+    return inside, ""
