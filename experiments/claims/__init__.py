@@ -1,9 +1,10 @@
 """What the pages of the experiments claim, computed from their own tables.
 
 README.md has a table of findings per paper. Each finding has a function here that reads the tables and returns the
-result in words; ``python -m experiments.claims`` writes all results anew, and tests/test_experiments.py refuses a page
-that says anything else, or a finding without a function. A new finding is a line in README.md and a line in the
-`CLAIMS` of its paper: ``"finding": function``, with ``function(pages) -> words``.
+result in words; ``python -m experiments.claims`` writes all results, and the sentences of hybrid.md, anew.
+tests/test_experiments.py refuses a page that says anything else, and a finding without a function. A new
+finding is a line in README.md and a line in the `CLAIMS` of its paper: ``"finding": function``, with
+``function(pages) -> words``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from importlib import import_module
 from experiments.claims.pages import FOLDER, Pages
 
 PAPERS = {
+    "Hybrid k-anonymity": "hybrid",
     "p-sensitive k-anonymity": "p_sensitive",
     "Presence": "presence",
     "Non-homogeneous generalization": "non_homogeneous",
@@ -43,14 +45,26 @@ def computed(text, pages):
     """README.md with each result computed from the tables of the pages."""
     out = []
     for heading, finding, line in lines_of(text):
-        if finding and heading in PAPERS:
+        if finding:
             said = line.strip("| ").split(" | ")[0]
             line = f"| {said} | {claims_of(heading)[said](pages)} |"
         out.append(line)
     return "\n".join(out) + "\n"
 
 
+def with_words(text, words):
+    """A page with the section `In words` replaced."""
+    begin = text.index("## In words\n")
+    end = text.index("\n## ", begin) + 1
+    return text[:begin] + "## In words\n\n" + words + "\n" + text[end:]
+
+
 def rewrite(folder=FOLDER):
-    """Write the results of README.md anew."""
+    """Write the sentences of hybrid.md and the results of README.md anew."""
+    from experiments.claims.hybrid import in_words
+
+    pages = Pages(folder)
+    file = folder / "hybrid.md"
+    file.write_text(with_words(pages["hybrid"].text, in_words(pages)))
     file = folder / "README.md"
-    file.write_text(computed(file.read_text(), Pages(folder)))
+    file.write_text(computed(file.read_text(), pages))
