@@ -186,6 +186,19 @@ def test_mpalm_on_the_worked_example():
     assert result.verdicts[0].reached == pytest.approx([3 / 4, 5 / 6])
 
 
+def test_weak_k_anonymity_counts_people_of_the_public_table():
+    """The classes of the worked example have 5 and 3 rows, and 6 and 4 people of the public table match them."""
+    people = pl.DataFrame({"zip": [z for z, _ in P1.values()], "age": [a for _, a in P1.values()]})
+    release = example(method="mpalm", presence=[0.1, 0.9]).table
+    table = pl.DataFrame([{"zip": P1[n][0], "age": P1[n][1], "salary": s} for n, s in SALARIES.items()])
+    given_ = {"quasi": ["zip", "age"], "sensitive": ["salary"], "hierarchies": {"zip": ZIPS}}
+    given_ |= {"original": table, "population": people}
+    found = {k: shoal.audit(release, **given_, k_map=k).verdicts[0] for k in (4, 5)}
+    assert (found[4].holds, found[4].reached) == (True, 4)
+    assert not found[5].holds
+    assert not shoal.audit(release, **given_, k=4).verdicts[0].holds, "k-anonymity asks for 4 rows"
+
+
 def test_mpalm_shows_one_of_two_binary_columns():
     people = pl.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})
     table = people[[1, 2]].with_columns(s=pl.Series(["x", "y"]))
