@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from scipy import stats
 
 from shoal.linking.uniqueness import ESTIMATORS, Refusal, Sample, estimated, pitman, slide, zayatz
 
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=25)
 
 
@@ -230,3 +233,34 @@ def test_a_population_of_known_uniqueness(fraction):
     low, high = found.range
     assert high >= truth * 0.9
     assert low <= truth * (8 if fraction < 0.1 else 2.5 if fraction < 0.5 else 1.4)
+
+
+# The page ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_about_samples_has_the_tables_of_the_experiment():
+    page = (EXPERIMENTS.parent / "docs" / "how-to" / "population-risk.md").read_text()
+    parts = (EXPERIMENTS / "population_risk.md").read_text().split("\n## ")[1:]
+    assert [part.split("\n")[0] for part in parts] == ["simulated", "adult", "seconds"]
+    for part in parts:
+        name, table = part.split("\n", 1)
+        begin = f"<!-- {name}: written by experiments/population_risk.py -->"
+        assert page.split(begin)[1].split(f"<!-- end of {name} -->")[0].strip() == table.strip()
+
+
+def test_what_the_page_about_samples_says():
+    """Medians of Zayatz are above the truth; from half of the people, others are within 30 % of it."""
+    page = (EXPERIMENTS / "population_risk.md").read_text().split("\n## seconds")[0]
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if re.search(r"\| \d+% \|", line)]
+    assert len(rows) == 20
+
+    def number(cell):
+        found = re.match(r"(?:< )?([\d.]+) %", cell)
+        return float(found[1]) if found else None
+
+    for _, fraction, _, *answers, _, truth in rows:
+        pitman, zayatz, snb, _ = map(number, answers)
+        assert zayatz > number(truth)
+        if fraction == "50%":
+            near = [one for one in (pitman, snb) if one is not None]
+            assert all(abs(one / number(truth) - 1) < 0.3 for one in near)

@@ -120,6 +120,8 @@ def estimated(sizes: LongVector, people: int) -> Estimates:
             continue
         try:
             share = min(estimator(sample), most)
+            if not share > 0:
+                raise Refusal("its parameters leave nobody unique, to within rounding")
         except Refusal as refusal:
             found.append(Estimate(name, math.nan, assumes, f"does not converge: {refusal}"))
         else:

@@ -70,8 +70,9 @@ def _parameters(sample: Sample, shape: float) -> tuple[float, float, float]:
         return max(sample.people / (sample.classes * math.exp(more)) - 1, 0.0)
 
     def excess(more: float) -> float:
-        missing = -math.expm1(-more) / (1 - sample.fraction)
-        return missing - math.exp(-_grown(mean(more) * sample.fraction, shape))
+        # c^-alpha by the classes of the sample, minus c^-alpha by the parameters; both may be nearly 1.
+        by_sample = (math.exp(-more) - sample.fraction) / (1 - sample.fraction)
+        return -math.expm1(-_grown(mean(more) * sample.fraction, shape)) - by_sample
 
     found = float(brentq(excess, 0.0, -math.log(sample.fraction), xtol=1e-15))
     return sample.classes * math.exp(found), mean(found), shape
