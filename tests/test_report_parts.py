@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from scipy.stats.contingency import association
 
+from shoal.linking.evidence import Evidence
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
@@ -21,7 +22,7 @@ from shoal.release.reading import read_back
 from shoal.release.render import render
 from shoal.reporting.bins import EVERYTHING, MISSING, OTHER, Bins, bins_of, label
 from shoal.reporting.gate import USUAL_K, Gate
-from shoal.reporting.risks import Risks, as_it_is, size_bins
+from shoal.reporting.risks import Risks, size_bins
 from shoal.reporting.spread import Spread, correlations, cramers_v, spearman
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -305,7 +306,7 @@ def test_correlations_take_cells_by_their_middle() -> None:
 
 @given(tables(), st.booleans(), st.integers(2, 4))
 def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, public: bool, k: int) -> None:
-    raw = as_it_is(table)
+    raw = Evidence.of_original(table).published
     rows = [tuple(row) for row in table.codes.tolist()]
     own = np.array([rows.count(row) for row in rows])
     assert raw.sizes[raw.class_of].tolist() == own.tolist()
