@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DISTINCT = "distinct"
 """The word of l-diversity that counts values."""
+HIGHEST = "highest"
+"""The word of the risk of re-identification that is about the smallest class."""
 Rule = Callable[[str, dict[str, Any], "pl.DataType | None", Sequence[str] | None], tuple[dict[str, Any], str]]
 """What a preset makes of a column: its name, its table in the policy, its type, and small areas -> table and reason."""
 
@@ -88,8 +90,8 @@ PRESETS: dict[str, Preset] = {
             "A starting point of Shoal's own. 20 rows mean a risk of at most 5 % per person, at the careful end of "
             "what is usual for public files. No law sets this number.",
             ("What the sensitive values of a group have in common is not looked at: ask for t or beta as well.",),
-            {"k": 20},
-            {"k": "a risk of at most 1/20 per person", "l": "different sensitive values in every class"},
+            {"risk": {HIGHEST: "1/20"}},
+            {"risk": "per person; classes of 20 rows or more", "l": "different sensitive values in every class"},
             {"l": {DISTINCT: 3}},
             0.05,
         ),
@@ -101,8 +103,8 @@ PRESETS: dict[str, Preset] = {
             "A starting point of Shoal's own. 5 rows mean a risk of at most 20 % per person, a common choice if a "
             "contract forbids re-identification. No law sets this number.",
             ("The contract, the place where they work and checks of what they take out are part of the protection.",),
-            {"k": 5},
-            {"k": "a risk of at most 1/5 per person", "l": "different sensitive values in every class"},
+            {"risk": {HIGHEST: "1/5"}},
+            {"risk": "per person; classes of 5 rows or more", "l": "different sensitive values in every class"},
             {"l": {DISTINCT: 2}},
             0.02,
         ),
@@ -138,8 +140,8 @@ PRESETS: dict[str, Preset] = {
                 "an evidence pack has the outline of it.",
                 "It holds for the quasi-identifiers that you named, and for nothing else that an adversary may know.",
             ),
-            {"k": 12},
-            {"k": "1/12 is 0.083, below 0.09; 1/11 is 0.091, above it"},
+            {"risk": {HIGHEST: 0.09}},
+            {"risk": "classes of 12 rows or more: 1/12 is 0.083, and 1/11 is 0.091, above it"},
         ),
     )
 }  # fmt: skip
