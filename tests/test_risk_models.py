@@ -391,6 +391,9 @@ def test_a_table_of_the_population_is_counted():
     policy = Policy.from_keywords(risk=journalist, **ROLES)
     both = shoal.anonymize(rows, policy, population=everybody)
     assert all(verdict.holds for verdict in both.verdicts)
+    for method in ("hilbert", "lexicographic", {"name": "mondrian", "show": "sets"}):
+        lists = Policy.from_keywords(k_map=5, risk=journalist | {"highest": "1/5"}, method=method, **ROLES)
+        assert all(verdict.holds for verdict in shoal.anonymize(rows, lists, population=everybody).verdicts)
     by_levels = Policy.from_keywords(k_map=20, method="full-domain", **ROLES)
     assert shoal.anonymize(rows, by_levels, population=everybody).verdicts[0].reached >= 20
 
@@ -426,6 +429,18 @@ def test_what_cannot_be_is_told_before_the_work(asked, told):
     rows = pl.DataFrame({"age": [1, 2, 3, 4, 5, 6]})
     with pytest.raises((InfeasibleError, LimitError), match=told):
         shoal.anonymize(rows, Policy.from_keywords(quasi=["age"], **asked))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"risk": {"average": 0.2}}, {"risk": {"highest": 0.2, "by": "journalist"}}, {"k_map": 5}],
+)
+def test_spark_refuses_what_is_judged_over_all_classes(asked):
+    from shoal.spark.refusals import judging_problems
+
+    policy = Policy.from_keywords(population={"size": 600}, **ROLES, **asked)
+    assert "Spark does not do" in judging_problems(policy)[0].message
+    assert judging_problems(Policy.from_keywords(risk={"highest": 0.2}, **ROLES)) == []
 
 
 def test_the_highest_risk_is_a_class_size_for_searches():

@@ -81,6 +81,7 @@ ASKED = {
     "k-e": {"ke": [2, 2.0], "sensitive": ["stay"], "plain": ["disease"]},
     "p-sensitive": {"p": 2},
     "extended-p-sensitive": {"p": 2, "tree": True, "protected": {"disease": ["lungs"]}},
+    "highest-risk": {"risk": {"highest": "1/7"}},
     "generalization-limit": {"limits": {"zip": 2}, "suppression": 0.2},
     "hidden-values": {
         "hierarchies": {"age": {"widths": [10], "top": 60}, "zip": {"mask": "right", "show": 2}}

@@ -16,6 +16,7 @@ from shoal.errors import InfeasibleError, LimitError
 from shoal.measures.base import CellMeasure
 from shoal.methods.base import Method
 from shoal.methods.losses import losses_of
+from shoal.methods.partitioning.windows import SETS
 from shoal.models.class_size import ClassSize
 from shoal.models.crowds import Counted, InPopulation
 from shoal.models.overall import Overall, Seen
@@ -43,10 +44,11 @@ AT_ONCE = 0.2
 
 
 def in_reach(method: Method, requirements: Requirements) -> Requirements:
-    """Return requirements that a search can keep: where it does not say which rows a class has, people of the release
-    stand for those of the population, who are at least as many.
+    """Return requirements that a search can keep: where it does not say which rows a class has, or where cells list
+    values, people of the release stand for those of the population, who are at least as many.
     """
-    if method.heeds_earlier or not any(isinstance(model, InPopulation) for model in requirements.models):
+    counts = method.heeds_earlier and getattr(method, "show", "") != SETS
+    if counts or not any(isinstance(model, InPopulation) for model in requirements.models):
         return requirements
     rules = (
         ClassSize(k=model.least, because=model.title) if isinstance(model, InPopulation) else model
@@ -178,7 +180,7 @@ class _Joining:
         plain &= release.shown_from is None and not release.relocated and not release.apart
         class_of, low, high = _alike(release)
         sizes = self._sizes(class_of, len(low))
-        if self._hold(sizes, low, high):
+        if self._hold(sizes, low, high, lists=release.sets is not None):
             return release
         if not plain or not self.free:
             return None
@@ -193,17 +195,20 @@ class _Joining:
     def holds(self, release: Release) -> bool:
         """Return whether a release keeps the rules as it is."""
         class_of, low, high = _alike(release)
-        return self._hold(self._sizes(class_of, len(low)), low, high)
+        return self._hold(self._sizes(class_of, len(low)), low, high, lists=release.sets is not None)
 
     def _sizes(self, class_of: IntVector, count: int) -> LongVector:
         if self.table.person is None:
             return np.bincount(class_of[class_of >= 0], minlength=count)
         return self.table.grouped(class_of, count).size
 
-    def _hold(self, sizes: LongVector, low: Ends, high: Ends) -> bool:
+    def _hold(self, sizes: LongVector, low: Ends, high: Ends, *, lists: bool = False) -> bool:
+        """Return whether the rules hold. Lists of values match fewer people than the ranges around them, so there only
+        people of the table count.
+        """
         for rule in self.rules:
             crowd = None
-            if self.crowd is not None and rule.of_population:
+            if self.crowd is not None and rule.of_population and not lists:
                 crowd = np.maximum(self.crowd.within(low, high), sizes)
             if not rule.holds(Seen(sizes, crowd, rule.share)):
                 return False
