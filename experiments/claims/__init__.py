@@ -4,13 +4,14 @@ README.md has a table of findings per paper. Each finding has a function here th
 result in words; ``python -m experiments.claims`` writes all results, and the sentences of hybrid.md, anew.
 tests/test_experiments.py refuses a page that says anything else, and a finding without a function. A new
 finding is a line in README.md and a line in the `CLAIMS` of its paper: ``"finding": function``, with
-``function(pages) -> words``.
+``function(pages) -> words``. `PROSE` does the same for paragraphs, by their first words.
 """
 
 from __future__ import annotations
 
 import re
 from importlib import import_module
+from textwrap import fill
 
 from experiments.claims.pages import FOLDER, Pages
 
@@ -41,6 +42,12 @@ def lines_of(text):
         yield heading, inside and line != HEAD and not line.startswith("| ---"), line
 
 
+def prose():
+    """The paragraphs that are computed as well: their first words, each with the function that computes all of it."""
+    modules = (import_module(f"experiments.claims.{name}") for name in PAPERS.values())
+    return {first: function for module in modules for first, function in getattr(module, "PROSE", {}).items()}
+
+
 def computed(text, pages):
     """README.md with each result computed from the tables of the pages."""
     out = []
@@ -49,7 +56,11 @@ def computed(text, pages):
             said = line.strip("| ").split(" | ")[0]
             line = f"| {said} | {claims_of(heading)[said](pages)} |"
         out.append(line)
-    return "\n".join(out) + "\n"
+    parts = "\n".join(out).split("\n\n")
+    for first, function in prose().items():
+        (place,) = (i for i, part in enumerate(parts) if part.startswith(first))
+        parts[place] = fill(function(pages), 120, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(parts) + "\n"
 
 
 def with_words(text, words):

@@ -397,6 +397,7 @@ def _data(random: Random, source: str, question: Question) -> dict[str, Any]:
 CHOICES: dict[str, list[Any]] = {
     "show": ["sets", "ranges"],
     "choose": ["gain", "width"],
+    "correlation": ["contingency", "pearson"],
     "seeds": ["farthest", "random"],
     "distance": ["growth", "difference", "logarithm", "ratio", "nergiz-clifton"],
     "partitioner": ["mondrian", "agglomerative", "forest"],
