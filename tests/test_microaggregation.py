@@ -254,6 +254,14 @@ def test_one_column_is_grouped_best():
     assert lost["auto"] == lost["projection"] <= lost["mdav"]
 
 
+def test_without_k_other_models_decide():
+    """Rows begin alone, and join until every group has two diseases."""
+    made = shoal.anonymize(frame(), policy(privacy={"l": 2, "relocation": {"budget": 1.0}}), seed=1)
+    assert made.holds
+    sizes = made.table.group_by("age", "income", "sex").agg(pl.col("disease").n_unique())
+    assert sizes["disease"].min() == 2
+
+
 REQUIRED = Requirements(models=(KAnonymity(k=2), HybridK(budget=1.0)))
 
 

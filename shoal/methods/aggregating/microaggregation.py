@@ -138,6 +138,8 @@ class Microaggregation(FalseCells):
         """Return the group of each row."""
         from shoal.kernels.microaggregation import best_cuts, mdav
 
+        if k <= 1:
+            return np.arange(len(placed), dtype=np.int32)
         numbers = len(placed.labels) == 0 and placed.in_order == len(placed.points)
         if self.grouping == "projection" and not numbers:
             raise LimitError(
