@@ -151,3 +151,15 @@ def test_starter_policies_advise_and_do_not_guess():
         guess = next(one for one in look_at(frame).columns if one.name == name)
         assert guess.role != "weight"
         assert ("role weight" in guess.advice) == advised
+
+
+def test_releases_are_not_ranked_by_what_nobody_can_know():
+    for measure, missing in (
+        ("risk-individual-mean-after", "needs survey weights"),
+        ("unique-in-population-snb-after", "needs the size of the population"),
+    ):
+        with pytest.raises(PolicyError, match=f"utility.measure: '{measure}' {missing}"):
+            shoal.Policy.from_keywords(quasi=["age"], k=3, method="auto", measure=measure)
+    asked = {"survey_weight": ["w"], "population": {"size": 900}}
+    for measure in ("risk-individual-mean-after", "unique-in-population-snb-after"):
+        assert shoal.Policy.from_keywords(quasi=["age"], k=3, method="auto", measure=measure, **asked)

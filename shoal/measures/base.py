@@ -25,6 +25,10 @@ class Measure(ABC):
     needs_original: ClassVar[bool] = False
     needs_owner: ClassVar[bool] = False
     """The owner of each published row must be known: only the process that made the release can measure it."""
+    needs_population: ClassVar[bool] = False
+    """The size of the population must be known."""
+    needs_weights: ClassVar[bool] = False
+    """The table must have survey weights."""
     public: ClassVar[bool] = False
     """The public may see it: it follows from the published rows, from the number of suppressed ones, and from how
     many values each column can have. Others are exact functions of the values in the original, and can be solved

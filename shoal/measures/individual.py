@@ -15,6 +15,7 @@ class Individual(Measure):
     figure: ClassVar[str]
     """`highest`, `mean` or `expected`."""
     after: ClassVar[bool] = False
+    needs_weights: ClassVar[bool] = True
     default: ClassVar[bool] = False
 
     def wanted(self, evidence: Evidence) -> bool:

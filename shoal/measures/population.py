@@ -20,6 +20,7 @@ class PopulationUnique(Measure):
     estimator: ClassVar[str]
     after: ClassVar[bool] = False
     share: ClassVar[bool] = True
+    needs_population: ClassVar[bool] = True
     default: ClassVar[bool] = False
 
     def wanted(self, evidence: Evidence) -> bool:

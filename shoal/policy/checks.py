@@ -131,7 +131,25 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         if draft.parts["utility"] is not None:
             found += steering_problems(draft.parts["method"], draft.parts["utility"].measure)
             found += _not_uniform(draft.parts["method"], draft.parts["utility"], privacy)
+    if draft.parts["utility"] is not None and not draft.broken_columns:
+        found += _unknown_measure(draft.parts["utility"].measure, draft)
     return found
+
+
+def _unknown_measure(measure: str, draft: _Draft) -> list[Problem]:
+    """Return a problem if releases are to be ranked by a measure that nothing in the policy tells."""
+    if measure == Utility().measure:
+        return []
+    from shoal.measures import MEASURES
+
+    kind = MEASURES[measure]
+    if kind.needs_population and draft.parts["population"] is None:
+        hint = "add [population] with size = .., or choose another measure"
+        return [Problem("utility.measure", f"'{measure}' needs the size of the population", hint)]
+    if kind.needs_weights and not draft.names("weight"):
+        hint = f"give the column of survey weights {role_of('weight')}, or choose another measure"
+        return [Problem("utility.measure", f"'{measure}' needs survey weights", hint)]
+    return []
 
 
 def _check_people(privacy: Privacy | None, draft: _Draft) -> list[Problem]:
