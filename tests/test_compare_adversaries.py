@@ -107,7 +107,10 @@ def test_each_adversary_has_her_attack():
         ("linkage", "members"),
         ("algorithm-aware", None),
     ]
-    assert names(k=3, relocation={"budget": 0.1}, method="hybrid") == [("linkage", "some")]
+    assert names(k=3, relocation={"budget": 0.1}, method="hybrid") == [
+        ("linkage", "some"),
+        ("record-linkage", None),
+    ]
     assert names(k=3, adversary="knows-distribution") == [("linkage", "members"), ("statistical", None)]
     assert names(presence=[0.0, 0.5]) == [("membership", None)]
 
