@@ -798,3 +798,82 @@ def test_shuffled_rows_are_no_records():
     for name in ("k-marginal", "pmse", "pmse-ratio"):
         assert math.isnan(MEASURES[name]().value(shuffled))
         assert "shuffled within buckets" in MEASURES[name]().unknown(shuffled)
+
+
+# Where people see it --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A release of people in a census, with everything that a policy can say about analysts."""
+    folder = tmp_path_factory.mktemp("served")
+    frame = sample("census", 300, 1)
+    (folder / "queries.toml").write_text(
+        '[[query]]\nname = "old"\nwhere = { age = { from = 65 } }\n', encoding="utf-8"
+    )
+    raw = CENSUS.to_dict()
+    raw |= {"privacy": {"k": 3}, "method": {"name": "mondrian"}}
+    raw["utility"] = {
+        "workload": str(folder / "queries.toml"), "regression": "salary ~ age + gender", "predict": "salary",
+    }  # fmt: skip
+    policy = Policy.from_dict(raw, CENSUS.base)
+    return frame, policy, shoal.anonymize(frame, policy, seed=1)
+
+
+def test_the_private_report_tells_what_analysts_will_find(served):
+    frame, policy, made = served
+    private = shoal.report(made, policy, original=frame, edition="private")
+    assert "analyses" in [section.key for section in private.sections]
+    truth = frame.filter(pl.col("age") >= 65).height
+    for text in (
+        "Queries of the workload",
+        "Coefficients of the regression",
+        "k-marginal score",
+        f">{truth}<",
+    ):
+        assert text in private.html
+    assert "Learners that predict salary, tested on original rows" in private.html
+    public = shoal.report(made, policy, original=frame, edition="public")
+    assert "analyses" not in [section.key for section in public.sections]
+    for name in ("workload-error", "regression-overlap", "prediction-r2", "k-marginal"):
+        assert name not in public.html
+        assert name not in str(made.card)
+
+
+def test_a_report_of_a_file_takes_learners_from_the_record(served):
+    frame, policy, made = served
+    told = shoal.report(made.table, policy, original=frame, record=made.record, edition="private")
+    assert "Learners that predict salary, by the record of the run" in told.html
+    alone = shoal.report(made.table, policy, original=frame, edition="private")
+    assert "Learners that predict salary were not tried" in alone.html
+
+
+def test_explain_and_compare_tell_it(served):
+    frame, policy, _ = served
+    found = shoal.explain(frame, policy, seconds=20, seed=1)
+    assert set(found.analyses) == {"workload-error", "regression-overlap", "prediction-r2-loss"}
+    assert "For what analysts will do: workload-error" in str(found)
+    assert set(found.summary()["analyses"]) == set(found.analyses)
+    compared = shoal.compare(frame, policy, methods=["mondrian"], seed=1)
+    assert set(compared.analyses) == set(found.analyses)
+    assert "workload-error" in compared._repr_html_()
+    assert "analyses" not in shoal.explain(frame, CENSUS, seconds=5, seed=1).summary()
+
+
+def test_spark_and_networks_refuse_analyses(served):
+    from shoal.network import anonymize
+    from shoal.spark.refusals import judging_problems
+
+    _, policy, _ = served
+    refused = {one.path for one in judging_problems(policy)}
+    assert refused == {"utility.workload", "utility.regression", "utility.predict"}
+    with pytest.raises(PolicyError, match=r"utility\.workload: .* is for tables, not for networks"):
+        anonymize.anonymize_network(pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"a": [1], "b": [2]}), policy)
+
+
+def test_studio_sets_and_clears_analyses():
+    from shoal.studio.promising import _formula
+
+    assert _formula({"outcome": "pay", "on": ["age", "sex"]}) == "pay ~ age + sex"
+    assert _formula("pay ~ age") == "pay ~ age"
+    assert _formula(None) == ""
