@@ -693,6 +693,8 @@ def test_a_workload_that_is_not_there(tmp_path):
         PolicyError, match=r"'workload-loss' is about utility\.workload, which the policy does not have"
     ):
         Policy.from_keywords(**COLUMNS, k=2, method="mondrian", measure="workload-loss")
+    with pytest.raises(PolicyError, match=r"'regression-overlap' is about utility\.regression"):
+        Policy.from_keywords(**COLUMNS, k=2, method="auto", measure="regression-overlap")
 
 
 @pytest.mark.parametrize(
@@ -857,6 +859,11 @@ def test_explain_and_compare_tell_it(served):
     compared = shoal.compare(frame, policy, methods=["mondrian"], seed=1)
     assert set(compared.analyses) == set(found.analyses)
     assert "workload-error" in compared._repr_html_()
+    raw = policy.to_dict()
+    raw["utility"]["measure"], raw["method"] = "workload-error", {"name": "auto"}
+    ranked = shoal.compare(frame, Policy.from_dict(raw, CENSUS.base), methods=["mondrian", "hilbert"], seed=1)
+    errors = [trial.measures["workload-error"] for trial in ranked.candidates()]
+    assert errors == sorted(errors)
     assert "analyses" not in shoal.explain(frame, CENSUS, seconds=5, seed=1).summary()
 
 

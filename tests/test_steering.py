@@ -39,6 +39,8 @@ def policy(method, utility, **options):
     raw["utility"] = {**raw["utility"], "measure": utility}
     if MEASURES[utility].wants == "workload":
         raw["utility"]["workload"] = str(QUERIES)
+    if MEASURES[utility].wants == "regression":
+        raw["utility"]["regression"] = "salary ~ age"
     if METHODS[method].name in ("mpalm", "spalm", "permute-generalize", "bucketization", "slice-columns"):
         most = 1 if method in ("bucketization", "slice-columns") else 0.8
         raw["privacy"], raw["population"] = {"presence": [0, most]}, {"column": "member"}

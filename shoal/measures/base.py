@@ -49,6 +49,8 @@ class Measure(ABC):
     """Shoal reports it by default; False for expensive measures."""
     wants: ClassVar[str] = ""
     """The key of `[utility]` that names the analysis it is about. If a policy has it, Shoal reports the measure."""
+    assumes: ClassVar[bool] = False
+    """Without that key it takes what is likely, such as the first sensitive column, instead of being unknown."""
     library: ClassVar[str] = ""
     """What it needs to be installed: a module, and the extra of Shoal that has it, as in ``sklearn learn``."""
 

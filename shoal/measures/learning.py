@@ -98,6 +98,7 @@ class Classification(Measure):
     lower_is_better: ClassVar[bool] = False
     default: ClassVar[bool] = False
     wants: ClassVar[str] = "predict"
+    assumes: ClassVar[bool] = True
     library: ClassVar[str] = "sklearn learn"
 
     target: str | None = None

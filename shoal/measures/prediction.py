@@ -48,6 +48,7 @@ class PredictionR2(Measure):
     lower_is_better: ClassVar[bool] = False
     default: ClassVar[bool] = False
     wants: ClassVar[str] = "predict"
+    assumes: ClassVar[bool] = True
 
     target: str | None = None
     """Column to predict: a sensitive or plain number; without it that of the policy, or the first sensitive column."""

@@ -177,10 +177,12 @@ def purpose_problems(
                     check(path, name, CODED)
         except PolicyError as error:
             found += error.problems
-    wants = MEASURES[utility.measure].wants
-    if wants and MEASURES[utility.measure].steers and getattr(utility, wants) is None:
-        message = f"'{utility.measure}' is about utility.{wants}, which the policy does not have"
-        found.append(Problem("utility.measure", message, f"set utility.{wants}, or choose another measure"))
+    kind = MEASURES[utility.measure]
+    if kind.wants and not kind.assumes and getattr(utility, kind.wants) is None:
+        message = f"'{utility.measure}' is about utility.{kind.wants}, which the policy does not have"
+        found.append(
+            Problem("utility.measure", message, f"set utility.{kind.wants}, or choose another measure")
+        )
     return found
 
 
