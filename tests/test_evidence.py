@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -50,6 +52,34 @@ def copied(made, tmp_path):
 
 def files(pack: Path):
     return sorted(path.relative_to(pack).as_posix() for path in pack.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("name", ["anonymization-report.md", "expert-determination.md"])
+def test_each_threat_has_its_requirement_its_attack_and_what_remains(made, name):
+    text = (made / "pack" / "private" / name).read_text()
+    parts = re.split(r"\*\*(Singling out|Linkability|Inference)\*\*", text)[1:]
+    assert parts[::2] == ["Singling out", "Linkability", "Inference"]
+    for about in parts[1::2]:
+        assert all(f"\n- {word}: " in about for word in ("Requirement", "Attack", "What remains"))
+    if name.startswith("anonymization"):
+        assert "The largest chance in this release, 0.2, is **above** it." in text
+
+
+def test_where_nothing_is_asked_for_nothing_is_withstood(tmp_path):
+    """HIPAA Safe Harbor asks for no classes: an attack cannot find more than such a policy allows."""
+    table = pl.DataFrame({"age": [str(20 + row) for row in range(30)], "ill": ["flu", "gout"] * 15})
+    policy = shoal.Policy.from_keywords(
+        quasi=["age"],
+        sensitive=["ill"],
+        hierarchies={"age": "none"},
+        safe_harbor={"age": "age", "ill": "other"},
+    )
+    made = shoal.anonymize(table, policy)
+    told = shoal.report(made.table, policy, original=table, edition="private")
+    cards = {card.key: card for card in told.sections[0].parts[1].cards}
+    assert cards["linkability"].badge == "not limited by the policy"
+    assert cards["linkability"].state == cards["singling-out"].state == "warn"
+    assert "Requirement: none; only the attacks speak about it." in cards["linkability"].lines
 
 
 def test_a_pack_has_what_defends_the_release(made):

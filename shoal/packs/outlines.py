@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.reporting.parts import SignOff
+from shoal.reporting.parts import Cards, SignOff
 from shoal.reporting.report import Report
 from shoal.wording import counted, number
 
 BLANK = "________________________________"
+THRESHOLD = 0.09
+"""The highest risk that EMA's guidance on policy 0070 names for publication."""
 JUDGE = "**To be judged by a person:**"
 
 
@@ -50,13 +52,19 @@ def anonymization_report(made: Report, record: Mapping[str, Any] | None, sign_of
         "## 5. Risk of re-identification",
         "",
         *_risk(made),
+        _beside_threshold(made),
         "",
-        "## 6. Methodology",
+        "## 6. The three criteria: singling out, linkability, inference",
+        "",
+        *_criteria(made),
+        f"{JUDGE} is what remains acceptable, given who gets the release? {BLANK}",
+        "",
+        "## 7. Methodology",
         "",
         *_method(made, record),
         f"{JUDGE} why was this method chosen? {BLANK}",
         "",
-        "## 7. Conclusion",
+        "## 8. Conclusion",
         "",
         *_conclusion(made),
         *_signature(sign_off),
@@ -104,6 +112,7 @@ def expert_determination(made: Report, record: Mapping[str, Any] | None, sign_of
         *_risk(made),
         "",
         *_attacks(made),
+        *_criteria(made),
         "## 6. Determination",
         "",
         *_conclusion(made),
@@ -186,6 +195,36 @@ def _risk(made: Report) -> list[str]:
         f"The largest chance to find one person's row was {_share(made.risk_before)} in the original and is "
         f"{_share(made.risk_after)} in the release."
     ]
+
+
+def _beside_threshold(made: Report) -> str:
+    """Compare the risk with the threshold that the guidance names for publication."""
+    after = made.risk_after
+    if after is None or after != after:
+        return f"The guidance names the threshold {THRESHOLD} for publication; the risk of this release is not known."
+    where = "at or below" if after <= THRESHOLD else "**above**"
+    return (
+        f"The guidance names the threshold {THRESHOLD} for publication, which takes classes of 12 rows or more. The "
+        f"largest chance in this release, {number(after)}, is {where} it."
+    )
+
+
+def _criteria(made: Report) -> list[str]:
+    """Say for each threat which requirement answers it, which attack was tried, and what remains."""
+    cards = [
+        card
+        for section in made.sections
+        if section.key == "threats"
+        for part in section.parts
+        if isinstance(part, Cards)
+        for card in part.cards
+    ]
+    lines = []
+    for card in cards:
+        lines += [f"**{_cell(card.title)}** ({_cell(card.badge)}). {_cell(card.question)}", ""]
+        lines += [f"- {_cell(line)}" for line in card.lines]
+        lines.append("")
+    return lines
 
 
 def _method(made: Report, record: Mapping[str, Any] | None) -> list[str]:

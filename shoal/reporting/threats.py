@@ -57,9 +57,23 @@ def _judged(subject: Subject, threat: Threat) -> list[tuple[Verdict, str]]:
 
 def _guaranteed(judged: list[tuple[Verdict, str]]) -> list[str]:
     return [
-        f"{verdict.model} {'holds' if verdict.holds else 'is violated'}: {meaning}."
+        f"Requirement: {verdict.model} {'holds' if verdict.holds else 'is violated'}: {meaning}."
         for verdict, meaning in judged
     ]
+
+
+def _left(subject: Subject, attacked: list[TriedAttack], nothing: str) -> str:
+    """Say what remains after the attacks that were tried: the most that one of them finds, as the edition may tell."""
+    gate = subject.gate
+    found = [
+        (one.exposure.success, one) for one in attacked if one.exposure is not None and one.found(gate) != ""
+    ]
+    if not found:
+        return f"What remains: {nothing}"
+    _, most = max(found, key=lambda pair: pair[0] if pair[0] == pair[0] else -1.0)
+    guess = most.guess(gate)
+    beside = f", where a blind guess is right about {guess}" if guess else ""
+    return f"What remains: the strongest of these attacks is right about {most.found(gate)}{beside}."
 
 
 def _attacked(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
@@ -74,7 +88,7 @@ def _outcomes(subject: Subject, attacked: list[TriedAttack]) -> list[str]:
         whom = "the published rows" if of_rows else "people" if one.exposure is None else one.exposure.whom
         shares = f"; they are right about {found} of {whom}" if found else ""
         shares += f", a blind guess about {guess}" if shares and guess else ""
-        lines.append(f"An adversary ({one.title}): {one.outcome(subject.gate)}{shares}.")
+        lines.append(f"Attack: {one.title}: {one.outcome(subject.gate)}{shares}.")
     return lines
 
 
@@ -116,18 +130,35 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
     else:
         lines.append("Columns were shuffled, so no row shows one person's values.")
     if not judged:
-        lines.append("The policy asks for nothing that stops it, such as k-anonymity.")
+        lines.append("Requirement: none; the policy asks for nothing that stops it, such as k-anonymity.")
         doubt = doubt or "not required"
+    linked = _attacked(tried, LINKABILITY)
+    names = " and ".join(one.title for one in linked if one.exposure is not None)
+    lines.append(f"Attack: {names}; the results are under linkability." if names else "Attack: none applies.")
+    most = subject.largest_risk
+    lines.append(
+        "What remains: not limited by the policy, or the limit is violated."
+        if most is None
+        else f"What remains: a chance of at most {most:.1%} to pick the row of a known person."
+    )
     return _card(SINGLING_OUT, judged, [], lines, doubt=doubt)
 
 
 def _linkability(subject: Subject, tried: list[TriedAttack]) -> Card:
     attacked = _attacked(tried, LINKABILITY)
     judged = _judged(subject, LINKABILITY)
-    lines = [*_guaranteed(judged), *_outcomes(subject, attacked)]
+    lines, doubt = [*_guaranteed(judged)], ""
+    if not judged:
+        others = " and ".join(verdict.model for verdict, _ in _judged(subject, SINGLING_OUT))
+        # Where nothing is asked for, an attack cannot find more than the policy allows.
+        doubt = "" if others else "not limited by the policy"
+        answer = f"{others}, as for singling out" if others else "none; only the attacks speak about it"
+        lines.append(f"Requirement: {answer}.")
+    lines += _outcomes(subject, attacked)
     if not attacked:
-        lines.append("No linkage attack applies to this release.")
-    return _card(LINKABILITY, judged, attacked, lines)
+        lines.append("Attack: no linkage attack applies to this release.")
+    lines.append(_left(subject, attacked, "not known; no attack could tell."))
+    return _card(LINKABILITY, judged, attacked, lines, doubt=doubt)
 
 
 def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
@@ -139,7 +170,9 @@ def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
         )
         doubt = "not assessed"
     elif not judged:
-        lines.append("The policy asks for nothing that stops it, such as l-diversity.")
+        lines.append("Requirement: none; the policy asks for nothing that stops it, such as l-diversity.")
+    if attacked:
+        lines.append(_left(subject, attacked, "not known; no attack could tell."))
     untried = ""
     if subject.table.population is None:
         lines.append("Whether a person is in the table at all was not tried: no population is known.")
