@@ -477,6 +477,26 @@ def test_global_begins_anywhere(start, table, k):
     assert GlobalOneK(k=k).verify(released(table, release)).holds
 
 
+@pytest.mark.parametrize("start", ["nearest", "expansion", "mondrian", "agglomerative"])
+@given(table=tables(rows=st.integers(2, 14)), k=st.integers(2, 5))
+@settings(max_examples=30, deadline=None)
+def test_k_k_begins_anywhere(start, table, k):
+    assume(k <= table.rows)
+    requirements = Requirements(models=(KK(k=k),))
+    improved, plain = (
+        METHODS["k-k"](start=start, improve=improve).anonymize(table, requirements, Run.start(1))
+        for improve in (True, False)
+    )
+    for release in (improved, plain):
+        check_cells(table, release)
+        assert KK(k=k).verify(released(table, release)).holds
+    if start == "mondrian":
+        # Classes of k rows are (k,k) already: without the improvement nothing changes.
+        classes = METHODS[start]().anonymize(table, requirements, Run.start(1))
+        np.testing.assert_array_equal(plain.low[plain.region_of], classes.low[classes.region_of])
+        np.testing.assert_array_equal(plain.high[plain.region_of], classes.high[classes.region_of])
+
+
 @given(table=tables(rows=st.integers(2, 14)), k=st.integers(2, 5))
 @settings(max_examples=30)
 def test_methods_by_classes_serve_the_notions(table, k):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from shoal.errors import PolicyError, Problem, check_known
 from shoal.methods.base import Parts
-from shoal.methods.cells.cells import Cells, OwnCells
-from shoal.methods.cells.k_k import KK, STARTS
+from shoal.methods.cells.cells import OwnCells
+from shoal.methods.cells.k_k import KK, STARTS, begun, makers
 from shoal.methods.cells.k_one import PAPER, widened
 from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
@@ -50,8 +48,6 @@ class GlobalOneK(OwnCells):
     """How likely a pair may be after the repair; 0: 1/k."""
 
     def __post_init__(self) -> None:
-        from shoal.methods import METHODS
-
         if not 0.0 <= self.confidence <= 1.0:
             message = f"must be a probability, or 0 for 1/k, not {self.confidence:g}"
             raise PolicyError([Problem("method.confidence", message)])
@@ -61,8 +57,7 @@ class GlobalOneK(OwnCells):
                 [Problem("method.confidence", message, f"add {setting('method.repair', True)}")]
             )
 
-        others = [name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence]
-        check_known("method.start", self.start, [KK.name, *STARTS, *others])
+        check_known("method.start", self.start, [KK.name, *STARTS, *makers()])
 
     @property
     def divides(self) -> Parts | str:
@@ -78,7 +73,7 @@ class GlobalOneK(OwnCells):
         if own:
             widened(cells, STARTS[0] if self.start == KK.name else self.start, run, self.improve)
         else:
-            _started(cells, table, self.start, requirements, run)
+            begun(cells, table, self.name, self.start, requirements, run)
         covered = cells.cover(run)
         if own and self.improve:
             cells.refine(run)
@@ -89,18 +84,3 @@ class GlobalOneK(OwnCells):
 
             facts |= repair(cells, self.confidence or 1.0 / cells.k, run)
         return cells.release(facts)
-
-
-def _started(cells: Cells, table: CodedTable, method: str, requirements: Requirements, run: Run) -> None:
-    """Begin with the regions of another method's release."""
-    from shoal.methods import METHODS
-
-    made = METHODS[method]().anonymize(table, requirements, run)
-    rows = np.flatnonzero(cells.kept)
-    rows = rows[np.argsort(cells.people.row_of, kind="stable")]
-    regions = made.region_of[rows]
-    if np.any(regions < 0):
-        message = f"{method} suppresses rows of this table, so global-1-k cannot start from it"
-        raise PolicyError([Problem("method.start", message, f"take {KK.name}, or allow no suppression")])
-    cells.low, cells.high = made.low[regions], made.high[regions]
-    cells.changed[:] = cells.people.weight

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.errors import check_known
-from shoal.methods.cells.cells import OwnCells
+import numpy as np
+
+from shoal.errors import PolicyError, Problem, check_known
+from shoal.methods.cells.cells import Cells, OwnCells
 from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
 from shoal.models import Model, k_type
 from shoal.models.requirements import Requirements
@@ -15,6 +17,30 @@ from shoal.run import Run
 from shoal.table import CodedTable
 
 STARTS = (Expansion.name, Nearest.name)
+
+
+def makers() -> list[str]:
+    """Return the names of the methods that make classes, whose releases a method of cells can begin with."""
+    from shoal.methods import METHODS
+
+    return [name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence]
+
+
+def begun(
+    cells: Cells, table: CodedTable, name: str, start: str, requirements: Requirements, run: Run
+) -> None:
+    """Begin with the classes that another method makes. `name` is the method that begins so."""
+    from shoal.methods import METHODS
+
+    made = METHODS[start]().anonymize(table, requirements, run)
+    rows = np.flatnonzero(cells.kept)
+    rows = rows[np.argsort(cells.people.row_of, kind="stable")]
+    regions = made.region_of[rows]
+    if np.any(regions < 0):
+        message = f"{start} suppresses rows of this table, so {name} cannot start from it"
+        raise PolicyError([Problem("method.start", message, f"take {STARTS[0]}, or allow no suppression")])
+    cells.low, cells.high = made.low[regions], made.high[regions]
+    cells.changed[:] = cells.people.weight
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +60,21 @@ class KK(OwnCells):
     optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     start: str = Expansion.name
-    """The (k,1)-anonymization to begin with: ``expansion``, or ``nearest``, which loses more."""
+    """What to begin with: ``expansion``, or ``nearest``, which loses more; or any method that makes classes, whose
+    cells then take the same steps."""
     improve: bool = True
     """Replace cells by cheaper ones that still cover k people, as long as k cells still cover every person."""
 
     def __post_init__(self) -> None:
-        check_known("method.start", self.start, STARTS)
+        check_known("method.start", self.start, [*STARTS, *makers()])
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(k x rows squared), usually far less."""
         cells = self.start_cells(table, requirements)
-        widened(cells, self.start, run, self.improve)
+        if self.start in STARTS:
+            widened(cells, self.start, run, self.improve)
+        else:
+            begun(cells, table, self.name, self.start, requirements, run)
         grown = cells.cover(run)
         if self.improve:
             cells.refine(run)

@@ -28,8 +28,8 @@ class Agglomerative(Method):
     """Agglomerative clustering (Gionis, Mazza, Tassa 2008), with an improvement pass of our own.
 
     Every row starts alone, equal rows together. The two closest clusters merge, again and again; a cluster with k rows
-    is finished. Each of the fewer than k leftover rows joins the closest finished cluster. Then neighbouring clusters
-    are dissolved, or joined and split again, as long as that lowers the loss.
+    is finished. Each of the fewer than k leftover rows joins the closest finished cluster. Then a search takes
+    neighbouring clusters apart and builds them anew, for some seconds or until its rounds are over.
     """
 
     name: ClassVar[str] = "agglomerative"
@@ -59,10 +59,10 @@ class Agglomerative(Method):
     distances: tuple[str, ...] = ()
     """A portfolio: cluster by each of these distances and keep the result that loses least. Overrides `distance`."""
     improve: bool = True
-    """Improve the finished clusters: dissolve some, and join neighbours and split them again."""
-    seconds: float = 0.0
-    """Stop improving after this many seconds; 0: when nothing improves any more. With a limit, the release depends on
-    the speed of the machine."""
+    """Improve the finished clusters: take neighbours apart and build them anew, and move rows between them."""
+    seconds: float = 10.0
+    """Improve for this many seconds at most; 0: until the search is over. If the time ends the search, two runs may
+    give different releases. Parts of a table get their shares of it."""
     bound: bool = False
     """Report a lower bound for what any clustering loses, and how far the release is from it."""
     show: str = "ranges"
@@ -92,8 +92,6 @@ class Agglomerative(Method):
         """Improvement takes far longer, so its parts are smaller."""
         if self.bound:
             return "the lower bound is about the whole table"
-        if self.seconds:
-            return "the seconds for the improvement are those of the whole table"
         return self.improved_parts if self.improve else self.parts
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
@@ -105,6 +103,9 @@ class Agglomerative(Method):
         kept, dropped = blocked(table, requirements)
         items = collapse(table, requirements.measure)
         facts: dict[str, Any] = {"suppressed": dropped}
+        share = (
+            table.rows / max(int(table.value_counts[0].sum()), 1) / len(self.distances or (self.distance,))
+        )
         best: IntVector | None = None
         least, before = np.inf, np.inf
         for name in self.distances or (self.distance,):
@@ -113,7 +114,7 @@ class Agglomerative(Method):
             classes = checked(table, items, found, requirements)
             loss = first = total_loss(items, classes)
             if self.improve and k > 1:
-                found = improved(items, found, k, self.seconds, run)
+                found = improved(items, found, k, self.seconds * share, run)
                 better = checked(table, items, found, requirements)
                 # Clusters that lose less may fail the other models more often, and then lose more.
                 if total_loss(items, better) <= loss:

@@ -1,8 +1,10 @@
-"""Improvement of finished clusters: rows move, and neighbouring clusters are clustered again."""
+"""Improvement of finished clusters: an anytime search, in which neighbouring clusters are built anew."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,133 +12,195 @@ from shoal.arrays import IntVector, LongVector
 from shoal.methods.clustering.clusters import Items
 from shoal.methods.clustering.finishing import boxes, numbered, total_loss
 from shoal.methods.clustering.local_moves import moved
-from shoal.methods.clustering.merging import cluster
+from shoal.parallel import one_after_another
 from shoal.run import Run
 
-NEIGHBOURHOOD = 6
-"""Clusters that are rebuilt together. More take longer and gain more; fewer leave little choice."""
-WAYS = ("logarithm", "difference")
-"""Distances for clustering neighbourhoods again, in turn: not the default, which made most of the clusters."""
-LEAST_GAIN = 1e-6
-"""Smaller gains are rounding errors."""
+ROUNDS = (8, 100, 20)
+"""Rounds of the search, if time allows: at least, at most, and between them one for so many rows. The clusters are
+divided into pieces of work anew in each."""
+PIECE = (7500, 300)
+"""Rows in a piece, about: at least, and times k. Not by the number of processors, so that the result does not depend on
+it; and not too few, because clusters of different pieces leave each other alone."""
+WORK = 80
+"""Rows visited in a round, for each row and each row of k."""
+WARMTH = 4.0
+"""How many times the mean loss of a row a step may add at first; this falls to 0."""
+ENOUGH = 20
+"""With time for fewer rounds, the search starts colder: it could not make up for what it adds at first."""
+NEIGHBOURS = (20, 100)
+"""Items around each item, at least and at most; between them it is 2k."""
+SURE = 5_000_000
+"""Rows that every machine visits in a second. If all rounds take less than the time by that, the clock is not asked, so
+that small tables have the same release everywhere."""
+SEARCH = 0.85
+"""The share of the time for the search; the rest is for moves that end it."""
 
 
 def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows.
 
-    Rows move until no move helps; then the clusters around each cluster are rebuilt; then rows move again.
+    The search ends after `seconds`, or after its last round: then equal items give equal clusters, whatever the
+    machine. Then rows move until no move helps, or the time is up.
     """
-    stop = time.perf_counter() + seconds if seconds > 0 else np.inf
-    better = moved(items, cluster_of, k, stop, run)
-    better = rebuilt(items, better, k, stop, run)
-    return moved(items, better, k, stop, run)
+    start = time.perf_counter()
+    sure = _rounds(len(cluster_of)) * WORK * k * len(cluster_of) <= SURE * seconds
+    limit = seconds if seconds > 0 and not sure else np.inf
+    found = searched(items, cluster_of, k, limit * SEARCH, run, start)
+    if total_loss(items, found) >= total_loss(items, cluster_of):
+        found = cluster_of
+    return moved(items, found, k, start + limit, run)
 
 
-def rebuilt(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
-    """Return clusters that lose less, or as much; each still has at least k rows. `stop` is a time of the clock.
+def searched(
+    items: Items, cluster_of: IntVector, k: int, limit: float, run: Run, start: float | None = None
+) -> IntVector:
+    """Return clusters that mostly lose less; each still has at least k rows. `limit` is in seconds since `start`.
 
-    For every cluster, the rows of the cluster and its neighbours (those whose union with it loses least) are clustered
-    again, as if there were no others, and moved. The result replaces them if it loses less. O(clusters) clusterings of
-    some hundred rows, and O(clusters^2 x columns) for the neighbours.
+    In each round the clusters are divided into pieces, which threads work on; clusters of different pieces leave each
+    other alone. Expected O(rounds x rows x k x columns).
     """
+    from shoal.kernels.rebuilding import rebuild
+
+    began = time.perf_counter() if start is None else start
     numbers, count = numbered(cluster_of)
     if count < 2:
         return numbers
-    plan = _Plan(items, numbers, count, k)
-    for turn, distance in enumerate(WAYS):
-        tried: set[tuple[int, ...]] = set()
-        for centre in range(plan.count):
-            if time.perf_counter() > stop:
-                return plan.cluster_of()
-            if centre >= plan.count:  # Rebuilding has made fewer clusters than before.
-                break
-            run.progress("rebuild", (turn + centre / plan.count) / len(WAYS))
-            together = plan.around(centre)
-            known = tuple(np.sort(plan.made[together]).tolist())
-            if len(together) < 2 or known in tried:
-                continue
-            tried.add(known)
-            plan.rebuild(together, distance, run)
-    return plan.cluster_of()
+    plan = _Plan.start(items, numbers, count, k)
+    inside = max(int(plan.pool.size.sum()), 1)
+    clock = _Clock(began, limit, inside, _rounds(len(cluster_of)))
+    mean = float(plan.pool.loss @ plan.pool.size) / inside
+
+    def work(piece: _Piece) -> int:
+        warmth = WARMTH * mean * clock.warmth(piece.round)
+        if warmth >= 0:
+            rebuild(
+                plan.codes, plan.row_item, plan.item_start, plan.item_rows, plan.near, plan.pool, k, items.losses,
+                piece.seeds, warmth, np.uint64(piece.number), WORK * k * piece.rows, piece.spare,
+            )  # fmt: skip
+        return piece.rows
+
+    for turn in range(clock.rounds):
+        for rows in one_after_another(work, plan.pieces(turn, k)):
+            clock.done += rows / clock.rows
+            run.progress("improve", clock.share(turn))
+        if clock.over():
+            break
+    return plan.pool.cluster_of.astype(np.int32)
 
 
+def _rounds(rows: int) -> int:
+    least, most, each = ROUNDS
+    return min(max(rows // each, least), most)
+
+
+@dataclass
+class _Clock:
+    """How far the search is: by rounds, unless there is no time for all of them."""
+
+    start: float
+    limit: float
+    rows: int
+    rounds: int
+    done: float = 0.0
+    """Rounds that are done."""
+
+    def over(self) -> bool:
+        return time.perf_counter() - self.start >= self.limit
+
+    def planned(self) -> float:
+        """Return for how many rounds there is time, as far as one can tell."""
+        elapsed = time.perf_counter() - self.start
+        return min(self.limit * self.done / max(elapsed, 1e-6), self.rounds) if self.done else self.rounds
+
+    def share(self, turn: int) -> float:
+        """Return which share of the search is done before a round: the same on every machine that has the time."""
+        if self.planned() >= self.rounds:
+            return turn / self.rounds
+        return min((time.perf_counter() - self.start) / self.limit, 1.0)
+
+    def warmth(self, turn: int) -> float:
+        """Return how warm the search is now, from 1 down to 0; below 0 if the time is up."""
+        if self.over():
+            return -1.0
+        return (1.0 - self.share(turn)) * min(1.0, self.planned() / min(ENOUGH, self.rounds))
+
+
+@dataclass
+class _Piece:
+    """Clusters that one thread works on in a round."""
+
+    round: int
+    seeds: LongVector
+    rows: int
+    number: int
+    spare: LongVector
+    """How many numbers of clusters are free, and these numbers."""
+
+
+@dataclass
 class _Plan:
-    """Clusters numbered without gaps: their rows, sizes, losses and bounds, and when each was made."""
+    """Everything the search needs."""
 
-    def __init__(self, items: Items, numbers: IntVector, count: int, k: int) -> None:
+    codes: Any
+    row_item: LongVector
+    item_start: LongVector
+    item_rows: LongVector
+    near: Any
+    pool: Any
+
+    @classmethod
+    def start(cls, items: Items, numbers: IntVector, count: int, k: int) -> _Plan:
+        """Return the plan for some clusters, numbered without gaps. O(rows log rows), and the search for neighbours."""
         from shoal.kernels.losses import box_losses
+        from shoal.kernels.neighbours import nearest_items
+        from shoal.kernels.rebuilding import Pool
 
-        self.items, self.k, self.rows = items, k, len(numbers)
-        most = max(int((numbers >= 0).sum()) // k, count)
-        order = np.argsort(numbers, kind="stable")[int((numbers < 0).sum()) :]
-        own = np.bincount(numbers[numbers >= 0], minlength=count)
-        self.members: list[LongVector] = np.split(order, np.cumsum(own)[:-1])
-        self.count = count
-        self.size, self.loss = np.zeros(most, np.int64), np.zeros(most)
-        self.box = np.zeros((most, 2 * items.codes.shape[1]), np.int64)
-        self.size[:count] = own
-        self.box[:count] = boxes(items, numbers, count)
-        self.loss[:count] = box_losses(self.box[:count], items.losses)
-        self.made = np.arange(most)
-        self.last = most
+        codes, _, row_item, tree = items.planted()
+        many = min(max(NEIGHBOURS[0], 2 * k), NEIGHBOURS[1], max(len(codes) - 1, 1))
+        near, _ = nearest_items(codes, tree, items.losses, many)
+        item_rows = np.argsort(row_item, kind="stable")
+        item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
+        inside = np.flatnonzero(numbers >= 0)
+        most = max(len(inside) // k, count)
+        box = np.zeros((most, 2 * codes.shape[1]), np.int64)
+        box[:count] = boxes(items, numbers, count)
+        loss, size = np.zeros(most), np.zeros(most, np.int64)
+        loss[:count] = box_losses(box[:count], items.losses)
+        size[:count] = np.bincount(numbers[inside], minlength=count)
+        order = inside[np.argsort(numbers[inside], kind="stable")]
+        same = numbers[order[1:]] == numbers[order[:-1]]
+        head, next_row = np.full(most, -1, np.int64), np.full(len(numbers), -1, np.int64)
+        next_row[order[:-1][same]] = order[1:][same]
+        head[:count] = order[np.concatenate([[True], ~same])]
+        pool = Pool(numbers.astype(np.int64), next_row, head, size, loss, box, np.full(most, -1, np.int64))
+        return cls(codes, row_item, item_start, item_rows, near, pool)
 
-    def around(self, centre: int) -> LongVector:
-        """Return a cluster and its nearest ones."""
-        from shoal.kernels.neighbours import nearest_clusters
-
-        live = slice(0, self.count)
-        near = nearest_clusters(
-            self.box[live], self.loss[live], self.size[live], np.array([centre]), self.items.losses,
-            NEIGHBOURHOOD - 1,
-        )[0]  # fmt: skip
-        return np.concatenate([[centre], near[near >= 0]])
-
-    def rebuild(self, together: LongVector, distance: str, run: Run) -> None:
-        """Cluster the rows of some clusters again, and keep the result if it loses less."""
-        rows = np.concatenate([self.members[c] for c in together])
-        part = self.items.of(rows)
-        quiet = Run(run.random)
-        found = cluster(part, self.k, distance, True, np.arange(len(rows), dtype=np.int32), quiet)
-        found = moved(part, found, self.k, np.inf, quiet)
-        if total_loss(part, found) < float(self.loss[together] @ self.size[together]) - LEAST_GAIN:
-            self._replace(np.sort(together), part, rows, found)
-
-    def _replace(self, slots: LongVector, part: Items, rows: LongVector, found: IntVector) -> None:
-        """Put new clusters in the place of old ones."""
-        from shoal.kernels.losses import box_losses
-
-        numbers, many = numbered(found)
-        own = np.bincount(numbers, minlength=many)
-        members = np.split(rows[np.argsort(numbers, kind="stable")], np.cumsum(own)[:-1])
-        box = boxes(part, numbers, many)
-        loss = box_losses(box, part.losses)
-        while len(slots) < many:
-            slots = np.append(slots, self.count)
-            self.members.append(rows[:0])
-            self.count += 1
-        for at in range(many):
-            slot = int(slots[at])
-            self.members[slot] = members[at]
-            self.size[slot], self.loss[slot], self.box[slot], self.made[slot] = (
-                own[at],
-                loss[at],
-                box[at],
-                self.last,
-            )
-            self.last += 1
-        for slot in slots[
-            : many - 1 : -1
-        ].tolist():  # From the highest down, so that what moves down is live.
-            self.count -= 1
-            self.members[slot] = self.members[self.count]
-            del self.members[self.count]
-            for kept in (self.size, self.loss, self.box, self.made):
-                kept[slot] = kept[self.count]
-
-    def cluster_of(self) -> IntVector:
-        """Return the cluster of each row, -1 for rows that are in none."""
-        out = np.full(self.rows, -1, np.int32)
-        out[np.concatenate(self.members)] = np.repeat(
-            np.arange(self.count), [len(own) for own in self.members]
-        )
-        return out
+    def pieces(self, turn: int, k: int) -> list[_Piece]:
+        """Divide the clusters: in the order of a column or of the tree, another one in each round. O(rows log rows)."""
+        pool = self.pool
+        live = np.flatnonzero(pool.size)
+        place = self.row_item[pool.head[live]]
+        column = turn % (self.codes.shape[1] + 1)
+        keys = (place,) if column == self.codes.shape[1] else (place, pool.box[live, 2 * column])
+        live = np.roll(live[np.lexsort(keys)], turn * len(live) // 7)
+        rows = np.cumsum(pool.size[live])
+        many = max(int(rows[-1]) // max(PIECE[0], PIECE[1] * k), 1)
+        pool.piece[live] = np.minimum((rows - 1) * many // rows[-1], many - 1)
+        free = np.flatnonzero(pool.size == 0)
+        inside = np.flatnonzero(pool.cluster_of >= 0)
+        piece_of = pool.piece[pool.cluster_of[inside]]
+        found, taken = [], 0
+        for piece in range(many):
+            own = inside[piece_of == piece]
+            seeds = own[pool.loss[pool.cluster_of[own]] > 0]
+            clusters = int((pool.piece[live] == piece).sum())
+            extra = max(len(own) // k - clusters, 0)
+            if not len(seeds):
+                continue
+            spare = np.zeros(1 + extra + clusters, np.int64)
+            spare[0] = extra
+            spare[1 : 1 + extra] = free[taken : taken + extra]
+            taken += extra
+            number = (turn * many + piece + 1) * 0x9E3779B97F4A7C15 % 2**64
+            found.append(_Piece(turn, seeds, len(own), number, spare))
+        return found
