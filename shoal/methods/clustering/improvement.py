@@ -85,7 +85,8 @@ def searched(
             run.progress("improve", clock.share(turn))
         if clock.over():
             break
-    return plan.pool.cluster_of.astype(np.int32)
+    found: IntVector = plan.pool.cluster_of.astype(np.int32)
+    return found
 
 
 def _rounds(rows: int) -> int:
