@@ -76,7 +76,9 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
     enough = WORTH * float(clusters.loss @ clusters.size)
     gained = np.inf
     while gained > enough and time.perf_counter() < stop:
-        gained = sweep(dissolve) + sweep(resplit, 4 * k + 8, PARTNERS)
+        gained = sweep(dissolve)
+        if gained <= enough:  # Splitting again takes far longer.
+            gained += sweep(resplit, 4 * k + 8, PARTNERS)
     out = np.full(len(numbers), -1, np.int32)
     unlink(clusters.head, clusters.next_row, out)
     return out
