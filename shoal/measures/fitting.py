@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector
+from shoal.brief import Brief
 
 STEPS = 60
 ENOUGH = 1e-8
@@ -16,8 +17,8 @@ MORE = 4
 MOVES = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Brief):
     """Coefficients with their standard errors; NaN for those that the rows do not determine."""
 
     coefficients: FloatVector
