@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatMatrix, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.measures.base import Measure
@@ -44,8 +45,8 @@ class Learning:
     """Share of the most frequent class among the tested rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+@dataclass(frozen=True, eq=False, repr=False)
+class Split(Brief):
     """Rows to train on and rows to test, and what represents them."""
 
     seen: LongVector

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import ShoalError
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import text_of
@@ -126,8 +127,8 @@ def regressions(evidence: Evidence) -> Regressions:
     return Regressions(formula, model.kind, tuple(lines), old.rows, 0.0 if new is None else new.rows)
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Model(Brief):
     """The terms of a model, and its fit on the original."""
 
     outcome: _Column
@@ -201,8 +202,8 @@ def _fitted(
     return (logistic if kind == "logistic" else linear)(whole, wanted[known, 0], np.ones(len(whole)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Column(Brief):
     """A column of the model: what its codes stand for, and the rows of both tables."""
 
     name: str

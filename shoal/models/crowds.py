@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import DataError
 from shoal.models.base import GroupModel
 from shoal.models.keys import Key
@@ -72,8 +73,8 @@ def seen_by(evidence: Evidence, by: str) -> Seen | str:
     return Seen(sizes, None, min(people_of(evidence) / size, 1.0))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class InPopulation(GroupModel):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class InPopulation(GroupModel, Brief):
     """Enough people of the population match every class, as a rule over groups of rows for searches.
 
     A class shows at least the smallest cells over its rows, so everybody who lies in these matches it. Monotone: the

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from shoal.table.purpose import Purpose
 
 
-@dataclass(frozen=True, eq=False)
-class Attribute:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribute(Brief):
     """One coded column: its name, its hierarchy, and the weight of its information loss."""
 
     name: str

@@ -91,7 +91,11 @@ class Domain:
         if self.kind == "dates":
             days = [[dt.date(year, month, 1) for month in (1, 5, 12)] for year in (1999, 2023, 2024)]
             found += days if self.finest in ("year", "decade") else []
-            found += [[day.replace(day=9), day.replace(day=27)] for row in days for day in row if self.finest]
+            if self.finest in ("month", "quarter", "year", "decade"):
+                found += [[day.replace(day=9), day.replace(day=27)] for row in days for day in row]
+            if self.finest == "week":
+                mondays = [day - dt.timedelta(days=day.weekday()) for row in days for day in row]
+                found += [[monday, monday + dt.timedelta(days=6)] for monday in mondays]
             if self.bottom is not None:
                 found.append([dt.date(int(self.bottom) - back, 12, 31) for back in (1, 2, 30, 300)])
             if self.top is not None:
