@@ -1,8 +1,8 @@
 """Spark next to one machine: ``python -m benchmarks.spark [ROWS ..]``.
 
 A cluster on loopback, one master and two workers of one core, works on the same files as the local engine: wall and
-processor seconds, memory, bytes shuffled, and whether the rows are equal. ``--cold`` measures what the first task of a
-Python worker pays for its kernels.
+processor seconds, memory, bytes shuffled, and whether the rows are equal. ``--plot FILE`` draws the curves. ``--cold``
+measures what the first task of a Python worker pays for its kernels.
 """
 
 from __future__ import annotations
@@ -41,14 +41,25 @@ def sample(folder: Path, rows: int) -> tuple[Path, Path]:
     return data, folder / "census.toml"
 
 
-class Memory:
-    """The most memory that the processes below some others had together, sampled."""
+class Watch:
+    """The most memory that the processes below some others had together, and the processor seconds that they took,
+    sampled four times a second."""
 
     def __init__(self, roots: list[int]) -> None:
         self.roots, self.most, self._done = roots, 0, threading.Event()
+        self._spent: dict[int, int] = {}
+        self._before: dict[int, int] = {}
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Memory:
+    @property
+    def seconds(self) -> float:
+        """Processor seconds of all processes that were seen."""
+        ticks = sum(spent - self._before.get(process, 0) for process, spent in self._spent.items())
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def __enter__(self) -> Watch:
+        self._look()
+        self._before = dict(self._spent)
         self._thread.start()
         return self
 
@@ -57,20 +68,25 @@ class Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        page = os.sysconf("SC_PAGE_SIZE")
         while not self._done.wait(0.25):
-            parents, sizes = {}, {}
-            for entry in Path("/proc").iterdir():
-                if entry.name.isdigit():
-                    try:
-                        fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                        shared = int((entry / "statm").read_text().split()[2])
-                    except (OSError, IndexError):
-                        continue
-                    own = int(entry.name)
-                    parents[own], sizes[own] = int(fields[1]), (int(fields[21]) - shared) * page
-            below = [process for process in sizes if self._is_below(process, parents)]
-            self.most = max(self.most, sum(sizes[process] for process in below))
+            self._look()
+
+    def _look(self) -> None:
+        page = os.sysconf("SC_PAGE_SIZE")
+        parents, sizes, spent = {}, {}, {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    shared = int((entry / "statm").read_text().split()[2])
+                except (OSError, IndexError):
+                    continue
+                own = int(entry.name)
+                parents[own], sizes[own] = int(fields[1]), (int(fields[21]) - shared) * page
+                spent[own] = int(fields[11]) + int(fields[12])
+        below = [process for process in sizes if self._is_below(process, parents)]
+        self.most = max(self.most, sum(sizes[process] for process in below))
+        self._spent |= {process: spent[process] for process in below}
 
     def _is_below(self, process: int, parents: dict[int, int]) -> bool:
         while process in parents:
@@ -96,7 +112,7 @@ def locally(data: Path, policy: Path, out: Path, method: str) -> tuple[float, fl
         "--json",
     ]
     process = subprocess.Popen([sys.executable, "-m", "shoal.cli", *words], stdout=subprocess.DEVNULL)
-    with Memory([process.pid]) as memory:
+    with Watch([process.pid]) as memory:
         assert process.wait() == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -113,10 +129,11 @@ def main() -> None:
     if "--cold" in sys.argv:
         cold()
         return
-    sizes = [int(float(word)) for word in sys.argv[1:] if word[0].isdigit()] or SIZES
+    sizes = [round(float(word)) for word in sys.argv[1:] if word[0].isdigit()] or SIZES
     methods = ["full-domain", "mondrian"] if "--both" in sys.argv else ["mondrian"]
     figures = ("local MB", "workers MB", "shuffled MB", "parts, rounds", "same rows")
-    head("method", "rows", "local s (cpu)", "Spark s", *STAGES, *figures)
+    head("method", "rows", "local s (cpu)", "Spark s (cpu)", *STAGES, *figures)
+    found: list[dict[str, float]] = []
     settings = {"spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "4"}
     with (
         tempfile.TemporaryDirectory(prefix="shoal-bench-") as name,
@@ -127,11 +144,15 @@ def main() -> None:
         workers = [process.pid for process in cluster.processes.values()]
         for rows in sizes:
             for method in methods:
-                line(*both(Path(name), session, workers, rows, method))
+                line(*both(Path(name), session, workers, rows, method, found))
+    if "--plot" in sys.argv:
+        plot(found, Path(sys.argv[sys.argv.index("--plot") + 1]))
 
 
-def both(folder: Path, session, workers: list[int], rows: int, method: str) -> list[str]:
-    """A line of the table: one table by both engines."""
+def both(
+    folder: Path, session, workers: list[int], rows: int, method: str, found: list[dict[str, float]]
+) -> list[str]:
+    """A line of the table: one table by both engines. Its figures go to `found`."""
     from shoal.anonymizing import anonymize_file
     from shoal.policy import Policy
 
@@ -140,19 +161,43 @@ def both(folder: Path, session, workers: list[int], rows: int, method: str) -> l
     part = max(50_000, rows // 16)
     chosen = Policy.read(policy, ["engine.name=spark", f"engine.part_rows={part}", f"method.name={method}"])
     before, start = shuffled(session), time.perf_counter()
-    with Memory(workers) as there:
+    with Watch(workers) as there, Watch([*workers, os.getpid()]) as all_of_it:
         result = anonymize_file(data, chosen, folder / "there", force=True)
     spent, facts = time.perf_counter() - start, result.record
+    moved = shuffled(session) - before
+    found.append({
+        "rows": rows, "local": cpu, "spark": all_of_it.seconds, "local MB": memory / 1e6,
+        "spark MB": there.most / 1e6, "shuffled MB": moved / 1e6,
+    })  # fmt: skip
     return [
         method,
         f"{rows:,}",
         f"{wall:.1f} ({cpu:.1f})",
-        f"{spent:.1f}",
+        f"{spent:.1f} ({all_of_it.seconds:.1f})",
         *(f"{result.seconds[stage]:.1f}" for stage in STAGES),
-        *(f"{size / 1e6:,.0f}" for size in (memory, there.most, shuffled(session) - before)),
+        *(f"{size / 1e6:,.0f}" for size in (memory, there.most, moved)),
         f"{facts.get('parts', '-')}, {facts.get('rounds', '-')}",
         str(same(folder)),
     ]
+
+
+def plot(found: list[dict[str, float]], place: Path) -> None:
+    """Draw processor seconds and megabytes by rows, on logarithmic axes."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
+    rows = [one["rows"] for one in found]
+    for axis, keys in ((left, ("local", "spark")), (right, ("local MB", "spark MB", "shuffled MB"))):
+        for key in keys:
+            axis.loglog(rows, [one[key] for one in found], marker="o", label=key.removesuffix(" MB"))
+        axis.grid(alpha=0.3, which="both")
+        axis.legend(frameon=False)
+    left.set(xlabel="rows", ylabel="processor seconds", title="time, all processes")
+    right.set(xlabel="rows", ylabel="MB", title="memory, and bytes shuffled")
+    figure.savefig(place)
 
 
 def warm(folder: Path) -> None:
