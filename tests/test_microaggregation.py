@@ -229,6 +229,22 @@ def test_the_policy_must_permit_false_cells():
         shoal.anonymize(frame(), policy(privacy={"k": 3, "relocation": {"budget": 1.0, "alpha": 0.05}}))
 
 
+def test_limits_of_risk():
+    """A highest risk of 1/4 means groups of four; people of a population do not have means."""
+    asked = policy(privacy={"risk": {"highest": "1/4"}, "relocation": {"budget": 1.0}})
+    made = shoal.anonymize(frame(), asked, seed=1)
+    assert made.holds
+    sizes = np.bincount(made.release.region_of)
+    assert (sizes.min(), sizes.max()) == (4, 4)
+    raw = {
+        **asked.to_dict(),
+        "privacy": {"k_map": 5, "relocation": {"budget": 1.0}},
+        "population": {"size": 9_000},
+    }
+    with pytest.raises(PolicyError, match="k-map counts the people of a population"):
+        shoal.anonymize(frame(), shoal.Policy.from_dict(raw))
+
+
 def test_unknown_options():
     with pytest.raises(PolicyError, match="'mdvaa' is unknown"):
         Microaggregation(grouping="mdvaa")

@@ -18,6 +18,7 @@ from shoal.methods.relocating.relocation import FalseCells, changed_cells, group
 from shoal.models.delta_presence import DeltaPresence
 from shoal.models.hybrid import AlphaHybrid, HybridK
 from shoal.models.requirements import Requirements
+from shoal.models.risk import HighestRisk
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
@@ -89,6 +90,11 @@ class Microaggregation(FalseCells):
         if any(isinstance(model, DeltaPresence) for model in models):
             message = f"{self.name} {self.changes}, and presence is judged by cells that are true"
             found.append(Problem("privacy.presence", message, "leave it out, or take another method"))
+        for model in models:
+            if model.by_cells and model.needs_population():
+                message = f"{self.name} {self.changes}, and {model.name} counts the people of a population who match them"
+                hint = "leave it out, or take another method"
+                found.append(Problem(f"privacy.{model.key.name}", message, hint))
         return found
 
     @property
@@ -104,7 +110,7 @@ class Microaggregation(FalseCells):
         O(rows^2 / k x columns) by MDAV, O(rows x (k + log rows)) along a line.
         """
         rules = group_rules(requirements)
-        k = max(rules.k, 1)
+        k = max([rules.k, *(model.size for model in rules.models if isinstance(model, HighestRisk))])
         kept, dropped = blocked(table, rules)
         placed = coordinates(table)
         group_of = np.full(table.rows, -1, np.int32)
