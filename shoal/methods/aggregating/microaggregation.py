@@ -90,11 +90,15 @@ class Microaggregation(FalseCells):
         if any(isinstance(model, DeltaPresence) for model in models):
             message = f"{self.name} {self.changes}, and presence is judged by cells that are true"
             found.append(Problem("privacy.presence", message, "leave it out, or take another method"))
-        for model in models:
-            if model.by_cells and model.needs_population():
-                message = f"{self.name} {self.changes}, and {model.name} counts the people of a population who match them"
-                hint = "leave it out, or take another method"
-                found.append(Problem(f"privacy.{model.key.name}", message, hint))
+        found += [
+            Problem(
+                f"privacy.{model.key.name}",
+                f"{self.name} {self.changes}, and {model.name} counts the people of a population who match them",
+                "leave it out, or take another method",
+            )
+            for model in models
+            if model.by_cells and model.needs_population()
+        ]
         return found
 
     @property
