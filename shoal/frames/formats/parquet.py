@@ -63,4 +63,8 @@ class Parquet(FileFormat):
 
         source = register_io_source(lambda *_: pieces, schema=schema)
         # By its name: polars would keep all that it writes to an open file in memory.
-        source.sink_parquet(file.name, maintain_order=True, row_group_size=PIECE)
+        # Rows are in a random order, so the least and the largest value of a row group would spare no reader any of
+        # them; and codes are so random that more effort makes no file smaller.
+        source.sink_parquet(
+            file.name, maintain_order=True, row_group_size=PIECE, statistics=False, compression_level=1
+        )
