@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem, did_you_mean
@@ -60,7 +60,26 @@ class Regression(Part):
         return self
 
 
-Formula = Annotated[Regression, BeforeValidator(_formula)]
+Formula = Annotated[
+    Regression,
+    BeforeValidator(_formula),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {
+                        "outcome": {"type": "string"},
+                        "on": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                    },
+                    "required": ["outcome", "on"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
 """A text such as ``income ~ age + sex``, or a table."""
 
 
