@@ -101,7 +101,7 @@ def test_relaxing_keeps_a_policy_valid():
     asked = {"average": 0.09, "highest": "1/11", "share": 0.05, "above": "1/5", "by": "prosecutor"}
     policy = Policy.from_keywords(quasi=["a", "b"], risk=asked, k_map=3, population={"size": 9})
     words = [one.words for one in relaxations(policy) if one.kind == "requirement"]
-    assert "risk highest: 1/11 → 1/5" in words
+    assert "risk highest: 1/11 (classes of 11 or more) → 1/5 (classes of 5 or more)" in words
     assert "risk average: 0.09 → 0.135" in words
     assert "risk share: 0.05 → 0.1" in words
     assert "k_map people: 3 → 2" in words

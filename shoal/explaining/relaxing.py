@@ -112,8 +112,14 @@ def relaxed(policy: Policy, asked: Asked, looser: Any) -> Iterator[Relaxation]:
             if not set(table[name]) - set(asked.options):  # Options alone ask for nothing.
                 del table[name]
 
-    after = "none" if looser is None else _shown(looser)
-    yield from _made(policy, "requirement", asked.title, _shown(asked.value), after, change)
+    after = "none" if looser is None else _told(asked, looser)
+    yield from _made(policy, "requirement", asked.title, _told(asked, asked.value), after, change)
+
+
+def _told(asked: Asked, value: Any) -> str:
+    """Write a value, with what it means where only that is clear; a journalist's threshold depends on the table."""
+    words = asked.kind.in_words(value) if asked.options.get("by", "prosecutor") == "prosecutor" else ""
+    return f"{_shown(value)} ({words})" if words else _shown(value)
 
 
 def _shown(value: Any) -> str:

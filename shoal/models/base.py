@@ -120,6 +120,11 @@ class Model(ABC):
         return None
 
     @classmethod
+    def in_words(cls, value: Any) -> str:
+        """Say what a value in a policy means, if the number itself does not."""
+        return ""
+
+    @classmethod
     def instead_of(
         cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
     ) -> Model | None:

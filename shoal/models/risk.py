@@ -112,6 +112,11 @@ class HighestRisk(_Risk, GroupModel):
         size = least_size(exact(value)) // 2
         return f"1/{size}" if size > 1 else None
 
+    @classmethod
+    def in_words(cls, value: Any) -> str:
+        """Say which class size a threshold means."""
+        return size_in_words(exact(value))
+
     @property
     def size(self) -> int:
         """The smallest class that satisfies it if nobody but the people of the table counts."""
