@@ -18,6 +18,8 @@ from shoal.run import Run
 ROUNDS = (8, 100, 20)
 """Rounds of the search, if time allows: at least, at most, and between them one for so many rows. The clusters are
 divided into pieces of work anew in each."""
+LONGER = (20.0, 3.0)
+"""For each so many seconds, the search has as many rounds again; and how many times as many without a limit."""
 PIECE = (7500, 300)
 """Rows in a piece, about: at least, and times k. Not by the number of processors, so that the result does not depend on
 it; and not too few, because clusters of different pieces leave each other alone."""
@@ -43,16 +45,23 @@ def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: R
     machine. Then rows move until no move helps, or the time is up.
     """
     start = time.perf_counter()
-    sure = _rounds(len(cluster_of)) * WORK * k * len(cluster_of) <= SURE * seconds
+    rounds = _rounds(len(cluster_of), seconds)
+    sure = rounds * WORK * k * len(cluster_of) <= SURE * seconds
     limit = seconds if seconds > 0 and not sure else np.inf
-    found = searched(items, cluster_of, k, limit * SEARCH, run, start)
+    found = searched(items, cluster_of, k, limit * SEARCH, run, start, rounds)
     if total_loss(items, found) >= total_loss(items, cluster_of):
         found = cluster_of
     return moved(items, found, k, start + limit, run)
 
 
 def searched(
-    items: Items, cluster_of: IntVector, k: int, limit: float, run: Run, start: float | None = None
+    items: Items,
+    cluster_of: IntVector,
+    k: int,
+    limit: float,
+    run: Run,
+    start: float | None = None,
+    rounds: int = 0,
 ) -> IntVector:
     """Return clusters that mostly lose less; each still has at least k rows. `limit` is in seconds since `start`.
 
@@ -67,7 +76,7 @@ def searched(
         return numbers
     plan = _Plan.start(items, numbers, count, k)
     inside = max(int(plan.pool.size.sum()), 1)
-    clock = _Clock(began, limit, inside, _rounds(len(cluster_of)))
+    clock = _Clock(began, limit, inside, rounds or _rounds(len(cluster_of), 0.0))
     mean = float(plan.pool.loss @ plan.pool.size) / inside
 
     def work(piece: _Piece) -> int:
@@ -89,9 +98,10 @@ def searched(
     return found
 
 
-def _rounds(rows: int) -> int:
+def _rounds(rows: int, seconds: float) -> int:
     least, most, each = ROUNDS
-    return min(max(rows // each, least), most)
+    longer = max(seconds / LONGER[0], 1.0) if seconds > 0 else LONGER[1]
+    return round(min(max(rows // each, least), most) * longer)
 
 
 @dataclass
