@@ -112,7 +112,10 @@ def compared(spark, place: Path, chosen: Policy) -> tuple[shoal.Result, shoal.Re
 def check_same(there: shoal.Result, here: shoal.Result) -> None:
     assert rows_of(there.table).equals(rows_of(here.table))
     assert there.verdicts == here.verdicts
-    assert there.measures == pytest.approx(here.measures)
+    # Where values are hidden, the cluster does not know how many rows were alone before.
+    known = {name: value for name, value in there.measures.items() if value == value}
+    assert known.keys() >= here.measures.keys() - {"unique-before"}
+    assert known == pytest.approx({name: here.measures[name] for name in known})
     assert there.losses == pytest.approx(here.losses)
     assert (there.rows, there.suppressed, there.classes) == (here.rows, here.suppressed, here.classes)
     for key in ("rows_published", "rows_suppressed", "classes", "levels", "columns", "guarantees"):

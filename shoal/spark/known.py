@@ -146,7 +146,10 @@ class ClusterCase(Case):
     @property
     def risk(self) -> Risk:
         """All risks of re-identification."""
-        return replace(assess(self.published, None, sizes=self.sizes), unique_before=self.unique_before)
+        # Tasks have codes, which do not tell hidden values apart: how many rows were alone is not known then.
+        hidden = any(attribute.hierarchy.hiding is not None for attribute in self.published.attributes)
+        before = float("nan") if hidden else self.unique_before
+        return replace(assess(self.published, None, sizes=self.sizes), unique_before=before)
 
 
 def empty_codes(columns: int) -> IntMatrix:
