@@ -65,6 +65,19 @@ OTHERS = {
         {"k-anonymity": {"k": 3}, "hybrid-k": {"budget": 1.0}, "distinct-l": {"l": 2}},
     ),
     "presence": ({"presence": [0.0, 0.75]}, {"delta-presence": {"low": 0.0, "high": 0.75}}),
+    "risk": ({"risk": {"highest": "1/3"}}, {"highest-risk": {"highest": "1/3"}}),
+    "average risk": (
+        {"risk": {"average": 0.2, "highest": 0.5}},
+        {
+            "average-risk": {"average": 0.2},
+            "highest-risk": {"highest": 0.5},
+        },
+    ),
+    "share at risk": (
+        {"risk": {"share": 0.1, "above": 0.3}},
+        {"share-at-risk": {"share": 0.1, "above": 0.3}},
+    ),
+    "population": ({"k_map": 3}, {"k-map": {"k": 3}}),
 }
 QUESTIONS: dict[str, Question] = CLASSES | NOTIONS | OTHERS
 
@@ -118,7 +131,7 @@ def ask(sampled, method, question, rows, limits=None, suppression=0.0):
     """Return a release with its original and population, or None where the method refuses."""
     frame, everybody = sampled.frame(rows), None
     more = {"limits": limits, "utility": {"suppression": suppression}}
-    if question == "presence":
+    if question in ("presence", "population"):
         everybody = frame.with_columns(member=pl.int_range(rows) % 2 == 0)
         frame = everybody.filter("member")
         more["population"] = {"column": "member"}
