@@ -21,7 +21,6 @@ from shoal.codebooks.codebook import codebook, listed_only
 from shoal.codebooks.writing import CARD_LABELS, check_codebook_paths, codebook_text, labels_markdown
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
-from shoal.earlier import encode_whole
 from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.frames.databases import DatabaseTable
@@ -37,6 +36,7 @@ from shoal.models.feasibility import all_in_one, had_by_all, left_out, reasons_a
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.sources import apart
+from shoal.received.earlier import encode_whole
 from shoal.release import Release
 from shoal.release.perturbed import check_perturbed, perturbed
 from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms

@@ -17,7 +17,7 @@ from shoal.methods import METHODS, Method
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.policy.sources import apart
-from shoal.recorded import recorded_method, recorded_section
+from shoal.received.recorded import recorded_method, recorded_section
 from shoal.release.results import Clock
 from shoal.run import Progress, Run, silent
 

@@ -12,22 +12,29 @@ import polars as pl
 
 from shoal import frames
 from shoal.arrays import LongVector
-from shoal.earlier import encode_whole
 from shoal.errors import DataError
 from shoal.frames.coded import Codes
 from shoal.frames.sheet import Sheet, coded_values
 from shoal.linking.consistency import People
 from shoal.linking.evidence import Evidence
 from shoal.linking.truth import Truth, truth_of
+from shoal.machine.parallel import PIECE, Ahead
 from shoal.measures import MEASURES
 from shoal.measures.evaluate import measure_all, per_column
 from shoal.methods import METHODS
 from shoal.models.base import Model
 from shoal.models.hybrid import HybridK
 from shoal.models.requirements import Requirements
-from shoal.parallel import PIECE, Ahead
 from shoal.policy import Policy
-from shoal.recorded import check_original, read_record, recorded_method, recorded_owners, recorded_section
+from shoal.received.earlier import encode_whole
+from shoal.received.recorded import (
+    check_original,
+    read_record,
+    recorded_method,
+    recorded_owners,
+    recorded_section,
+)
+from shoal.received.released import as_published, read_release, typed
 from shoal.release import Release
 from shoal.release.bounds import label_texts
 from shoal.release.perturbed import column_of, judged
@@ -45,7 +52,6 @@ from shoal.release.render import Rendered, bucket_name, render
 from shoal.release.results import Clock, Result
 from shoal.release.retyping import retyped
 from shoal.release.verdict import Verdict, worst
-from shoal.released import as_published, read_release, typed
 from shoal.run import Progress, silent
 from shoal.table import CodedTable
 from shoal.table.plan import REMOVED
@@ -82,7 +88,7 @@ class Case(Evidence):
     others: tuple[Published, ...] = ()
     """The release read in other ways, if nothing shows for sure how it was made; the worst counts."""
     complete: bool = True
-    """The true way is among them; see `shoal.shuffling.Ways`."""
+    """The true way is among them; see `shoal.received.shuffling.Ways`."""
     loosest: Published | None = None
     """The release as if each column had been shuffled by itself within buckets, if that is not known to be wrong."""
     record: Mapping[str, Any] | None = None

@@ -22,7 +22,7 @@ PARTS = {
     "blocks": "shoal.table.table.CodedTable._grouped_blocks",
     "render": "shoal.anonymizing.render",
     "render again": "shoal.case.render",
-    "read": "shoal.released.read_published",
+    "read": "shoal.received.released.read_published",
     "read back": "shoal.case.read_back",
     "policy": "shoal.policy.model.problems_of",
 }

@@ -14,8 +14,9 @@ ROOT = Path(shoal.__file__).parent
 # From the bottom to the top. A module imports from its own layer's folder and from the layers below it;
 # two folders of one layer do not know each other.
 LAYERS = (
-    ("errors", "arrays", "ending", "memory", "parallel", "wording"),
-    ("brief", "processes", "pages", "widening"),
+    ("errors", "arrays", "wording"),
+    ("machine",),
+    ("brief", "pages", "widening"),
     ("run", "registry"),
     ("kernels",),
     ("frames", "hierarchy"),
@@ -27,11 +28,7 @@ LAYERS = (
     ("attacks",),
     ("policy",),
     ("samples", "suggesting"),
-    ("recorded",),
-    ("combinations",),
-    ("shuffling",),
-    ("released",),
-    ("earlier",),
+    ("received",),
     ("codebooks",),
     ("case",),
     ("spark",),

@@ -12,12 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import combinations
 from shoal.cli import main
 from shoal.errors import DataError, ShoalError
 from shoal.policy import Policy
+from shoal.received import combinations
+from shoal.received.shuffling import INTACT, Making
 from shoal.release.verdict import Verdict, worst
-from shoal.shuffling import INTACT, Making
 from tests.test_membership import P2
 
 QUASI = ["a", "b", "c"]

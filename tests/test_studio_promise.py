@@ -175,7 +175,7 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(project):
 
 
 def test_the_table_is_coded_once_for_all_promises_about_the_same_columns(project, monkeypatch):
-    from shoal import earlier
+    from shoal.received import earlier
 
     coded = []
     own = earlier.encode_whole

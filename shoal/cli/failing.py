@@ -21,8 +21,8 @@ from shoal.cli.messages import (
     report_error,
 )
 from shoal.cli.supervising import supervise
-from shoal.ending import journal
 from shoal.errors import OutputError, ShoalError
+from shoal.machine.ending import journal
 from shoal.wording import speak
 
 EXIT_CODES = """\b

@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from shoal.memory import address_advice
+from shoal.machine.memory import address_advice
 
 ADVICE = (
     "no file was left half written. Use a machine with more memory, Parquet instead of CSV, or fewer columns "

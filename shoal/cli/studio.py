@@ -38,7 +38,7 @@ def studio(
                 f"Studio needs the package {error.name}, which is not installed: pip install 'shoal[studio]'"
             ) from None
         raise
-    from shoal.ending import journal
+    from shoal.machine.ending import journal
 
     opened = Studio(port)
     opened.open(data, policy_file)

@@ -22,7 +22,7 @@ from typing import Any
 
 from shoal.cli.messages import out_of_memory, report_error
 from shoal.cli.starting import started
-from shoal.ending import SIGNALS, Journal, end_with_parent, journal
+from shoal.machine.ending import SIGNALS, Journal, end_with_parent, journal
 
 PATIENCE = 1.0
 """Seconds for files to finish appearing after an interrupt."""

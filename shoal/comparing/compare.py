@@ -23,7 +23,6 @@ from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.comparing.watching import Watch
 from shoal.comparing.workers import run_all
-from shoal.earlier import encode_whole
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.measures import MEASURES
 from shoal.methods.auto import check_methods
@@ -31,6 +30,7 @@ from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
 from shoal.policy.sources import apart
+from shoal.received.earlier import encode_whole
 from shoal.run import Progress, checked_seed, silent
 from shoal.table import CodedTable
 

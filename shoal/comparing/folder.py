@@ -17,8 +17,8 @@ import numpy as np
 
 from shoal import __version__
 from shoal.comparing.trial import Trial
-from shoal.ending import journal
 from shoal.errors import DataError, OutputError
+from shoal.machine.ending import journal
 
 if TYPE_CHECKING:
     from shoal.comparing.running import Task

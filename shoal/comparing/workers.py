@@ -13,7 +13,7 @@ from shoal.comparing.running import Task
 from shoal.comparing.trial import Trial
 from shoal.comparing.watching import Watch
 from shoal.errors import ShoalError
-from shoal.processes import LOST, Child
+from shoal.machine.processes import LOST, Child
 from shoal.release import Release
 from shoal.table import CodedTable
 

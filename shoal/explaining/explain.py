@@ -11,7 +11,6 @@ from typing import Any
 from shoal import frames
 from shoal.comparing.auto import method_of
 from shoal.comparing.portfolio import with_method
-from shoal.earlier import encode_whole
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.explaining.explanation import NOT_TRIED, Cost, Explanation
 from shoal.explaining.relaxing import Relaxation, relaxations
@@ -21,6 +20,7 @@ from shoal.measures import MEASURES
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
 from shoal.policy.sources import apart
+from shoal.received.earlier import encode_whole
 from shoal.run import Progress, Run, checked_seed, silent
 from shoal.table import CodedTable
 

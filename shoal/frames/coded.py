@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.brief import Brief
 from shoal.frames.coding import factorize
-from shoal.parallel import PIECE
+from shoal.machine.parallel import PIECE
 
 Codes = NDArray[Any]
 """Codes of one column in the narrowest type that holds them: uint8, uint16 or int32."""

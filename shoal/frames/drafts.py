@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from shoal.ending import journal
+from shoal.machine.ending import journal
 
 if sys.platform != "win32":  # there, what a killed process has left stays
     import fcntl

@@ -20,7 +20,7 @@ from shoal.frames.given import Given
 from shoal.frames.notation import as_told, with_nulls
 from shoal.frames.options import ColumnReading, ReadOptions
 from shoal.frames.sheet import Cells, Sheet
-from shoal.parallel import PIECE, in_threads
+from shoal.machine.parallel import PIECE, in_threads
 from shoal.wording import first_line
 
 if TYPE_CHECKING:

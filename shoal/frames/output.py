@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from shoal.ending import journal
 from shoal.errors import DataError, OutputError
 from shoal.frames.databases import DatabaseTable
 from shoal.frames.databases.writing import Pending, check_kept, check_target, forced
@@ -23,7 +22,8 @@ from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
 from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
-from shoal.parallel import PIECE
+from shoal.machine.ending import journal
+from shoal.machine.parallel import PIECE
 from shoal.wording import first_line
 
 if TYPE_CHECKING:

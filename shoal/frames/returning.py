@@ -15,7 +15,7 @@ from shoal.frames.dataframes import from_dataframe
 from shoal.frames.frame import Frame
 from shoal.frames.sets import as_text, sets_as_text
 from shoal.frames.sheet import Cells, Sheet, told_by_codes
-from shoal.parallel import one_after_another
+from shoal.machine.parallel import one_after_another
 
 if TYPE_CHECKING:
     from shoal.frames.row_groups import RowGroups

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.arrays import IntVector
 from shoal.brief import Brief
 from shoal.frames.coded import Codes, coded, narrowest
-from shoal.parallel import PIECE, in_threads, one_after_another
+from shoal.machine.parallel import PIECE, in_threads, one_after_another
 from shoal.widening import Stored
 
 Known = TypeVar("Known")

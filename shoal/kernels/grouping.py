@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
-from shoal.parallel import PIECE, in_threads, processors
+from shoal.machine.parallel import PIECE, in_threads, processors
 
 AHEAD = 64
 """Rows that look for their number at a time."""

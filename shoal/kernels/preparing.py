@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from shoal.ending import end_with_parent
 from shoal.kernels.compiled import KernelCache
-from shoal.parallel import processors
+from shoal.machine.ending import end_with_parent
+from shoal.machine.parallel import processors
 
 LISTED = Path(__file__).with_name("signatures.json")
 

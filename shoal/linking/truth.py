@@ -25,7 +25,7 @@ from shoal.hierarchy.reading import locate
 from shoal.hierarchy.values import is_ordered, parse, text_of
 from shoal.linking.consistency import People, within_sets
 from shoal.linking.pinned import missing_values
-from shoal.parallel import PIECE, in_threads, one_after_another, processors
+from shoal.machine.parallel import PIECE, in_threads, one_after_another, processors
 from shoal.release.published import Published
 from shoal.table import CodedTable
 from shoal.table.table import counted as count_codes

@@ -12,8 +12,8 @@ import polars as pl
 from shoal import frames
 from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
-from shoal.ending import journal
 from shoal.errors import DataError, OutputError, did_you_mean
+from shoal.machine.ending import journal
 from shoal.network.graph import Network
 from shoal.network.graphml import graphml
 from shoal.network.reading import read_maybe_empty

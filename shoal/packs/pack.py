@@ -33,7 +33,7 @@ from shoal.packs.manifest import (
 from shoal.packs.outlines import anonymization_report, attack_list, expert_determination
 from shoal.packs.signing import check_signing, signed
 from shoal.policy import Policy, toml
-from shoal.recorded import read_record
+from shoal.received.recorded import read_record
 from shoal.release.record import card_markdown, make_card, versions
 from shoal.release.two_tables import second_beside
 from shoal.reporting.parts import SignOff

@@ -14,7 +14,7 @@ from shoal.frames.coded import Codes
 from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.grouping import distinct_rows
-from shoal.parallel import PIECE, in_threads
+from shoal.machine.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.release.bounds import read_bounded
 from shoal.release.published import Boxes, Published

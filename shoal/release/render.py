@@ -15,7 +15,7 @@ from shoal.frames.coded import Coded
 from shoal.frames.sheet import Cells, Sheet
 from shoal.hierarchy import Hierarchy
 from shoal.kernels.grouping import by_value, distinct
-from shoal.parallel import PIECE, in_threads
+from shoal.machine.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.release.bounds import bound_columns
 from shoal.release.pseudonyms import Pseudonyms

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, OutputError, check_known
-from shoal.memory import check_addresses
+from shoal.machine.memory import check_addresses
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,10 +10,10 @@ from shoal.errors import DataError, PolicyError, Problem
 from shoal.hierarchy import ROOT
 from shoal.measures.evaluate import unmeasured
 from shoal.policy import Policy
+from shoal.received.released import attribute_of, has_domain
 from shoal.release.bounds import bounds_among
 from shoal.release.render import bucket_name
 from shoal.release.results import Audit, Clock
-from shoal.released import attribute_of, has_domain
 from shoal.run import Progress
 from shoal.spark import is_spark_frame
 from shoal.spark.coding import coded, coded_column, lone_rows

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.ending import journal
 from shoal.errors import OutputError
 from shoal.frames.databases.writing import forced
 from shoal.frames.drafts import Draft, is_draft
 from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
 from shoal.frames.formats.parquet import Parquet
+from shoal.machine.ending import journal
 from shoal.spark.session import translated
 from shoal.spark.sources import EMPTY, Store, address, with_empty_text
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from shoal.ending import journal
+from shoal.machine.ending import journal
 
 if sys.platform != "win32":
     import fcntl

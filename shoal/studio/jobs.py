@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from shoal.errors import Problem
 from shoal.frames.databases import passwords
-from shoal.processes import start_python
+from shoal.machine.processes import start_python
 from shoal.studio.folder import Folder
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]

@@ -118,10 +118,10 @@ def _answer(project: Project, coded: _Coded, policy: Policy, toml: str) -> None:
 
 def _found(project: Project, coded: _Coded, policy: Policy) -> Outlook:
     from shoal.comparing.auto import method_of
-    from shoal.earlier import encode_whole
     from shoal.errors import PolicyError
     from shoal.explaining.nearest import nearest, reasons
     from shoal.models.feasibility import unprotected
+    from shoal.received.earlier import encode_whole
 
     frame = project.frame
     assert frame is not None

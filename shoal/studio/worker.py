@@ -17,9 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from shoal.ending import end_with_parent
 from shoal.errors import PolicyError, ShoalError
 from shoal.frames.databases import passwords
+from shoal.machine.ending import end_with_parent
 from shoal.wording import Voice, speak
 
 PAUSE = 0.1

@@ -17,7 +17,7 @@ from shoal.frames.coded import Coded, Codes, narrowest
 from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy, build
 from shoal.hierarchy.kinds import parsed
-from shoal.parallel import PIECE, in_threads
+from shoal.machine.parallel import PIECE, in_threads
 from shoal.table import Attribute, CodedTable, Unit
 from shoal.table.plan import AS_THEY_ARE, REMOVED, ColumnPlan
 from shoal.table.storage import Kept, Narrow

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.parallel import PIECE
+from shoal.machine.parallel import PIECE
 from shoal.table.groups import Groups, Histograms, group
 from shoal.table.plan import bound_names
 from shoal.table.storage import Kept, Narrow

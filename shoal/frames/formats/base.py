@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, did_you_mean
-from shoal.memory import check_addresses
-from shoal.parallel import PIECE
+from shoal.machine.memory import check_addresses
+from shoal.machine.parallel import PIECE
 from shoal.wording import first_line, type_name
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.frames.formats.base import FileFormat, without_wide_integers
-from shoal.parallel import PIECE
+from shoal.machine.parallel import PIECE
 
 if TYPE_CHECKING:
     import polars as pl

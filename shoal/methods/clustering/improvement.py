@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import IntVector, LongVector
+from shoal.machine.parallel import one_after_another
 from shoal.methods.clustering.clusters import Items
 from shoal.methods.clustering.finishing import boxes, numbered, total_loss
 from shoal.methods.clustering.local_moves import moved
-from shoal.parallel import one_after_another
 from shoal.run import Run
 
 ROUNDS = (8, 100, 20)

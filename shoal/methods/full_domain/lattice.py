@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.errors import PolicyError, Problem
+from shoal.machine.parallel import PIECE
 from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.objective import objective
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.overall import Seen
 from shoal.models.requirements import Requirements
-from shoal.parallel import PIECE
 from shoal.release import Release
 from shoal.table import CodedTable
 from shoal.table.groups import Groups, group

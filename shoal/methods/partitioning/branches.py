@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.parallel import PIECE, in_threads, processors
+from shoal.machine.parallel import PIECE, in_threads, processors
 
 if TYPE_CHECKING:
     from shoal.kernels.mondrian import CutWorkspace

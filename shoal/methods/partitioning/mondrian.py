@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.errors import check_known
+from shoal.machine.parallel import PIECE, in_threads
 from shoal.methods.base import Method, Parts
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.losses import losses_of
 from shoal.methods.partitioning.branches import Branch, divided, finish, joined
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.models.requirements import Requirements
-from shoal.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable

@@ -8,12 +8,12 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import PolicyError, Problem
+from shoal.machine.memory import memory_left
+from shoal.machine.parallel import processors
 from shoal.measures import MEASURES, CellMeasure
-from shoal.memory import memory_left
 from shoal.methods.base import Method, Parts
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models.requirements import Requirements
-from shoal.parallel import processors
 from shoal.run import Division, Run
 from shoal.table import CodedTable
 

@@ -18,10 +18,10 @@ import numpy as np
 from shoal.arrays import LongVector
 from shoal.brief import Brief
 from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem, ShoalBug, ShoalError
+from shoal.machine.parallel import processors
+from shoal.machine.processes import LOST, Child
 from shoal.methods.base import Method
 from shoal.models.requirements import Requirements
-from shoal.parallel import processors
-from shoal.processes import LOST, Child
 from shoal.release import Release
 from shoal.run import UNDIVIDED, Progress, Run, silent
 from shoal.table import CodedTable

@@ -10,9 +10,9 @@ import polars as pl
 
 from shoal import frames
 from shoal.anonymizing import anonymize_file
-from shoal.earlier import encode_whole
 from shoal.frames.databases import DatabaseTable
 from shoal.policy import Policy
+from shoal.received.earlier import encode_whole
 from shoal.release.render import render
 from shoal.release.results import Result
 from shoal.reporting.report import report

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.combinations import Combinations, Groups
 from shoal.errors import DataError
 from shoal.methods.base import Shuffled
-from shoal.recorded import recorded_method, recorded_section
+from shoal.received.combinations import Combinations, Groups
+from shoal.received.recorded import recorded_method, recorded_section
 from shoal.release.published import Published
 from shoal.table import CodedTable
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import shoal
-from shoal.ending import end_with_parent
-from shoal.parallel import THREADS
+from shoal.machine.ending import end_with_parent
+from shoal.machine.parallel import THREADS
 from shoal.wording import Voice, speak, voice
 
 LOST = (EOFError, OSError, pickle.UnpicklingError)
@@ -48,7 +48,7 @@ class Child:
     """
 
     def __init__(self, module: str, *, threads: int | None = None) -> None:
-        self._process = start_python("shoal.processes", module, threads=threads)
+        self._process = start_python("shoal.machine.processes", module, threads=threads)
 
     def send(self, what: Any) -> None:
         """Send an object; one of `LOST` if the process has ended."""

@@ -20,14 +20,14 @@ from shoal.hierarchy import ROOT, Hierarchy, Level, build
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.policy import Policy
-from shoal.recorded import check_buckets, check_release, recorded_method
+from shoal.received.recorded import check_buckets, check_release, recorded_method
+from shoal.received.shuffling import APART, Making, as_recorded, by_record, possible
 from shoal.release.bounds import bounds_among
 from shoal.release.published import Published
 from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.render import bucket_name
 from shoal.release.retyping import retyped
 from shoal.release.two_tables import joined, second_beside
-from shoal.shuffling import APART, Making, as_recorded, by_record, possible
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan

@@ -18,14 +18,14 @@ from shoal.linking.owners import confirmed, matched
 from shoal.linking.series import Earlier, Issue, covering, issue_of
 from shoal.policy import Policy
 from shoal.policy.encoding import encode_with_population
-from shoal.recorded import check_original, check_release, read_record, recorded_owners
+from shoal.received.recorded import check_original, check_release, read_record, recorded_owners
+from shoal.received.released import read_release, typed
 from shoal.release.bounds import bounds_among
 from shoal.release.published import Published
 from shoal.release.reading import read_published
 from shoal.release.render import bucket_name
 from shoal.release.results import Result
 from shoal.release.retyping import without_fraction
-from shoal.released import read_release, typed
 from shoal.table import Attribute, CodedTable
 from shoal.table.encode import encode, missing_names
 from shoal.wording import either
