@@ -120,6 +120,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         groups=policy.groups,
         followed=several and evidence.follow is not None,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
+        made_by_it=record is not None or case.release is not None,
     )
 
 

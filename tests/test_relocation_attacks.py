@@ -78,6 +78,22 @@ def test_the_attack_takes_results_and_refuses_files():
         shoal.attack(made.table, policy, original=people, name="algorithm-aware")
 
 
+def test_a_budget_that_the_method_does_not_use_hides_nobody():
+    """Mondrian relocates nothing, whatever the policy allows, so who knows all members rules out as many pairs."""
+    people, method = CENSUS.frame(400), {"name": "mondrian"}
+    plain = CENSUS.policy({"k": 3}, method)
+    allowed = CENSUS.policy({"k": 3, "relocation": {"budget": 1.0}}, method)
+    found = []
+    for policy in (plain, allowed):
+        made = shoal.anonymize(people, policy, seed=1)
+        found.append(shoal.attack(made, policy, original=people, name="linkage"))
+    assert found[0].figures == found[1].figures
+    assert found[0].success == found[1].success
+    # The file alone does not say how it was made: rows may be false as far as the policy allows.
+    told = shoal.attack(made.table, allowed, original=people, name="linkage")
+    assert "match_no_row" in told.figures
+
+
 def test_the_advice_about_knows_algorithm_leads_to_a_release():
     people = CENSUS.frame(600)
 

@@ -31,7 +31,7 @@ class Setting:
     """What is known about a release before it is attacked."""
 
     method: Method | None
-    """The method that made it; None where that is not known."""
+    """The method that made it, or else that of the policy; None where neither is known."""
     models: tuple[Model, ...]
     sensitive: bool
     """The table has sensitive columns."""
@@ -55,10 +55,16 @@ class Setting:
     """Their rows can be followed, so guarantees are about people who show the same rows."""
     groups: tuple[str, ...] = ()
     """The kinds of groups of people that guarantees count, too, such as households."""
+    made_by_it: bool = False
+    """That the method made it is known by the run or its record, not only by the policy."""
 
     @property
     def relocated(self) -> bool:
-        """Rows may have been relocated: the method does so, or the policy allows it."""
+        """Rows may have been relocated: the method does so, or the policy allows it, unless it is known that the
+        release was made by a method that relocates none. Then an adversary may take every row for true.
+        """
+        if self.made_by_it and self.method is not None:
+            return self.method.relocates
         allowed = any(isinstance(model, HybridK | AlphaHybrid) for model in self.models)
         return allowed or (self.method is not None and self.method.relocates)
 
