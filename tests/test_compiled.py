@@ -36,8 +36,9 @@ def package(folder: Path) -> Path:
     """Copy the kernels, and add those above."""
     shutil.copytree(KERNELS, folder / "shoal" / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "shoal" / "__init__.py").touch()
-    for name in ("ending.py", "parallel.py"):
-        shutil.copy(KERNELS.parent / name, folder / "shoal")
+    shutil.copytree(
+        KERNELS.parent / "machine", folder / "shoal" / "machine", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for name, text in FILES.items():
         (folder / "shoal" / "kernels" / f"{name}.py").write_text(
             "from shoal.kernels.compiled import njit\n" + text

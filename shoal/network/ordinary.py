@@ -20,8 +20,8 @@ def single_nodes(network: Network, policy: Policy) -> MaskedNetwork:
     numbers = pl.DataFrame(
         {CLUSTER: np.arange(n), NODES: np.ones(n, np.int64), INSIDE: np.zeros(n, np.int64)}
     )
-    nodes = pl.concat([numbers, network.attributes.select(quasi)], how="horizontal")
-    rest = network.attributes.drop(quasi)
+    nodes = pl.concat([numbers, network.attributes[quasi]], how="horizontal")
+    rest = network.attributes[[name for name in network.attributes.columns if name not in quasi]]
     members = pl.concat([numbers.select(CLUSTER), rest], how="horizontal") if rest.width else None
     a, b = (end.astype(np.int64) for end in network.pairs())
     edges = pl.DataFrame({ENDS[0]: a, ENDS[1]: b, BETWEEN: np.ones(len(a), np.int64)})
@@ -31,4 +31,4 @@ def single_nodes(network: Network, policy: Policy) -> MaskedNetwork:
 def graph_of(masked: MaskedNetwork) -> Network:
     """Return the graph that a masked network of single nodes shows."""
     a, b, _ = masked.between
-    return Network(masked.nodes.select(masked.shown), *sparse_rows(a, b, masked.clusters))
+    return Network(masked.nodes[masked.shown], *sparse_rows(a, b, masked.clusters))

@@ -74,7 +74,7 @@ def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
             if candidates is None:
                 continue
             own = [names[column] for column in chosen]
-            rows = codes.select(own).filter(candidates)
+            rows = codes[own].filter(candidates)
             alone = np.flatnonzero(candidates)[_key(rows, sizes, own).is_unique().to_numpy()]
             if len(alone):
                 share = len(alone) / codes.height
