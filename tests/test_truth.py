@@ -10,9 +10,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import case, parallel
+from shoal import case
 from shoal.kernels import grouping, matching
 from shoal.linking import truth
+from shoal.machine import parallel
 from shoal.methods import METHODS
 from shoal.policy.checks import option_types
 from tests import naive, outsider

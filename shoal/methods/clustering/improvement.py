@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import IntVector, LongVector
+from shoal.brief import Brief
 from shoal.machine.parallel import one_after_another
 from shoal.methods.clustering.clusters import Items
 from shoal.methods.clustering.finishing import boxes, numbered, total_loss
@@ -136,8 +137,8 @@ class _Clock:
         return (1.0 - self.share(turn)) * min(1.0, self.planned() / min(ENOUGH, self.rounds))
 
 
-@dataclass
-class _Piece:
+@dataclass(repr=False)
+class _Piece(Brief):
     """Clusters that one thread works on in a round."""
 
     round: int
@@ -148,8 +149,8 @@ class _Piece:
     """How many numbers of clusters are free, and these numbers."""
 
 
-@dataclass
-class _Plan:
+@dataclass(repr=False)
+class _Plan(Brief):
     """Everything the search needs."""
 
     codes: Any
