@@ -43,6 +43,7 @@ class RecordLinkage(Attack):
         "knows-algorithm": {},
     }
     least_k: ClassVar[int] = 1
+    only_rows: ClassVar[str] = "it counts the closest rows, which may all be those of one person"
     summary: ClassVar[str] = (
         "takes the rows that are closest to what a person has, where cells may be false and match nobody"
     )
