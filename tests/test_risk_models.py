@@ -447,3 +447,8 @@ def test_the_highest_risk_is_a_class_size_for_searches():
     rule = HighestRisk(highest=Fraction(1, 11)).by_classes
     assert rule is not None
     assert rule.k == 11
+
+
+def test_a_wrong_word_in_a_table_is_compared_with_its_own_words():
+    with pytest.raises(PolicyError, match="did you mean 'average'"):
+        Policy.from_keywords(quasi=["a"], risk={"averag": 0.1})

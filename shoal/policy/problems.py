@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -76,8 +76,23 @@ def _known(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> list[s
     """Return what is allowed in place of the last key of a path."""
     known = list(model.model_fields) if model is not None else []
     for key in path[:-1]:
+        inner = _table_at(model, str(key))
+        if inner is not None:
+            model, known = inner, list(inner.model_fields)
         known = list(WORDS_OF_TAG.get(str(key), known))
     return known
+
+
+def _table_at(model: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
+    """Return the kind of table that a key of a table holds, if it holds one."""
+    field = None if model is None else model.model_fields.get(key)
+    waiting = [] if field is None else [field.annotation]
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+        waiting += get_args(kind)
+    return None
 
 
 def _words(detail: Any, model: type[BaseModel] | None) -> tuple[str, str]:
