@@ -131,7 +131,8 @@ def _cross(draft: _Draft, base: Path) -> list[Problem]:
         if draft.parts["utility"] is not None:
             found += steering_problems(draft.parts["method"], draft.parts["utility"].measure)
             found += _not_uniform(draft.parts["method"], draft.parts["utility"], privacy)
-    if draft.parts["utility"] is not None and not draft.broken_columns:
+    told = any(problem.path == "utility.measure" for problem in found)
+    if draft.parts["utility"] is not None and not draft.broken_columns and not told:
         found += _unknown_measure(draft.parts["utility"].measure, draft)
     return found
 
