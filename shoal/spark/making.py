@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -264,7 +264,7 @@ class _Work:
             secrets = np.zeros((len(many), len(self.table.sensitive)), np.int32)
         own = self.table
         table = Weighted(
-            **{name: getattr(own, name) for name in Counted.__dataclass_fields__ if name not in _REPLACED},
+            **{one.name: getattr(own, one.name) for one in fields(Counted) if one.name not in _REPLACED},
             codes=np.asfortranarray(codes_of(found, "c")),
             sensitive_codes=np.asfortranarray(secrets),
             many=many,

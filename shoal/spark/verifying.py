@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -202,7 +202,7 @@ def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
         weights=weights,
     )
     weighed = Weighed(
-        **{name: getattr(published, name) for name in Published.__dataclass_fields__}, weights=weights
+        **{one.name: getattr(published, one.name) for one in fields(Published)}, weights=weights
     )
     groups = weighed.with_totals(reading.totals)
     told: list[Any] = []
