@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 IntVector = NDArray[np.int32]
 IntMatrix = NDArray[np.int32]
 LongVector = NDArray[np.int64]
+LongMatrix = NDArray[np.int64]
 FloatVector = NDArray[np.float64]
 FloatMatrix = NDArray[np.float64]
 BoolVector = NDArray[np.bool_]

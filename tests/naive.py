@@ -47,6 +47,22 @@ def histograms(group_of, groups, codes, weights):
     return np.array(start, np.int64), np.array(value, np.int32), np.array(count, np.int64)
 
 
+def merge_histograms(start, value, count, numbers, groups, codes):
+    group_of = np.repeat(numbers, np.diff(start))
+    return histograms(group_of, groups, value, count)
+
+
+def kept_histograms(start, value, count, good):
+    kept = [g for g in range(len(good)) if good[g]]
+    pieces = [slice(start[g], start[g + 1]) for g in kept]
+    ends = np.cumsum([0, *(start[g + 1] - start[g] for g in kept)])
+    return (
+        np.array(ends, np.int64),
+        np.array([code for piece in pieces for code in value[piece]], np.int32),
+        np.array([number for piece in pieces for number in count[piece]], np.int64),
+    )
+
+
 def bounds(codes, group_of, groups):
     members = [
         [code for code, g in zip(codes, group_of, strict=True) if g == wanted] for wanted in range(groups)
@@ -143,6 +159,17 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
     return len(seen)
 
 
+def small_groups(weights, k):
+    lost = np.array([0 if weight >= k else weight for weight in weights], np.int64)
+    return np.array([weight >= k for weight in weights], np.bool_), lost, int(lost.sum())
+
+
+def lost_rows(weights, good, kept):
+    kept = iter(kept)
+    lost = np.array([w - (next(kept) if g else 0) for w, g in zip(weights, good, strict=True)], np.int64)
+    return lost, int(lost.sum())
+
+
 def shortfall(keys, lost, levels, fields, gain, most):
     penalty = 0.0
     for g in range(len(lost)):
@@ -151,6 +178,50 @@ def shortfall(keys, lost, levels, fields, gain, most):
             penalty += gain[start + level * size + code] * lost[g]
     dropped = int(sum(lost))
     return dropped, penalty if dropped <= most else np.inf
+
+
+def least_shortfall(keys, lost, levels, fields, gains, counts, floors):
+    own = least = 0.0
+    for j, (word, shift, mask, _, _) in enumerate(fields.tolist()):
+        level = int(levels[j])
+        nodes = gains.nodes[gains.first[j, level] : gains.first[j, level + 1]].tolist()
+        for below in range(level + 1):
+            place = gains.place[j, level] + below * len(nodes)
+            floors[j, below] = sum(
+                int(lost[g]) * gains.least[place + nodes.index((int(keys[word, g]) >> shift) & mask)]
+                for g in range(len(lost))
+            )
+        own += floors[j, level]
+        least += min(floors[j, : level + 1])
+    return int(sum(lost)), own, least
+
+
+def raise_below(values, strides, levels, floors):
+    for below in itertools.product(*(range(level + 1) for level in levels)):
+        index = sum(int(level * stride) for level, stride in zip(below, strides, strict=True))
+        values[index] = max(values[index], sum(floors[j, level] for j, level in enumerate(below)))
+
+
+def climb_open(levels, top, strides, least, more, most):
+    while True:
+        higher = [j for j in range(len(levels)) if levels[j] < top[j]]
+        at = {j: int(levels @ strides + strides[j]) for j in higher}
+        higher = [j for j in higher if least[at[j]] + more[at[j]] <= most]
+        if not higher:
+            return
+        levels[min(higher, key=lambda j: (least[at[j]], j))] += 1
+
+
+def descend_open(levels, steps, strides, least, more, most):
+    now, found = [int(level) for level in levels], []
+    while True:
+        index = sum(level * int(stride) for level, stride in zip(now, strides, strict=True))
+        if least[index] + more[index] <= most:
+            found.append(index)
+        lower = [j for j, level in enumerate(now) if level]
+        if not lower:
+            return np.array(found, np.int64)
+        now[max(lower, key=lambda j: (steps[j, now[j] - 1], -j))] -= 1
 
 
 def raise_box(values, strides, low, high, floor):

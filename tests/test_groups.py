@@ -37,6 +37,26 @@ def test_histograms_skip_rows_in_no_group(rows):
     same(grouping.histograms(*rows), naive.histograms(*rows))
 
 
+@given(numbered(), st.integers(1, 5), st.integers(0, 40), st.data())
+def test_histograms_of_groups_of_groups(rows, groups, unused, data):
+    """Both ways: with few codes a dense count, with many that nobody has one group after the other."""
+    own = naive.histograms(*rows)
+    many = st.lists(st.integers(0, groups - 1), min_size=rows[1], max_size=rows[1])
+    numbers = np.array(data.draw(many), np.int32)
+    codes = int(rows[2].max(initial=0)) + 1 + unused
+    same(
+        grouping.merge_histograms(*own, numbers, groups, codes),
+        naive.merge_histograms(*own, numbers, groups, codes),
+    )
+
+
+@given(numbered(), st.data())
+def test_histograms_of_some_groups(rows, data):
+    own = naive.histograms(*rows)
+    good = np.array(data.draw(st.lists(st.booleans(), min_size=rows[1], max_size=rows[1])), np.bool_)
+    same(grouping.kept_histograms(*own, good), naive.kept_histograms(*own, good))
+
+
 @given(numbered(most=60))
 def test_histograms_of_more_groups_than_rows(rows):
     same(grouping.histograms(*rows), naive.histograms(*rows))

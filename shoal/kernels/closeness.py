@@ -119,8 +119,9 @@ def level_keepable(start, value, count, size, low, totals, most):
     """Return per group an upper bound on the rows of a subset whose `level_distances` is at most `most`.
 
     A subset of s rows has at most the c rows of the group in a node, so it shares at most min(c / s, the node's share
-    of the table) with the table there. The rest has to move, and it grows with s. Bisects s:
-    O(log(rows) x levels x values) per group that is too far as a whole.
+    of the table) with the table there. The rest has to move, and it grows with s. What is shared is concave in s, so
+    its tangent at an s that is too large leads to a smaller one that no fitting subset exceeds: a few steps of
+    O(levels x values) per group that is too far as a whole.
     """
     levels, codes = low.shape
     groups = len(start) - 1
@@ -130,25 +131,36 @@ def level_keepable(start, value, count, size, low, totals, most):
         whole += totals[code]
         for level in range(levels):
             of_node[level, low[level, code]] += totals[code]
+    for level in range(levels):
+        for code in range(codes):
+            of_node[level, code] /= max(whole, 1.0)
+    needed = levels * (1.0 - most - 1e-8)
+    inside = np.empty(levels * codes)
+    shares = np.empty(levels * codes)
     keep = np.empty(groups, np.int64)
     for g in range(groups):
-        least, highest = np.int64(0), size[g] if whole > 0 else np.int64(0)
-        trial = highest
-        while least < highest:
-            shared = 0.0
-            for level in range(levels):
-                i = start[g]
-                while i < start[g + 1]:
-                    node = low[level, value[i]]
-                    inside = 0.0
-                    while i < start[g + 1] and low[level, value[i]] == node:
-                        inside += count[i]
-                        i += 1
-                    shared += min(inside, trial * of_node[level, node] / whole)
-            if 1.0 - shared / (trial * levels) <= most + 1e-8:
-                least = trial
-            else:
-                highest = trial - 1
-            trial = (least + highest + 1) // 2
-        keep[g] = least
+        nodes = 0
+        for level in range(levels):
+            last = -1
+            for i in range(start[g], start[g + 1]):
+                node = low[level, value[i]]
+                if node != last:
+                    last = node
+                    inside[nodes] = 0.0
+                    shares[nodes] = of_node[level, node]
+                    nodes += 1
+                inside[nodes - 1] += count[i]
+        trial = size[g] if whole > 0 else np.int64(0)
+        while trial > 0:
+            rows = 0.0  # of nodes that the group has too few rows in
+            share = 0.0  # of the other nodes
+            for node in range(nodes):
+                few = inside[node] < trial * shares[node]
+                rows += inside[node] if few else 0.0
+                share += 0.0 if few else shares[node]
+            if rows + trial * share >= trial * needed:
+                break
+            # The tangent: rows + s x share is no more than s rows need where s is larger than this.
+            trial = min(trial - 1, np.int64(rows / (needed - share) + 1e-6))
+        keep[g] = max(trial, np.int64(0))
     return keep

@@ -250,3 +250,86 @@ def histograms(group_of, groups, codes, weights):
             value[end[g]] = codes[row]
             count[end[g]] += weights[row]
     return start, value, count
+
+
+@njit(cache=True, nogil=True)
+def merge_histograms(start, value, count, numbers, groups, codes):
+    """Count the codes in groups of groups, as `histograms` does; ``numbers[g]`` is the new group of group g.
+
+    O(groups + values + codes): a dense count if that needs few more cells than there are values; else new groups
+    one after the other, each of which counts its values over all codes and picks up those it has, sorted.
+    """
+    entries = len(value)
+    merged_start = np.zeros(groups + 1, np.int64)
+    merged_value = np.empty(entries + 1, np.int32)
+    merged_count = np.empty(entries + 1, np.int64)
+    used = 0
+    if groups * codes <= 8 * entries:
+        cells = np.zeros(groups * codes, np.int64)
+        for g in range(len(numbers)):
+            place = numbers[g] * codes
+            for i in range(start[g], start[g + 1]):
+                cells[place + value[i]] += count[i]
+        for n in range(groups):
+            for code in range(codes):
+                # Always written, but kept only if it counts: without a branch this is several times faster.
+                held_here = cells[n * codes + code]
+                merged_value[used] = code
+                merged_count[used] = held_here
+                used += held_here > 0
+            merged_start[n + 1] = used
+        return merged_start, merged_value[:used].copy(), merged_count[:used].copy()
+    first = np.zeros(groups + 1, np.int64)
+    for g in range(len(numbers)):
+        first[numbers[g] + 1] += 1
+    for n in range(groups):
+        first[n + 1] += first[n]
+    order = np.empty(len(numbers), np.int32)
+    for g in range(len(numbers)):
+        order[first[numbers[g]]] = g
+        first[numbers[g]] += 1
+    held = np.zeros(codes, np.int64)
+    seen = np.empty(codes + 1, np.int32)
+    at = 0
+    for n in range(groups):
+        many = 0
+        while at < first[n]:
+            for i in range(start[order[at]], start[order[at] + 1]):
+                code = value[i]
+                seen[many] = code
+                many += held[code] == 0
+                held[code] += count[i]
+            at += 1
+        seen[:many].sort()
+        for i in range(many):
+            merged_value[used] = seen[i]
+            merged_count[used] = held[seen[i]]
+            held[seen[i]] = 0
+            used += 1
+        merged_start[n + 1] = used
+    return merged_start, merged_value[:used].copy(), merged_count[:used].copy()
+
+
+@njit(cache=True, nogil=True)
+def kept_histograms(start, value, count, good):
+    """Leave out the histograms of groups that are not good. O(groups + values)."""
+    groups = 0
+    used = 0
+    for g in range(len(good)):
+        if good[g]:
+            groups += 1
+            used += start[g + 1] - start[g]
+    kept_start = np.zeros(groups + 1, np.int64)
+    kept_value = np.empty(used, np.int32)
+    kept_count = np.empty(used, np.int64)
+    groups = 0
+    used = 0
+    for g in range(len(good)):
+        if good[g]:
+            for i in range(start[g], start[g + 1]):
+                kept_value[used] = value[i]
+                kept_count[used] = count[i]
+                used += 1
+            groups += 1
+            kept_start[groups] = used
+    return kept_start, kept_value, kept_count

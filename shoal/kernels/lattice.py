@@ -42,11 +42,13 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
     golden = np.uint64(0x9E3779B97F4A7C15)
     one = np.uint64(1)
     bits = 10
+    while bits < 13 and rows > 1 << bits:
+        bits += 1
     slots[: 1 << bits] = -1
     found = 0
     for row in range(rows):
         if 2 * found >= 1 << bits:
-            bits += 2 if bits < 16 else 1
+            bits += 2 if bits < 15 else 1
             slots[: 1 << bits] = -1
             for known in range(found):
                 mixed = merged[0, known] * golden
@@ -84,6 +86,33 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
 
 
 @njit(cache=True, nogil=True)
+def small_groups(weights, k):
+    """Return which groups have k rows, the rows of the others, and the sum of these. O(groups)."""
+    good = np.empty(len(weights), np.bool_)
+    lost = np.empty(len(weights), np.int64)
+    dropped = 0
+    for g in range(len(weights)):
+        good[g] = weights[g] >= k
+        lost[g] = 0 if weights[g] >= k else weights[g]
+        dropped += lost[g]
+    return good, lost, dropped
+
+
+@njit(cache=True, nogil=True)
+def lost_rows(weights, good, kept):
+    """Return how many rows of each group are lost, and their sum, if so many of each good group are kept. O(groups)."""
+    lost = weights.copy()
+    dropped = 0
+    at = 0
+    for g in range(len(weights)):
+        if good[g]:
+            lost[g] -= kept[at]
+            at += 1
+        dropped += lost[g]
+    return lost, dropped
+
+
+@njit(cache=True, nogil=True)
 def shortfall(keys, lost, levels, fields, gain, most):
     """Return how many rows are lost, and how much more it costs to drop than to show them.
 
@@ -105,6 +134,140 @@ def shortfall(keys, lost, levels, fields, gain, most):
                 each += gain[fields[j, 3] + levels[j] * fields[j, 4] + np.int64(code)]
             penalty += each * lost[g]
     return dropped, penalty
+
+
+@njit(cache=True, nogil=True)
+def least_shortfall(keys, lost, levels, fields, gains, counts, floors):
+    """Bound how much more than they show the specializations of a mapping lose by dropped rows, column by column.
+
+    ``lost[g]`` rows of group g, whichever they are, are dropped in each of them. `gains` is as in
+    `shoal.methods.full_domain.objective.Gains`, ``counts`` has a zero for each code of any column, and is left so.
+    ``floors[j, level]`` receives what dropped rows lose more in column j, if a specialization shows it at this level.
+    Returns how many rows are lost, the sum of `floors` at the mapping's own levels, and the sum of the least of each
+    column. O((groups with losses + nodes x levels) x columns).
+    """
+    dropped = 0
+    some = 0
+    for g in range(len(lost)):
+        dropped += lost[g]
+        some += lost[g] != 0
+    rows = np.empty(some, np.int64)
+    some = 0
+    for g in range(len(lost)):
+        if lost[g]:
+            rows[some] = g
+            some += 1
+    own = 0.0
+    least = 0.0
+    for j in range(len(fields)):
+        level = levels[j]
+        begin, end = gains.first[j, level], gains.first[j, level + 1]
+        many = end - begin
+        found = gains.least[gains.place[j, level] : gains.place[j, level] + (level + 1) * many]
+        if many == 1:
+            for below in range(level + 1):
+                floors[j, below] = dropped * found[below]
+        else:
+            for below in range(level + 1):
+                floors[j, below] = 0.0
+            word = keys[fields[j, 0]]
+            shift = np.uint64(fields[j, 1])
+            mask = np.uint64(fields[j, 2])
+            for at in range(some):
+                counts[np.int64((word[rows[at]] >> shift) & mask)] += lost[rows[at]]
+            for node in range(many):
+                held = counts[gains.nodes[begin + node]]
+                if held:
+                    counts[gains.nodes[begin + node]] = 0
+                    for below in range(level + 1):
+                        floors[j, below] += held * found[below * many + node]
+        lowest = floors[j, level]
+        own += lowest
+        for below in range(level):
+            lowest = min(lowest, floors[j, below])
+        least += lowest
+    return dropped, own, least
+
+
+@njit(cache=True, nogil=True)
+def raise_below(values, strides, levels, floors):
+    """Raise the value of every specialization of a mapping to at least the sum over columns of ``floors[j, level]``,
+    in place. O(specializations), with the last column innermost.
+    """
+    columns = len(strides)
+    at = np.zeros(columns, np.int64)
+    before = np.zeros(columns + 1)  # the sum over the columns before each
+    index = 0
+    j = -1
+    last = columns - 1
+    while True:
+        for i in range(j + 1, last):
+            before[i + 1] = before[i] + floors[i, at[i]]
+        for step in range(levels[last] + 1):
+            floor = before[last] + floors[last, step]
+            if values[index + step] < floor:
+                values[index + step] = floor
+        j = last - 1
+        while j >= 0 and at[j] == levels[j]:
+            index -= levels[j] * strides[j]
+            at[j] = 0
+            j -= 1
+        if j < 0:
+            return
+        at[j] += 1
+        index += strides[j]
+        before[j + 1] = before[j] + floors[j, at[j]]
+
+
+@njit(cache=True, nogil=True)
+def climb_open(levels, top, strides, least, more, most):
+    """Raise columns of a mapping, one level at a time, as long as it has ``least + more`` of at most `most` then; each
+    time the column after which `least` is lowest. In place. O(levels x columns).
+    """
+    index = 0
+    for j in range(len(levels)):
+        index += levels[j] * strides[j]
+    while True:
+        best = -1
+        for j in range(len(levels)):
+            if levels[j] < top[j]:
+                higher = index + strides[j]
+                fits = least[higher] + more[higher] <= most
+                if fits and (best < 0 or least[higher] < least[index + strides[best]]):
+                    best = j
+        if best < 0:
+            return
+        levels[best] += 1
+        index += strides[best]
+
+
+@njit(cache=True, nogil=True)
+def descend_open(levels, steps, strides, least, more, most):
+    """Lower a mapping to the bottom, each time the column whose step (``steps[j, level]``, from a level to the next) is
+    largest. Return the numbers of the mappings on the way that have ``least + more`` of at most `most`.
+
+    O(levels x columns).
+    """
+    now = levels.copy()
+    index = 0
+    height = 0
+    for j in range(len(now)):
+        index += now[j] * strides[j]
+        height += now[j]
+    found = np.empty(height + 1, np.int64)
+    many = 0
+    while True:
+        if least[index] + more[index] <= most:
+            found[many] = index
+            many += 1
+        best = -1
+        for j in range(len(now)):
+            if now[j] and (best < 0 or steps[j, now[j] - 1] > steps[best, now[best] - 1]):
+                best = j
+        if best < 0:
+            return found[:many]
+        now[best] -= 1
+        index -= strides[best]
 
 
 @njit(cache=True, nogil=True)

@@ -54,9 +54,9 @@ class AverageClass(ClassMeasure):
 
     def bound(self, sizes: LongVector, k: int) -> float:
         """A class holds a group of k rows, or k rows of smaller groups."""
-        large, rows = sizes >= k, int(sizes.sum())
-        most = int(large.sum()) + int(sizes[~large].sum()) // max(k, 1)
-        return rows / (max(most, 1) * max(k, 1))
+        small = sizes[sizes < k]
+        most = len(sizes) - len(small) + int(small.sum()) // max(k, 1)
+        return int(sizes.sum()) / (max(most, 1) * max(k, 1))
 
     def floor(self, kept: LongVector, rows: int, k: int) -> float:
         """A group has no more classes than k goes into it."""

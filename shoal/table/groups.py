@@ -6,7 +6,7 @@ people who have a row in it, and a value's count is the number of those who show
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,9 @@ class Histograms(Brief):
     start: LongVector
     value: IntVector
     count: LongVector
+
+    def __iter__(self) -> Iterator[LongVector | IntVector]:
+        return iter((self.start, self.value, self.count))
 
     @classmethod
     def of(cls, counts: LongVector) -> Histograms:

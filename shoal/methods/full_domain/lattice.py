@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, LongVector
+from shoal.brief import Brief
 from shoal.errors import PolicyError, Problem
 from shoal.machine.parallel import PIECE
 from shoal.measures.base import ClassMeasure
@@ -24,7 +25,7 @@ from shoal.models.overall import Seen
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.table import CodedTable
-from shoal.table.groups import Groups, group
+from shoal.table.groups import Groups, Histograms, group
 from shoal.wording import role_of
 
 MOST_MAPPINGS = 10_000_000
@@ -35,6 +36,10 @@ WORD = 64
 
 HELD = 2_000_000
 """Roll-ups are cached up to this many rows in all, or 12 times the rows of the base."""
+
+WASTEFUL, WORTH = 3, 256
+"""If a roll-up starts from so many times the groups that are left, or that would be worth it, a mapping in between is
+kept, too: that with even levels, from which many neighbours start."""
 
 KeyMatrix = NDArray[np.uint64]
 Rank = tuple[float, int, int, tuple[int, ...]]
@@ -79,13 +84,15 @@ class Lattice:
             [int(np.prod(dims[j + 1 :], dtype=np.int64)) for j in range(len(dims))], np.int64
         )
         self.bottom: LongVector = np.zeros(len(dims), np.int64)
+        self._strides: list[int] = self.strides.tolist()
 
     def levels(self, index: int) -> LongVector:
         """Return the levels of a mapping by its number."""
-        found = np.empty(len(self.dims), np.int64)
-        for j, stride in enumerate(self.strides.tolist()):
-            found[j], index = divmod(index, stride)
-        return found
+        found = []
+        for stride in self._strides:
+            level, index = divmod(index, stride)
+            found.append(level)
+        return np.array(found, np.int64)
 
     def index(self, levels: LongVector) -> int:
         """Return the number of a mapping by its levels."""
@@ -115,27 +122,14 @@ class Lattice:
             now[j] += 1
             columns.append(j)
             prices[j] = float(steps[j][now[j]]) if now[j] < top[j] else np.inf
-        return Chain(levels, columns, 1)
-
-    def descent(self, levels: LongVector, steps: list[FloatVector]) -> Chain:
-        """Return mappings from `levels` to the bottom, each lowering the column whose last step cost most."""
-        now, columns = levels.tolist(), []
-        prices = [
-            float(column[level - 1]) if level else -np.inf for column, level in zip(steps, now, strict=True)
-        ]
-        for _ in range(sum(now)):
-            j = prices.index(max(prices))
-            now[j] -= 1
-            columns.append(j)
-            prices[j] = float(steps[j][now[j] - 1]) if now[j] else -np.inf
-        return Chain(levels, columns, -1)
+        return Chain(levels, columns)
 
 
 class Chain(Sequence[LongVector]):
-    """Mappings one after the other, each a step of one column from the one before."""
+    """Mappings one after the other, each with one column raised by a level."""
 
-    def __init__(self, first: LongVector, columns: list[int], step: int) -> None:
-        self.first, self.columns, self.step = first, columns, step
+    def __init__(self, first: LongVector, columns: list[int]) -> None:
+        self.first, self.columns = first, columns
 
     def __len__(self) -> int:
         return len(self.columns) + 1
@@ -154,28 +148,50 @@ class Chain(Sequence[LongVector]):
             raise IndexError(at)
         levels = self.first.copy()
         for j in self.columns[:at]:
-            levels[j] += self.step
+            levels[j] += 1
         return levels
 
 
-class RollUp(NamedTuple):
-    """The groups of a mapping: distinct packed rows, and the number of rows with each."""
+@dataclass(eq=False, repr=False, slots=True)
+class RollUp(Brief):
+    """The groups of a mapping: distinct packed rows, the number of rows with each, and their sensitive values."""
 
     levels: LongVector
     keys: KeyMatrix
     weights: LongVector
+    source: RollUp | None = None
+    """What it was rolled up from, with the group of each of its groups, until somebody asks for the histograms."""
+    numbers: IntVector | None = None
+    known: tuple[Histograms, ...] | None = None
+
+    def histograms(self, sizes: list[int]) -> tuple[Histograms, ...]:
+        """Return the values of each sensitive column in each group; `sizes` are those of the columns' domains."""
+        from shoal.kernels.grouping import merge_histograms
+
+        if self.known is None:
+            assert self.source is not None
+            self.known = tuple(
+                Histograms(*merge_histograms(*one, self.numbers, len(self.weights), size))
+                for one, size in zip(self.source.histograms(sizes), sizes, strict=True)
+            )
+            self.source = self.numbers = None
+        return self.known
 
 
 class RollUps:
     """Packed rows of a table, rolled up to any mapping from the smallest cached specialization.
 
-    Sensitive columns, if they are needed, are additional columns with two levels: shown (0) and left out (1). So is the
-    owner of a row, if some people have several, and their household.
+    Sensitive columns, if they are needed row by row, are additional columns with two levels: shown (0) and left out
+    (1). So is the owner of a row, if some people have several, and their household. If only the values of whole
+    groups matter (`counted`), groups have histograms of them instead, which are rolled up when somebody asks for them.
     """
 
-    def __init__(self, table: CodedTable, sensitive: bool) -> None:
-        from shoal.kernels.grouping import distinct_rows
+    def __init__(self, table: CodedTable, sensitive: bool, counted: bool = False) -> None:
+        # Imported once and not in each call: a search makes thousands.
+        from shoal.kernels import lattice as kernels
+        from shoal.kernels.grouping import distinct_rows, histograms
 
+        self._kernels = kernels
         self.quasi = len(table.attributes)
         self.secrets = len(table.sensitive) if sensitive else 0
         secret = [table.sensitive_column(j) for j in range(self.secrets)]
@@ -197,7 +213,8 @@ class RollUps:
             for level, nodes in enumerate(hierarchy.levels):
                 self.single[j, level] = len(nodes.starts) == 1
         weights = table.weights
-        columns = [*table.narrow, *secret]
+        values = [table.sensitive_column(j) for j in range(len(table.sensitive) if counted else 0)]
+        columns = [*table.narrow, *secret, *values]
         point_of = None
         if len(weights) > PIECE:
             # Equal rows are many, and packed rows with their buffers take several times the memory of the table.
@@ -205,16 +222,23 @@ class RollUps:
             weights = np.bincount(point_of, weights, len(first)).astype(np.int64)
             columns = [codes[first] for codes in columns]
         keys: KeyMatrix = np.zeros((words, len(weights)), np.uint64)
-        for j, codes in enumerate(columns):
+        for j, codes in enumerate(columns[: len(sizes)]):
             word, shift = int(self.fields[j, 0]), np.uint64(self.fields[j, 1])
             keys[word] |= codes.astype(np.uint64) << shift
         bottom = np.zeros(len(sizes), np.int64)
         self._buffers(words, len(weights))
+        self.counted = False
         every = RollUp(bottom, keys, weights)
         base, numbers = self._roll(every, bottom)
         self.number_of = numbers.copy() if point_of is None else numbers[point_of]
         """Row of the table -> row of the base."""
         self.base = base
+        self.counted = counted
+        if counted:
+            base.known = tuple(
+                Histograms(*histograms(numbers, len(base.weights), codes.astype(np.int32), weights))
+                for codes in columns[len(sizes) :]
+            )
         self._buffers(words, len(base.weights))
         self._room = max(HELD, 12 * len(base.weights))
         self._forget()
@@ -250,10 +274,8 @@ class RollUps:
         self._held += groups
 
     def _roll(self, source: RollUp, levels: LongVector) -> tuple[RollUp, IntVector]:
-        from shoal.kernels.lattice import roll_up
-
         _, _, merged, total, numbers = self._scratch
-        found = roll_up(
+        found = self._kernels.roll_up(
             source.keys,
             source.weights,
             source.levels,
@@ -263,22 +285,29 @@ class RollUps:
             self.table,
             *self._scratch,
         )
+        numbers = numbers[: len(source.weights)]
         rolled = RollUp(levels, merged[:, :found].copy(), total[:found].copy())
-        return rolled, numbers[: len(source.weights)]
+        if self.counted:
+            rolled.source, rolled.numbers = source, numbers.copy()
+        return rolled, numbers
 
     def _reach(self, levels: LongVector) -> RollUp:
-        from shoal.kernels.lattice import smallest_below
-
-        source: RollUp = self._rolled[smallest_below(self._known, self._sizes, len(self._rolled), levels)]
-        if (source.levels == levels).all():
+        at = self._kernels.smallest_below(self._known, self._sizes, len(self._rolled), levels)
+        source: RollUp = self._rolled[at]
+        if np.array_equal(source.levels, levels):
             return source
         rolled, _ = self._roll(source, levels)
         self._keep(rolled)
+        if len(source.weights) > WASTEFUL * max(len(rolled.weights), WORTH):
+            between = np.maximum(levels & ~1, source.levels)
+            if (between != source.levels).any() and (between != levels).any():
+                self._keep(self._roll(source, between)[0])
         return rolled
 
     def _full(self, levels: LongVector, shown: bool) -> LongVector:
-        secrets = np.full(self.secrets, 0 if shown else 1, np.int64)
-        return np.concatenate((levels, secrets)) if self.secrets else levels.copy()
+        if not self.secrets:
+            return levels.copy()
+        return np.concatenate((levels, np.full(self.secrets, 0 if shown else 1, np.int64)))
 
     def roll(self, levels: LongVector) -> RollUp:
         """Return the groups of a mapping. Expected O(groups of the smallest cached specialization)."""
@@ -332,14 +361,37 @@ class Check(NamedTuple):
     """Every generalization loses at least this."""
     below: float = 0.0
     """Every specialization loses at least this."""
+    floors: FloatMatrix | None = None
+    """``[column, level]`` the same as `floor` in more detail: the sum over the levels of a specialization."""
+
+    def floor_at(self, levels: LongVector) -> float:
+        """Return how much more than its own lower bound a specialization loses at least."""
+        if self.floors is None:
+            return self.floor
+        return float(self.floors[np.arange(len(levels)), levels].sum())
+
+
+class Floor(NamedTuple):
+    """What lost rows cost every specialization of a mapping at least; see `Check`."""
+
+    dropped: int
+    own: float
+    """How much more than its own lower bound the mapping itself loses."""
+    least: float
+    below: float = 0.0
+    floors: FloatMatrix | None = None
 
 
 class Judge:
     """Groups rows by mappings and checks the groups against the requirements."""
 
-    def __init__(self, table: CodedTable, requirements: Requirements) -> None:
+    def __init__(self, table: CodedTable, requirements: Requirements, fine: bool = False) -> None:
+        from shoal.kernels import grouping
+        from shoal.kernels import lattice as kernels
+
+        self._kernels, self._grouping = kernels, grouping
         self.attributes = table.sensitive
-        self.totals = table.totals
+        self.totals = tuple(table.totals)
         self.requirements = requirements
         self.most = requirements.suppressible(table.rows)
         self.rows = table.rows
@@ -354,19 +406,33 @@ class Judge:
         """Rules over all groups together."""
         self.by_groups = bool(self.others) or bool(self.people and self.rules)
         """Groups have to be counted in more ways than by rows."""
-        self.rollups = RollUps(table, sensitive=self.by_groups)
+        self.fine = self.by_groups and (fine or bool(self.people or self.units))
+        """Rows with different sensitive values or owners are looked at one by one, not only counted."""
+        self.sizes = [attribute.hierarchy.size for attribute in table.sensitive]
+        self.rollups = RollUps(table, sensitive=self.fine, counted=self.by_groups and not self.fine)
+        self.fields = self.rollups.fields[: self.rollups.quasi]
         self.objective = objective(table, requirements)
+        measure = self.objective.measure
+        self.classes = measure if isinstance(measure, ClassMeasure) else None
+        self._floors = (self.rollups.quasi, 1 + max(a.hierarchy.height for a in table.attributes))
         self.checked = 0
         self.fewest = table.rows
         """The fewest rows that any checked mapping has to suppress."""
         # Without suppression, if a group fails a monotone model, some subgroup of it fails at every level below.
         # Otherwise only groups for which no subgroup can be valid are certain to be suppressed below.
         self.strict = self.most == 0 and requirements.monotone(table)
+        self._counts: LongVector = np.zeros(max(a.hierarchy.size for a in table.attributes), np.int64)
         self.loose = [m.title for m in self.others if not m.merges(table)]
         """The models whose satisfying groups may not satisfy them together."""
 
-    def groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
-        """Return the valid ones of the numbered groups, as models see them."""
+    def groups(self, rolled: RollUp, good: BoolVector) -> Groups:
+        """Return the valid ones of the groups of a mapping, as models see them."""
+        keep = self._grouping.kept_histograms
+        kept = [Histograms(*keep(*one, good)) for one in rolled.histograms(self.sizes)]
+        return Groups(rolled.weights[good], tuple(kept), self.totals, self.attributes)
+
+    def fine_groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
+        """Return the valid ones of the numbered groups, as models see them, from rows one by one."""
         place = np.full(len(good), -1, np.int32)
         place[good] = np.arange(int(good.sum()), dtype=np.int32)
         first = self.rollups.quasi
@@ -383,81 +449,103 @@ class Judge:
         )
         return replace(found, units=tuple(units))
 
-    def _drop(self, rolled: RollUp, lost: LongVector, gain: FloatVector) -> tuple[int, float]:
-        from shoal.kernels.lattice import shortfall
-
-        fields = self.rollups.fields[: self.rollups.quasi]
-        dropped, penalty = shortfall(rolled.keys, lost, rolled.levels, fields, gain, self.most)
-        return int(dropped), float(penalty)
+    def _penalty(self, rolled: RollUp, lost: LongVector) -> float:
+        """Return how much more the lost rows of each group lose than the mapping shows."""
+        return float(
+            self._kernels.shortfall(
+                rolled.keys, lost, rolled.levels, self.fields, self.objective.gain, self.most
+            )[1]
+        )
 
     def check(self, levels: LongVector, beat: float = np.inf) -> Check:
         """Group by a mapping. Its value is not computed (infinite) if a bound shows that it exceeds `beat`."""
         self.checked += 1
-        cost, rolled = self.objective, self.rollups.roll(levels)
-        above = 0.0
-        if isinstance(cost.measure, ClassMeasure):
-            above = cost.measure.bound(rolled.weights, cost.k)
-        good = rolled.weights >= cost.k
-        lost = np.where(good, 0, rolled.weights)
-        dropped, floor, below = self._floor(rolled, lost)
+        rolled = self.rollups.roll(levels)
+        above = self.classes.bound(rolled.weights, self.objective.k) if self.classes is not None else 0.0
+        good, lost, dropped = self._kernels.small_groups(rolled.weights, self.objective.k)
         if dropped > self.most:
             return self._failed(dropped, above)
         # Finer groups add up to more, unless people with several rows count in several of them.
         if not self.people and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
             return self._failed(dropped, above)
+        floor = self._floor(rolled, lost, dropped)
         if not self.by_groups:
-            return self._together(rolled, good, rolled.weights[good], (dropped, floor, above, below))
-        if max(self._least(levels) + above + floor, below) > beat + 1e-9:
-            return Check(np.inf, dropped, floor, above, below)
-        return self._judged(levels, floor, above, below, beat)
+            return self._together(rolled, good, None, lost, floor, above)
+        if self._exceeds(levels, floor, above, beat):
+            return self._undecided(floor, above)
+        return self._judged(rolled, good, floor, above, beat)
 
-    def _floor(self, rolled: RollUp, lost: LongVector) -> tuple[int, float, float]:
-        """Return how many rows are lost, how much more every specialization loses than its own lower bound, and how
-        much at least.
-        """
+    def _floor(self, rolled: RollUp, lost: LongVector, dropped: int) -> Floor:
+        """Return what follows for every specialization if so many rows of each group are lost in all of them."""
         cost = self.objective
-        if not isinstance(cost.measure, ClassMeasure):
-            return *self._drop(rolled, lost, cost.least_gain), 0.0
-        floor = cost.measure.floor(rolled.weights - lost, self.rows, cost.k)
-        dropped = int(lost.sum())
-        return (dropped, floor, 0.0) if cost.measure.floor_adds else (dropped, 0.0, floor)
+        if self.classes is not None:
+            least = self.classes.floor(rolled.weights - lost, self.rows, cost.k)
+            adds = self.classes.floor_adds
+            return Floor(dropped, least, least) if adds else Floor(dropped, 0.0, 0.0, least)
+        if dropped == 0:
+            return Floor(0, 0.0, 0.0)
+        floors = np.zeros(self._floors)
+        _, own, least = self._kernels.least_shortfall(
+            rolled.keys, lost, rolled.levels, self.fields, cost.gains, self._counts, floors
+        )
+        return Floor(dropped, own, least, 0.0, floors)
 
-    def _judged(self, levels: LongVector, floor: float, above: float, below: float, beat: float) -> Check:
+    def _exceeds(self, levels: LongVector, floor: Floor, above: float, beat: float) -> bool:
+        """Return whether a mapping loses more than `beat` in any case."""
+        return max(self.objective.least_at(levels) + above + floor.own, floor.below) > beat + 1e-9
+
+    def _undecided(self, floor: Floor, above: float) -> Check:
+        return Check(np.inf, floor.dropped, floor.least, above, floor.below, floor.floors)
+
+    def _judged(self, rolled: RollUp, good: BoolVector, floor: Floor, above: float, beat: float) -> Check:
         """Apply the models, if sizes alone do not rule the mapping out."""
-        cost = self.objective
-        rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
-        good = rolled.weights >= cost.k
-        groups = self.groups(numbers, good, fine)
+        levels = rolled.levels[: self.rollups.quasi]
+        if self.fine:
+            rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
+            good = rolled.weights >= self.objective.k
+            groups = self.fine_groups(numbers, good, fine)
+        else:
+            groups = self.groups(rolled, good)
         if not self.strict:
-            lost: LongVector = rolled.weights.copy()
-            keepable = [groups.rows, *(model.keepable(groups) for model in self.others)]
-            lost[good] -= np.min(keepable, axis=0)
-            dropped, floor, below = self._floor(rolled, lost)
+            keepable = groups.rows
+            for model in self.others:
+                keepable = np.minimum(keepable, model.keepable(groups))
+            lost, dropped = self._kernels.lost_rows(rolled.weights, good, keepable)
             if dropped > self.most:
                 return self._failed(dropped, above)
-            if max(self._least(levels) + above + floor, below) > beat + 1e-9:
-                return Check(np.inf, dropped, floor, above, below)
-        fine_ = [np.ones(len(groups), np.bool_), *(model.satisfied(groups) for model in self.others)]
-        satisfied = np.all(fine_, axis=0)
-        good[good] = satisfied
-        dropped = int(rolled.weights[~good].sum())
+            floor = self._floor(rolled, lost, dropped)
+            if self._exceeds(levels, floor, above, beat):
+                return self._undecided(floor, above)
+        satisfied: BoolVector = np.ones(len(groups), np.bool_)
+        for model in self.others:
+            satisfied &= model.satisfied(groups)
+        lost, dropped = self._kernels.lost_rows(rolled.weights, good, groups.rows * satisfied)
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
-            return Check(np.inf, dropped, np.inf if self.strict else floor, above, below)
-        return self._together(rolled, good, groups.size[satisfied], (dropped, floor, above, below))
+            return self._failed(dropped, above) if self.strict else self._undecided(floor, above)
+        good[good] = satisfied
+        return self._together(
+            rolled, good, groups.size[satisfied], lost, floor._replace(dropped=dropped), above
+        )
 
     def _together(
-        self, rolled: RollUp, good: BoolVector, sizes: LongVector, found: tuple[int, float, float, float]
+        self,
+        rolled: RollUp,
+        good: BoolVector,
+        sizes: LongVector | None,
+        lost: LongVector,
+        floor: Floor,
+        above: float,
     ) -> Check:
         """Apply the rules over all groups: the smallest are suppressed until they hold, if so many rows may be."""
-        dropped, floor, above, below = found
         if not self.rules:
-            return self._value(rolled, good, dropped, floor, above, below)
-        kept = self._kept(good, sizes, rolled.weights, self.most)
+            return self._value(rolled, good, lost, floor.dropped, floor, above)
+        kept = self._kept(good, rolled.weights[good] if sizes is None else sizes, rolled.weights, self.most)
         if kept is None:
-            self.fewest = min(self.fewest, dropped)
-            return Check(np.inf, dropped, floor, above, below)
-        return self._value(rolled, kept, int(rolled.weights[~kept].sum()), floor, above, below)
+            self.fewest = min(self.fewest, floor.dropped)
+            return self._undecided(floor, above)
+        lost = np.where(kept, 0, rolled.weights)
+        return self._value(rolled, kept, lost, int(lost.sum()), floor, above)
 
     def _kept(self, good: BoolVector, sizes: LongVector, rows: LongVector, most: int) -> BoolVector | None:
         """Return which of the valid groups are kept so that all rules hold; None if too many rows would be lost."""
@@ -478,23 +566,25 @@ class Judge:
         self.fewest = min(self.fewest, dropped)
         return Check(np.inf, dropped, np.inf, above)
 
-    def _least(self, levels: LongVector) -> float:
-        now = levels[: self.rollups.quasi].tolist()
-        return float(sum(column[level] for column, level in zip(self.objective.least, now, strict=True)))
-
     def _value(
-        self, rolled: RollUp, good: BoolVector, dropped: int, floor: float, above: float, below: float
+        self,
+        rolled: RollUp,
+        good: BoolVector,
+        lost: LongVector,
+        dropped: int,
+        floor: Floor,
+        above: float,
     ) -> Check:
         cost = self.objective
         self.fewest = min(self.fewest, dropped)
-        if isinstance(cost.measure, ClassMeasure):
-            value = cost.measure.of_sizes(rolled.weights[good], dropped, cost.k)
+        if self.classes is not None:
+            value = self.classes.of_sizes(rolled.weights[good], dropped, cost.k)
         else:
-            penalty = floor
+            penalty = floor.own
             if self.by_groups or self.rules or not cost.exact:
-                penalty = self._drop(rolled, np.where(good, 0, rolled.weights), cost.gain)[1]
-            value = cost.additive(rolled.levels[: self.rollups.quasi]) + penalty
-        return Check(value, dropped, floor, above, below)
+                penalty = self._penalty(rolled, lost)
+            value = cost.additive(rolled.levels) + penalty
+        return Check(value, dropped, floor.least, above, floor.below, floor.floors)
 
     def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
         """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""
@@ -502,7 +592,7 @@ class Judge:
         good = rolled.weights >= self.objective.k
         sizes = rolled.weights[good]
         if self.by_groups:
-            groups = self.groups(numbers, good, fine)
+            groups = self.fine_groups(numbers, good, fine) if self.fine else self.groups(rolled, good)
             satisfied = self.requirements.satisfied(groups)
             good[good], sizes = satisfied, groups.size[satisfied]
         if self.rules:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatVector, LongVector
+from shoal.arrays import FloatMatrix, FloatVector, IntVector, LongMatrix, LongVector
 from shoal.brief import Brief
 from shoal.errors import PolicyError, Problem
+from shoal.hierarchy import Hierarchy
 from shoal.measures.base import CellMeasure, ClassMeasure, Measure
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
+
+
+class Gains(NamedTuple):
+    """How much more a row loses at least if it is suppressed, by what a mapping above shows of it, for kernels.
+
+    The nodes of column j at a level are ``nodes[first[j, level] : first[j, level + 1]]``, named by their first codes.
+    For each of them, ``least[place[j, level] + below * (number of nodes) + node]`` is what a row inside it gains at
+    least if it is shown at the level `below`.
+    """
+
+    nodes: IntVector
+    first: LongMatrix
+    least: FloatVector
+    place: LongMatrix
 
 
 @dataclass(eq=False, repr=False)
@@ -29,19 +46,51 @@ class Objective(Brief):
     """``[column][level]`` the approximate cost of one more level, which determines the order in which chains climb."""
     gain: FloatVector
     """Per node, as in the table of nodes: how much more a row loses if it is suppressed."""
-    least_gain: FloatVector
-    """A lower bound on `gain`, also for all nodes below the node."""
+    capped: list[FloatMatrix]
+    """``[column][level, code]`` the same, as if no node lost more than the whole domain."""
+    hierarchies: list[Hierarchy]
+    exact: bool
+    """A node never loses more than the whole domain, or less than a node below it."""
     unit: float = 1.0
     """What a loss of 1 is in the measure as it is reported."""
-    exact: bool = field(init=False)
-    """Both gains are equal."""
 
-    def __post_init__(self) -> None:
-        self.exact = np.array_equal(self.gain, self.least_gain)
+    @cached_property
+    def gains(self) -> Gains:
+        """Lower bounds on `gain`, for all nodes below a node at each level. O(nodes x levels)."""
+        levels = max(hierarchy.height for hierarchy in self.hierarchies) + 1
+        first: LongMatrix = np.zeros((len(self.hierarchies), levels + 1), np.int64)
+        place: LongMatrix = np.zeros((len(self.hierarchies), levels), np.int64)
+        nodes: list[IntVector] = []
+        least: list[FloatVector] = []
+        named = held = 0
+        for j, (gain, hierarchy) in enumerate(zip(self.capped, self.hierarchies, strict=True)):
+            for level, each in enumerate(hierarchy.levels):
+                first[j, level], place[j, level] = named, held
+                below = np.minimum.reduceat(gain[: level + 1], each.starts, axis=1)
+                nodes.append(each.starts)
+                least.append(below.ravel())
+                named, held = named + len(each.starts), held + below.size
+            first[j, hierarchy.height + 1] = named
+        return Gains(np.concatenate(nodes), first, np.concatenate(least), place)
+
+    @cached_property
+    def _lists(self) -> tuple[list[list[float]], list[list[float]]]:
+        """Both as lists, of which single numbers are read faster."""
+        return [column.tolist() for column in self.shown], [column.tolist() for column in self.least]
 
     def additive(self, levels: LongVector) -> float:
         """Return the total loss of all rows if none is suppressed."""
-        return float(sum(column[level] for column, level in zip(self.shown, levels.tolist(), strict=True)))
+        return _sum(self._lists[0], levels)
+
+    def least_at(self, levels: LongVector) -> float:
+        """Return a lower bound on it that holds whichever rows are suppressed."""
+        return _sum(self._lists[1], levels)
+
+
+def _sum(columns: list[list[float]], levels: LongVector) -> float:
+    """Add up what each column loses at its level. Levels of sensitive columns may follow, and do not count."""
+    chosen: list[int] = levels.tolist()
+    return sum([column[level] for column, level in zip(columns, chosen, strict=False)])
 
 
 def objective(table: CodedTable, requirements: Requirements) -> Objective:
@@ -49,7 +98,7 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
 
     A mapping that suppresses rows D loses the sum over all rows of the loss of their cells, plus, for each row of D,
     the difference to the whole domain. If a cell may lose more than the whole domain, or less than a smaller one
-    (entropy), the bounds cap it and take the worst of all nodes below.
+    (entropy), the bounds cap it and take the worst of all nodes below at each level.
     """
     from shoal.measures import MEASURES
 
@@ -69,7 +118,9 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
     shown: list[FloatVector] = []
     least: list[FloatVector] = []
     steps: list[FloatVector] = []
-    gains, least_gains = [], []
+    gains: list[FloatVector] = []
+    capped_gains: list[FloatMatrix] = []
+    exact = True
     weights = sum(attribute.weight for attribute in table.attributes)
     for counts, attribute in zip(table.value_counts, table.attributes, strict=True):
         hierarchy = attribute.hierarchy
@@ -94,10 +145,21 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
         shown.append(np.asarray(loss @ counts * scale, np.float64))
         least.append(np.asarray(capped @ counts * scale, np.float64))
         gains.append(((worst - loss) * scale).ravel())
-        least_gains.append(((worst - beneath) * scale).ravel())
+        capped_gains.append((worst - capped) * scale)
+        exact = exact and np.array_equal(loss, beneath)
         climb = least[-1] if cells else (hierarchy.high - hierarchy.low) @ counts / max(hierarchy.size - 1, 1)
         steps.append(np.asarray(np.diff(climb), np.float64))
     unit = weights * table.rows if isinstance(measure, CellMeasure) and measure.total else 1.0
+    hierarchies = [attribute.hierarchy for attribute in table.attributes]
     return Objective(
-        measure, requirements.k, shown, least, steps, np.concatenate(gains), np.concatenate(least_gains), unit
+        measure,
+        requirements.k,
+        shown,
+        least,
+        steps,
+        np.concatenate(gains),
+        capped_gains,
+        hierarchies,
+        exact,
+        unit,
     )

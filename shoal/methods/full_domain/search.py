@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.arrays import FloatMatrix, FloatVector, IntVector, LongVector
 from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.lattice import Check, Judge, Lattice, Rank, rank
@@ -18,6 +18,8 @@ from shoal.table import CodedTable
 
 SLACK = 1e-9
 """Tolerance for rounding: bounds are sums of many numbers."""
+SOME = 16
+"""Chains that are climbed before Shoal judges whether they help."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -27,6 +29,9 @@ class Search:
     def __init__(
         self, table: CodedTable, requirements: Requirements, run: Run, seconds: float = np.inf
     ) -> None:
+        from shoal.kernels import lattice as kernels
+
+        self._kernels = kernels
         self.table, self.requirements, self.run = table, requirements, run
         self._until = time.perf_counter() + seconds
         self.lattice = Lattice(table)
@@ -39,6 +44,11 @@ class Search:
         self.rank: Rank | None = None
         self.levels: LongVector = self.lattice.top
         self._checks: dict[int, Check] = {}
+        self._steps: FloatMatrix = np.zeros((len(self.lattice.top), max(*self.lattice.dims, 2)))
+        for j, column in enumerate(self.judge.objective.steps):
+            self._steps[j, : len(column)] = column
+        self._settled = self._alone = 0
+        """Mappings that chains were climbed for, and how many of them nothing above ruled out."""
         self._seen = time.perf_counter()
 
     def best(self) -> Release:
@@ -56,20 +66,22 @@ class Search:
         return float(min(self.value, (self.least + self.more).min()))
 
     def _search(self) -> None:
-        from shoal.kernels.lattice import next_open
-
         order, at, again = self._order(), 0, 64
         self._check(self.lattice.top)
         # Decided mappings are infinite, so the limit must be finite even while nothing has been found.
         while (
-            at := int(next_open(order, at, self.least, self.more, min(self.value + SLACK, LARGEST)))
+            at := int(
+                self._kernels.next_open(order, at, self.least, self.more, min(self.value + SLACK, LARGEST))
+            )
         ) < len(order):
             if self.judge.checked >= again and not self.by_classes:
                 again *= 2
                 order, at = self._reorder(order[at:]), 0
             index = int(order[at])
             levels = self.lattice.levels(index)
-            if self.rank is not None and rank(self.least[index] + self.more[index], 0, levels) > self.rank:
+            bound = self.least[index] + self.more[index]
+            # Only mappings that might lose just as much differ by their rank.
+            if bound > self.value - SLACK and self.rank is not None and rank(bound, 0, levels) > self.rank:
                 at += 1
                 continue
             self._settle(index, levels)
@@ -94,37 +106,61 @@ class Search:
 
     def _settle(self, index: int, levels: LongVector) -> None:
         """Rule a mapping out, together with as many others as possible, or compute its loss."""
-        if self.by_classes and self._check(levels).above > self.value + SLACK:
-            self._rule_out_above(levels)
-            return
+        if self.by_classes:
+            self._settle_between(levels)
+        elif self._settled >= SOME and 2 * self._alone > self._settled:
+            self._settle_highest(levels)
+        else:
+            self._settle_chain(index, levels)
+
+    def _settle_chain(self, index: int, levels: LongVector) -> None:
+        """Bisect a chain to the top for the highest mapping that rules this one out."""
         chain = self.lattice.chain(levels, self.judge.objective.steps)
         low, high = 0, len(chain) - 1
         while low < high:
             # A little above the middle: higher mappings have fewer groups to roll up.
             middle = low + (high - low) * 3 // 5
-            check = self._check(chain[middle])
-            if max(self.least[index] + check.floor, check.below) > self.value + SLACK:
+            if self.least[index] + self._check(chain[middle]).floor_at(levels) > self.value + SLACK:
                 low = middle + 1
             else:
                 high = middle
-        if low == 0 and self.more[index] < np.inf:
-            self._check(levels)
+        self._settled += 1
+        if low == 0:
+            self._alone += 1
+            if self.more[index] < np.inf:
+                self._check(levels)
 
-    def _rule_out_above(self, levels: LongVector) -> None:
-        """Look for a specialization, as low as possible, whose generalizations have too few classes."""
-        chain = self.lattice.descent(levels, self.judge.objective.steps)
+    def _settle_highest(self, levels: LongVector) -> None:
+        """Group by the highest mapping above this one that is not ruled out. If bounds are loose, little above it rules
+        a mapping out, so those that have to be grouped come first, and those with the fewest groups first of them.
+        """
+        lattice, most = self.lattice, min(self.value + SLACK, LARGEST)
+        self._kernels.climb_open(levels, lattice.top, lattice.strides, self.least, self.more, most)
+        self._check(levels)
+
+    def _settle_between(self, levels: LongVector) -> None:
+        """Bisect the open mappings of a descent to the bottom, by a measure of classes: low ones suppress too much, and
+        what it proves about all below them; high ones have too few classes, and so have all above them.
+        """
+        lattice, most = self.lattice, min(self.value + SLACK, LARGEST)
+        chain = self._kernels.descend_open(
+            levels, self._steps, lattice.strides, self.least, self.more, most
+        ).tolist()
         low, high = 0, len(chain) - 1
-        while low < high:
-            middle = low + (high - low + 1) // 2
-            if self._check(chain[middle]).above > self.value + SLACK:
-                low = middle
-            else:
+        while low <= high:
+            middle = (low + high + 1) // 2
+            check = self._check(lattice.levels(chain[middle]))
+            many = max(self.least[chain[-1]] + check.floor, check.below) > self.value + SLACK
+            few = check.above > self.value + SLACK
+            if many == few:
+                return
+            if many:
                 high = middle - 1
+            else:
+                low = middle + 1
 
     def _check(self, levels: LongVector) -> Check:
         """Group by a mapping, and record the consequences."""
-        from shoal.kernels.lattice import raise_box
-
         lattice = self.lattice
         index = lattice.index(levels)
         if index in self._checks:
@@ -134,12 +170,14 @@ class Search:
             own = rank(check.value, check.dropped, levels)
             if self.rank is None or own < self.rank:
                 self.rank, self.value, self.levels = own, check.value, levels.copy()
-        if check.floor > 0:
-            raise_box(self.more, lattice.strides, lattice.bottom, levels, check.floor)
+        if check.floors is not None:
+            self._kernels.raise_below(self.more, lattice.strides, levels, check.floors)
+        elif check.floor > 0:
+            self._kernels.raise_box(self.more, lattice.strides, lattice.bottom, levels, check.floor)
         if check.above > 0:
-            raise_box(self.least, lattice.strides, levels, lattice.top, check.above)
+            self._kernels.raise_box(self.least, lattice.strides, levels, lattice.top, check.above)
         if check.below > 0:
-            raise_box(self.least, lattice.strides, lattice.bottom, levels, check.below)
+            self._kernels.raise_box(self.least, lattice.strides, lattice.bottom, levels, check.below)
         self.more[index] = np.inf
         self._checks[index] = check
         return check

@@ -109,7 +109,7 @@ class Search:
     ) -> None:
         self.table, self.run, self.allowance, self.presence = table, run, allowance, presence
         self.lattice = Lattice(table)
-        self.judge = Judge(table, requirements)
+        self.judge = Judge(table, requirements, fine=True)
         self.prune = prune and self.judge.strict
         self.least = self._least()
         self.gone: BoolVector = np.zeros(self.lattice.size, np.bool_)
