@@ -47,19 +47,21 @@ class CutWorkspace(NamedTuple):
 def _divide(codes, words, begin, end, j, first, last, front, back):
     """Copy the rows whose code lies in ``first..last`` to `front`, the others to `back`, both in their order.
 
-    Only the cursors depend on the data, so there is no branch to miss.
+    Only the cursors depend on the data, so there is no branch to miss. Indexes are unsigned here and below, because
+    numba asks of others, each time, whether they count from the end.
     """
     width = words.shape[1]
-    for row in range(begin, end):
+    j, front, back, one = np.uint64(j), np.uint64(front), np.uint64(back), np.uint64(1)
+    for row in range(np.uint64(begin), np.uint64(end)):
         code = codes[row, j]
-        inside = 1 if code >= first and code <= last else 0
+        inside = one if code >= first and code <= last else np.uint64(0)
         to = front if inside else back
         words[to, 0] = words[row, 0]
         words[to, width - 1] = words[row, width - 1]
         for w in range(1, width - 1):
             words[to, w] = words[row, w]
         front += inside
-        back += 1 - inside
+        back += one - inside
 
 
 @njit(cache=True, nogil=True)
@@ -140,6 +142,8 @@ def cut_by_size(
     cells = len(values)
     id_at = ids.shape[1] - 1
     visits = 0
+    columns = np.empty(width, np.uint64)
+    places = np.empty(width, np.uint64)
     # Smaller nodes will not be split, so nobody needs their histograms.
     splittable = max(2 * k, enough + 1)
     while visits < patience and (state[0] > 0 or state[1] < len(blocks) - 1):
@@ -152,10 +156,11 @@ def cut_by_size(
                 histogram[cell] = 0
             for j in range(width):
                 least[j], most[j], active[j] = 0, shape[j, SIZE] - 1, j
+                columns[j], places[j] = j, shape[j, START]
             actives[0] = width
-            for row in range(begin, end):
-                for j in range(width):
-                    histogram[shape[j, START] + codes[row, j]] += 1
+            for row in range(np.uint64(begin), np.uint64(end)):
+                for i in range(width):
+                    histogram[places[i] + codes[row, columns[i]]] += 1
         top = state[0] - 1
         begin, end = stack[2 * top], stack[2 * top + 1]
         rows = end - begin
@@ -191,9 +196,9 @@ def cut_by_size(
                 a, z = least[at_column + j], most[at_column + j]
                 at = at_cell + shape[j, START]
                 found = np.int64(0)
-                for code in range(a, z + 1):
-                    values[found], counts[found] = code, histogram[at + code]
-                    found += 1 if histogram[at + code] > 0 else 0
+                for code in range(np.uint64(a), np.uint64(z + 1)):
+                    values[found], counts[found] = code, histogram[np.uint64(at) + code]
+                    found += 1 if counts[found] > 0 else 0
                 gain, a, z, middle, whole = weigh(
                     losses, j, values, counts, found, rows, k, strict, workspace.right
                 )
@@ -210,11 +215,12 @@ def cut_by_size(
             for i in range(actives[top]):
                 j = active[at_column + i]
                 a = z = np.int64(codes[begin, j])
-                for row in range(begin + 1, end):
-                    a, z = min(a, np.int64(codes[row, j])), max(z, np.int64(codes[row, j]))
+                for row in range(np.uint64(begin + 1), np.uint64(end)):
+                    code = np.int64(codes[row, np.uint64(j)])
+                    a, z = min(a, code), max(z, code)
                 low[region, j], high[region, j] = lift(losses, j, a, z)
-            for row in range(begin, end):
-                region_of[ids[row, id_at]] = region
+            for row in range(np.uint64(begin), np.uint64(end)):
+                region_of[ids[row, np.uint64(id_at)]] = region
             state[0] -= 1
             state[2] += 1
             state[3] += rows
@@ -247,17 +253,21 @@ def cut_by_size(
                     histogram[cell] = 0
         if large < splittable:
             continue
+        many = actives[top]
+        for i in range(many):
+            columns[i] = active[at_column + i]
+            places[i] = at_cell + shape[columns[i], START]
         if small_end - small < splittable:
             # This side will not be split: only remove its few rows from the parent's histogram.
-            for row in range(small, small_end):
-                for i in range(actives[top]):
-                    j = active[at_column + i]
-                    histogram[at_cell + shape[j, START] + codes[row, j]] -= 1
+            for row in range(np.uint64(small), np.uint64(small_end)):
+                for i in range(many):
+                    histogram[places[i] + codes[row, columns[i]]] -= 1
             continue
-        for row in range(small, small_end):
-            for i in range(actives[top]):
-                j = active[at_column + i]
-                histogram[at_cell + cells + shape[j, START] + codes[row, j]] += 1
+        for i in range(many):
+            places[i] += np.uint64(cells)
+        for row in range(np.uint64(small), np.uint64(small_end)):
+            for i in range(many):
+                histogram[places[i] + codes[row, columns[i]]] += 1
         for i in range(actives[top]):
             j = active[at_column + i]
             at = at_cell + shape[j, START]

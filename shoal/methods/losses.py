@@ -47,10 +47,8 @@ def losses_of(table: CodedTable, measure: str, present: list[LongVector] | None 
     places, nodes, start = 0, 0, 0
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
-        codes = np.arange(tree.size) if present is None else present[j]
-        column = _Column(
-            attribute, table.value_counts[j], codes.astype(np.int32), rule, attribute.weight / whole
-        )
+        codes = np.arange(tree.size, dtype=np.int32) if present is None else present[j].astype(np.int32)
+        column = _Column(attribute, table.value_counts[j], codes, rule, attribute.weight / whole)
         kind, cells, least = column.losses(LARGEST_TABLE if present is not None else LARGEST_TABLE // 4)
         ordered = int(np.searchsorted(codes, tree.ordered)) if tree.free else -1
         shape[j] = kind, len(codes), places, ordered, len(tree.levels), nodes, start
@@ -71,7 +69,9 @@ class _Column:
         self.attribute, self.counts, self.codes, self.rule, self.scale = attribute, counts, codes, rule, scale
         tree, none = attribute.hierarchy, np.zeros((0, 0), np.int32)
         self.first, self.last = none, none
-        if not tree.free:
+        if not tree.free and len(codes) == tree.size:
+            self.first, self.last = tree.low, tree.high
+        elif not tree.free:
             self.first = np.searchsorted(codes, tree.low[:, codes]).astype(np.int32)
             self.last = np.searchsorted(codes, tree.high[:, codes], side="right").astype(np.int32) - 1
 
@@ -85,7 +85,7 @@ class _Column:
             return LINE, line, line
         if len(self.codes) <= most:
             cells = self._free_ranges() if tree.free else self._node_ranges()
-            return DENSE, cells.ravel(), _least(cells).ravel()
+            return DENSE, cells.ravel(), (cells if self.rule.monotone else _least(cells)).ravel()
         if tree.free:
             sums = self._sums()
             return ENTROPY, sums, np.zeros_like(sums)
@@ -117,8 +117,8 @@ class _Column:
     def _nodes(self) -> FloatVector:
         """Return ``[level, code]`` what nodes lose."""
         tree = self.attribute.hierarchy
-        ends = zip(tree.low[:, self.codes], tree.high[:, self.codes], strict=True)
-        return np.stack([self._of(low, high) for low, high in ends])
+        low, high = tree.low[:, self.codes], tree.high[:, self.codes]
+        return self._of(low.ravel(), high.ravel()).reshape(low.shape)
 
     def _node_ranges(self) -> NDArray[np.float64]:
         """Return the loss of every range: from the top down, each node fills the square of its codes."""
