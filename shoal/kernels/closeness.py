@@ -154,7 +154,7 @@ def level_keepable(start, value, count, size, low, totals, most):
         while trial > 0:
             rows = 0.0  # of nodes that the group has too few rows in
             share = 0.0  # of the other nodes
-            for node in range(nodes):
+            for node in range(np.uint64(nodes)):
                 few = inside[node] < trial * shares[node]
                 rows += inside[node] if few else 0.0
                 share += 0.0 if few else shares[node]

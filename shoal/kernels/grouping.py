@@ -267,17 +267,21 @@ def merge_histograms(start, value, count, numbers, groups, codes):
     if groups * codes <= 8 * entries:
         cells = np.zeros(groups * codes, np.int64)
         for g in range(len(numbers)):
-            place = numbers[g] * codes
-            for i in range(start[g], start[g + 1]):
-                cells[place + value[i]] += count[i]
+            # Unsigned, because numba asks of other indexes, each time, whether they count from the end.
+            place = np.uint64(numbers[g] * codes)
+            for i in range(np.uint64(start[g]), np.uint64(start[g + 1])):
+                cells[place + np.uint64(value[i])] += count[i]
+        kept = np.uint64(0)
+        cell = np.uint64(0)
         for n in range(groups):
             for code in range(codes):
                 # Always written, but kept only if it counts: without a branch this is several times faster.
-                held_here = cells[n * codes + code]
-                merged_value[used] = code
-                merged_count[used] = held_here
-                used += held_here > 0
-            merged_start[n + 1] = used
+                merged_value[kept] = code
+                merged_count[kept] = cells[cell]
+                kept += np.uint64(cells[cell] > 0)
+                cell += np.uint64(1)
+            merged_start[n + 1] = kept
+        used = np.int64(kept)
         return merged_start, merged_value[:used].copy(), merged_count[:used].copy()
     first = np.zeros(groups + 1, np.int64)
     for g in range(len(numbers)):
@@ -323,13 +327,13 @@ def kept_histograms(start, value, count, good):
     kept_value = np.empty(used, np.int32)
     kept_count = np.empty(used, np.int64)
     groups = 0
-    used = 0
+    at = np.uint64(0)
     for g in range(len(good)):
         if good[g]:
-            for i in range(start[g], start[g + 1]):
-                kept_value[used] = value[i]
-                kept_count[used] = count[i]
-                used += 1
+            for i in range(np.uint64(start[g]), np.uint64(start[g + 1])):
+                kept_value[at] = value[i]
+                kept_count[at] = count[i]
+                at += np.uint64(1)
             groups += 1
-            kept_start[groups] = used
+            kept_start[groups] = at
     return kept_start, kept_value, kept_count

@@ -20,16 +20,19 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
     and ``table[start + level * size + code]`` its node at a level; a level of one node (``single[j, level]``)
     needs no lookup. The rest are buffers: `merged` and `total` receive the keys and summed weights in order of
     first appearance, `numbers` row -> merged row; `rolled` and `slots` are scratch, `slots` of at least 65,536 and
-    4 x rows entries. Expected O(rows x risen columns).
+    4 x rows entries. Expected O(rows x risen columns). Indexes are unsigned, because numba asks of others, each time,
+    whether they count from the end.
     """
-    words, rows = keys.shape
+    words = keys.shape[0]
+    rows = np.uint64(keys.shape[1])
     for w in range(words):
         keep = ~np.uint64(0)
         for j in range(len(fields)):
             if before[j] != after[j] and fields[j, 0] == w:
                 keep &= ~(np.uint64(fields[j, 2]) << np.uint64(fields[j, 1]))
+        source, target = keys[w], rolled[w]
         for row in range(rows):
-            rolled[w, row] = keys[w, row] & keep
+            target[row] = source[row] & keep
     for j in range(len(fields)):
         if before[j] != after[j] and not single[j, after[j]]:
             source = keys[fields[j, 0]]
@@ -38,51 +41,52 @@ def roll_up(keys, weights, before, after, fields, single, table, rolled, slots, 
             mask = np.uint64(fields[j, 2])
             nodes = table[fields[j, 3] + after[j] * fields[j, 4] :]
             for row in range(rows):
-                target[row] |= np.uint64(nodes[np.int64((source[row] >> shift) & mask)]) << shift
+                target[row] |= np.uint64(nodes[(source[row] >> shift) & mask]) << shift
     golden = np.uint64(0x9E3779B97F4A7C15)
     one = np.uint64(1)
-    bits = 10
-    while bits < 13 and rows > 1 << bits:
-        bits += 1
-    slots[: 1 << bits] = -1
-    found = 0
+    bits = np.uint64(10)
+    while bits < 13 and rows > one << bits:
+        bits += one
+    slots[: np.int64(one << bits)] = -1
+    found = np.uint64(0)
+    firsts = merged[0]
     for row in range(rows):
-        if 2 * found >= 1 << bits:
-            bits += 2 if bits < 15 else 1
-            slots[: 1 << bits] = -1
+        if found + found >= one << bits:
+            bits += np.uint64(2) if bits < 15 else one
+            slots[: np.int64(one << bits)] = -1
             for known in range(found):
-                mixed = merged[0, known] * golden
+                mixed = firsts[known] * golden
                 for w in range(1, words):
                     mixed = ((mixed ^ (mixed >> np.uint64(29))) + merged[w, known]) * golden
-                at = mixed >> np.uint64(64 - bits)
+                at = mixed >> (np.uint64(64) - bits)
                 while slots[at] >= 0:
-                    at = (at + one) & np.uint64((1 << bits) - 1)
+                    at = (at + one) & ((one << bits) - one)
                 slots[at] = known
         key = rolled[0, row]
         mixed = key * golden
         for w in range(1, words):
             mixed = ((mixed ^ (mixed >> np.uint64(29))) + rolled[w, row]) * golden
-        at = mixed >> np.uint64(64 - bits)
+        at = mixed >> (np.uint64(64) - bits)
         while True:
-            known = slots[at]
-            if known < 0:
+            if slots[at] < 0:
                 slots[at] = found
                 for w in range(words):
                     merged[w, found] = rolled[w, row]
                 total[found] = weights[row]
                 numbers[row] = found
-                found += 1
+                found += one
                 break
-            if merged[0, known] == key:
+            other = np.uint64(slots[at])
+            if firsts[other] == key:
                 same = True
                 for w in range(1, words):
-                    same = same and merged[w, known] == rolled[w, row]
+                    same = same and merged[w, other] == rolled[w, row]
                 if same:
-                    total[known] += weights[row]
-                    numbers[row] = known
+                    total[other] += weights[row]
+                    numbers[row] = other
                     break
-            at = (at + one) & np.uint64((1 << bits) - 1)
-    return found
+            at = (at + one) & ((one << bits) - one)
+    return np.int64(found)
 
 
 @njit(cache=True, nogil=True)
@@ -151,12 +155,11 @@ def least_shortfall(keys, lost, levels, fields, gains, counts, floors):
     for g in range(len(lost)):
         dropped += lost[g]
         some += lost[g] != 0
-    rows = np.empty(some, np.int64)
+    rows = np.empty(some + 1, np.uint64)
     some = 0
     for g in range(len(lost)):
-        if lost[g]:
-            rows[some] = g
-            some += 1
+        rows[some] = g
+        some += lost[g] != 0
     own = 0.0
     least = 0.0
     for j in range(len(fields)):
@@ -174,7 +177,7 @@ def least_shortfall(keys, lost, levels, fields, gains, counts, floors):
             shift = np.uint64(fields[j, 1])
             mask = np.uint64(fields[j, 2])
             for at in range(some):
-                counts[np.int64((word[rows[at]] >> shift) & mask)] += lost[rows[at]]
+                counts[(word[rows[at]] >> shift) & mask] += lost[rows[at]]
             for node in range(many):
                 held = counts[gains.nodes[begin + node]]
                 if held:
