@@ -17,12 +17,14 @@ from shoal.kernels import lattice as kernels
 from shoal.measures.base import ClassMeasure
 from shoal.methods import METHODS
 from shoal.methods.full_domain import lattice as lattice_module
+from shoal.methods.full_domain import rollups as rollups_module
 from shoal.methods.full_domain import search as search_module
 from shoal.methods.full_domain import wide
 from shoal.methods.full_domain.cuts import Box, Cuts, Prices
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
-from shoal.methods.full_domain.lattice import Judge, Lattice
+from shoal.methods.full_domain.judging import Judge
+from shoal.methods.full_domain.lattice import Lattice
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
 from shoal.models.k_anonymity import KAnonymity
@@ -109,7 +111,7 @@ def test_rows_wider_than_one_word_give_the_same_optimum(case, bits):
     usual = satisfying(table, requirements)
     narrow = max(bits, max((a.hierarchy.size - 1).bit_length() for a in table.attributes + table.sensitive))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lattice_module, "WORD", narrow)
+        patch.setattr(rollups_module, "WORD", narrow)
         if usual:
             release = FullDomain().anonymize(table, requirements, Run.start(1))
             assert release.levels == usual[0][3]
@@ -127,7 +129,7 @@ def test_the_order_in_which_mappings_are_grouped_changes_nothing(case):
     if usual:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(search_module, "SOME", 0)
-            patch.setattr(lattice_module, "WORTH", 1)
+            patch.setattr(rollups_module, "WORTH", 1)
             patch.setattr(Search, "_settle_chain", lambda self, _, levels: self._settle_highest(levels))
             assert FullDomain().anonymize(table, requirements, Run.start(1)).levels == usual[0][3]
 
@@ -139,7 +141,7 @@ def test_forgetting_roll_ups_changes_nothing(case, room):
     usual = satisfying(table, requirements)
     if usual:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(lattice_module, "HELD", room)
+            patch.setattr(rollups_module, "HELD", room)
             assert FullDomain().anonymize(table, requirements, Run.start(1)).levels == usual[0][3]
 
 

@@ -23,7 +23,7 @@ from shoal.frames import coded, frame, output, returning, sheet
 from shoal.frames.coded import narrowest
 from shoal.frames.formats import base, parquet
 from shoal.kernels import grouping
-from shoal.methods.full_domain import lattice
+from shoal.methods.full_domain import rollups
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.partitioning import branches, mondrian
 from shoal.models import MODELS
@@ -432,7 +432,7 @@ def test_full_domain_of_many_equal_rows(monkeypatch):
         suppression=0.05,
     )
     whole = FullDomain().anonymize(table, wanted, Run.start(1))
-    monkeypatch.setattr(lattice, "PIECE", 100)
+    monkeypatch.setattr(rollups, "PIECE", 100)
     grouped = FullDomain().anonymize(table, wanted, Run.start(1))
     assert np.array_equal(whole.region_of, grouped.region_of)
     assert np.array_equal(whole.low, grouped.low)

@@ -102,6 +102,15 @@ class Boxes(Brief):
     """Boxes that no cut divides although they are larger than a part: what they show, first and last codes."""
     rounds: int = 0
 
+    @property
+    def open(self) -> list[int]:
+        """The boxes that a method finishes; those that lie close in the tree of cuts are close in the list."""
+        starts = self.router.starts.tolist()
+        every = [
+            start + box for start, tree in zip(starts, self.router.trees, strict=False) for box in tree.boxes
+        ]
+        return [box for box in every if box not in self.closed]
+
 
 def cut_into_boxes(
     session: SparkSession,

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shoal.arrays import BoolVector, IntMatrix, LongVector
+from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.errors import LimitError, ShoalError
+from shoal.errors import InfeasibleError, LimitError, ShoalError
 from shoal.methods.base import Method
+from shoal.methods.parts.dividing import bundled
 from shoal.models.requirements import Requirements
 from shoal.run import UNDIVIDED, Run
 from shoal.spark.cutting import Boxes, Router
@@ -27,12 +28,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from shoal.release import Release
-    from shoal.spark.known import Counted, Weighted
+    from shoal.spark.known import Counted
+
+
+Part = tuple[int, ...]
+"""The boxes of a part; its number is that of the first one."""
+MOST_JOINED = 4
+"""Parts that a method finds no release of are joined up to so many times the rows of a part: a task holds them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Work(Brief):
-    """What a task needs to finish a box."""
+    """What a task needs to finish a part."""
 
     attributes: tuple[Attribute, ...]
     sensitive: tuple[Attribute, ...]
@@ -51,14 +58,17 @@ def finished(
     frame: DataFrame,
     table: Counted,
     boxes: Boxes,
+    parts: list[Part],
     method: Method,
     requirements: Requirements,
     run: Run,
+    *,
+    closed: bool = True,
 ) -> DataFrame:
-    """Move the rows of each box together, and let the method finish it in a task. Returns the columns l0, h0, .. next
-    to those of `frame`, and `lone` and `error`.
+    """Move the rows of each part together, and let the method finish it in a task. Returns the columns l0, h0, .. next
+    to those of `frame`, and `part`, `lone` and `error`.
 
-    Boxes that no cut divides are published as they are.
+    With `closed`, boxes that no cut divides are published as they are.
     """
     from pyspark.sql import functions as F
 
@@ -67,30 +77,53 @@ def finished(
     kept = sum(boxes.sizes.values())
     left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
     work = Work(table.attributes, table.sensitive, compared, method, requirements, left, seed)
-    shared = session.sparkContext.broadcast((work, boxes.router, boxes.closed))
-    schema = _schema(frame, len(table.attributes))
-    routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value[1]), _with_box(frame))
-    small = routed.filter(~routed.box.isin(*boxes.closed)) if boxes.closed else routed
+    shared = session.sparkContext.broadcast((work, boxes.closed))
+    schema = _with_part(_schema(frame, len(table.attributes)))
+    small = _routed(session, frame, boxes.router, parts)
     plain = [hashable(frame, name) for name in frame.columns if name[0] == "k"]
     small = small.withColumn("order", F.xxhash64(F.lit(0), *plain))
-    done = small.groupBy("box").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
-    if not boxes.closed:
+    done = small.groupBy("part").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
+    if not boxes.closed or not closed:
         return done
-    whole = routed.filter(routed.box.isin(*boxes.closed))
-    return done.unionAll(whole.mapInArrow(lambda batches: _closed(batches, shared.value[2]), schema))
+    whole = in_boxes(session, frame, boxes)
+    return done.unionAll(whole.mapInArrow(lambda batches: _closed(batches, shared.value[1]), schema))
 
 
 def in_boxes(session: SparkSession, frame: DataFrame, boxes: Boxes) -> DataFrame:
     """Return the rows of the boxes that are published as they are."""
-    shared = session.sparkContext.broadcast(boxes.router)
-    routed = frame.mapInArrow(lambda batches: _routed(batches, shared.value), _with_box(frame))
-    return routed.filter(routed.box.isin(*boxes.closed))
+    return _routed(session, frame, boxes.router, [(box,) for box in boxes.closed])
 
 
-def _with_box(frame: DataFrame) -> Any:
+def joined(
+    parts: list[Part], failed: dict[int, str], sizes: dict[int, int], part_rows: int
+) -> tuple[list[Part], list[Part]]:
+    """Join each part that a method finds no release of with a neighbour; return all parts, and those that are new.
+
+    Every box satisfies the requirements as one class, so any boxes are a part. Raises LimitError if no neighbour is
+    left, or if a task could not hold both.
+    """
+    why = next(iter(failed.values()))
+    if len(parts) == 1:
+        raise LimitError(why)
+    found: list[Part] = []
+    for own in bundled([part[0] not in failed for part in parts]):
+        found.append(tuple(box for at in own for box in parts[at]))
+        rows = sum(sizes[box] for box in found[-1])
+        if len(own) > 1 and rows > MOST_JOINED * part_rows:
+            raise LimitError(
+                f"the method finds no release of a part ({why}), and joined with its neighbour the part has {rows:,} "
+                f"rows, more than {MOST_JOINED} x {part_rows:,}",
+                f"Set engine.part_rows to {-(-rows // MOST_JOINED):,} or more, if a task has the memory, or use "
+                "mondrian",
+            )
+    known = set(parts)
+    return found, [part for part in found if part not in known]
+
+
+def _with_part(schema: Any) -> Any:
     from pyspark.sql.types import IntegerType, StructField, StructType
 
-    return StructType([StructField("box", IntegerType()), *frame.schema.fields])
+    return StructType([StructField("part", IntegerType()), *schema.fields])
 
 
 def _schema(frame: DataFrame, columns: int) -> Any:
@@ -101,26 +134,36 @@ def _schema(frame: DataFrame, columns: int) -> Any:
     return StructType([*frame.schema.fields, *ends, *more])
 
 
+def _routed(session: SparkSession, frame: DataFrame, router: Router, parts: list[Part]) -> DataFrame:
+    """Return the rows of some parts, with the number of their part."""
+    place = np.full(int(router.starts[-1]) + 1, -1, np.int32)  # the last one is for rows in no box
+    for part in parts:
+        place[list(part)] = part[0]
+    shared = session.sparkContext.broadcast((router, place))
+    return frame.mapInArrow(lambda batches: _route(batches, *shared.value), _with_part(frame.schema))
+
+
 @without_values("finding the box of each row")
-def _routed(batches: Iterator[pa.RecordBatch], router: Router) -> Iterator[pa.RecordBatch]:
+def _route(batches: Iterator[pa.RecordBatch], router: Router, place: IntVector) -> Iterator[pa.RecordBatch]:
     for piece in pieces(batches):
-        box = router.box_of(codes_of(piece, "c"))
-        found = piece.add_column(0, "box", pa.array(box))
-        yield from (found if (box >= 0).all() else found.filter(pa.array(box >= 0))).to_batches()
+        part = place[router.box_of(codes_of(piece, "c"))]
+        found = piece.add_column(0, "part", pa.array(part))
+        yield from (found if (part >= 0).all() else found.filter(pa.array(part >= 0))).to_batches()
 
 
 def _finish(given: pa.Table, work: Work) -> pa.Table:
-    """Finish one box. An error is a row, so that Spark does not try again four times."""
-    rows = given.drop_columns(["box", "order"])
+    """Finish one part. An error is a row, so that Spark does not try again four times."""
+    rows = given.drop_columns(["order"])
     try:
         low, high, lone, kept = _cells(given, work)
     except ShoalError as error:
-        kind = LimitError if isinstance(error, LimitError) else type(error)
+        # The part alone proves nothing about the table.
+        kind = LimitError if isinstance(error, LimitError | InfeasibleError) else type(error)
         return _failure(rows, len(work.attributes), f"{kind.__name__}: {error}")
     except (MemoryError, ImportError):
         raise
     except Exception as error:
-        raise RuntimeError(f"{type(error).__name__} while finishing a box") from None
+        raise RuntimeError(f"{type(error).__name__} while finishing a part") from None
     return _extended(rows if kept is None else rows.filter(pa.array(kept)), low, high, lone)
 
 
@@ -138,7 +181,7 @@ def _cells(rows: pa.Table, work: Work) -> tuple[IntMatrix, IntMatrix, Any, Any]:
     )
     # Rows that may be suppressed are divided among parts by size, and rounded down.
     share = int(work.suppressible * len(codes) + 1e-9) / len(codes)
-    run = replace(Run.start(work.seed + rows.column("box")[0].as_py()), division=UNDIVIDED)
+    run = replace(Run.start(work.seed + rows.column("part")[0].as_py()), division=UNDIVIDED)
     release = work.method.anonymize(part, replace(work.requirements, suppression=share), run)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -186,13 +229,12 @@ def _closed(batches: Iterator[pa.RecordBatch], closed: dict[int, Any]) -> Iterat
     low = np.array([closed[int(number)][0] for number in numbers], np.int32)
     high = np.array([closed[int(number)][1] for number in numbers], np.int32)
     for piece in pieces(batches):
-        place = np.searchsorted(numbers, piece.column("box").to_numpy())
-        rows = piece.drop_columns(["box"])
+        place = np.searchsorted(numbers, piece.column("part").to_numpy())
         # More rows than a part has: none of them is alone, or nobody has counted (see `Boxes.closed`).
-        yield from _extended(rows, low[place], high[place], np.zeros(len(place), np.bool_)).to_batches()
+        yield from _extended(piece, low[place], high[place], np.zeros(len(place), np.bool_)).to_batches()
 
 
-def mapped(session: SparkSession, frame: DataFrame, table: Weighted, release: Release) -> DataFrame:
+def mapped(session: SparkSession, frame: DataFrame, table: Counted, release: Release) -> DataFrame:
     """Show the level of a mapping in every row, without the rows of groups that are suppressed."""
     assert release.levels is not None
     looked = [

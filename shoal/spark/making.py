@@ -17,6 +17,7 @@ from shoal.measures import MEASURES, CellMeasure
 from shoal.methods.base import Method
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
+from shoal.methods.full_domain.lattice import MOST_MAPPINGS, mappings_of
 from shoal.methods.limits import instead
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.models.feasibility import left_out, reasons_against
@@ -29,8 +30,9 @@ from shoal.run import Run
 from shoal.spark import is_spark_frame
 from shoal.spark.coding import Coded, coded, lone_rows
 from shoal.spark.cutting import block_keys, cut_into_boxes, limited_columns
-from shoal.spark.finishing import finished, mapped
+from shoal.spark.finishing import Part, finished, in_boxes, joined, mapped
 from shoal.spark.known import ClusterCase, Counted, Weighted, empty_codes, no_rows
+from shoal.spark.mappings import Combinations, DistantJudge
 from shoal.spark.refusals import check_possible
 from shoal.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.spark.showing import Shown, checked_rows, rendered, shuffled, summed_up
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 PART_ROWS = 1_000_000
 """Rows of a part, if the policy does not say: some hundred MB in a task."""
 MOST_COMBINATIONS = 20_000_000
-"""Distinct combinations that the driver searches over."""
+"""Distinct combinations that the driver holds; of mappings with more, tasks count what a search needs to know."""
 MOST_BLOCKS = 100_000
 ROWS_PER_FILE = 2_000_000
 LEAST_ROWS = 100_000
@@ -227,7 +229,7 @@ class _Work:
         """Let the method decide what each row shows; return its levels and facts, and the rows with their ranges."""
         by_mapping = isinstance(self.method, FullDomain | Incognito)
         if by_mapping:
-            self.table = self._combinations()
+            self._bring_combinations()
         self.method.prepare(self.table, self.requirements, self.run)
         reasons = reasons_against(self.table, self.requirements, limits=self.method.heeds_limits)
         if reasons:
@@ -235,9 +237,7 @@ class _Work:
         self.run.progress("anonymize", 0.2)
         try:
             with self.clock("anonymize"):
-                release, frame = self._by_mapping() if by_mapping else self._by_parts()
-                frame = _kept(held, frame)
-                self.shown = summed_up(self.session, frame, self.table)
+                release, frame = self._by_mapping(held) if by_mapping else self._by_parts(held)
         except LimitError as error:
             advice = error.instead or instead(self.method, self.table, self.requirements)
             raise LimitError(error.message, advice) from None
@@ -246,38 +246,60 @@ class _Work:
         self.lone += self.shown.lone
         return release, frame
 
-    def _combinations(self) -> Weighted:
-        """Bring the distinct combinations to the driver, with how many rows have each."""
+    def _combinations(self) -> DataFrame:
+        """Count how many rows have each combination of codes, with sensitive ones if models need them."""
         needed = len(self.table.sensitive) if not self.requirements.only_k else 0
         names = [f"c{j}" for j in range(len(self.table.attributes))] + [f"s{s}" for s in range(needed)]
+        return self.coded.frame.groupBy(*names).count().withColumnRenamed("count", "many")
+
+    def _bring_combinations(self) -> None:
+        """Bring the distinct combinations to the driver, if it can hold them."""
         with translated("counting combinations"):
-            found = self.coded.frame.groupBy(*names).count().limit(MOST_COMBINATIONS + 1).toArrow()
+            found = self._combinations().limit(MOST_COMBINATIONS + 1).toArrow()
         if found.num_rows > MOST_COMBINATIONS:
-            raise LimitError(
-                f"the table has more than {MOST_COMBINATIONS:,} different combinations, which is what the driver "
-                "searches over at most",
-                "use mondrian, or give columns with many values a hierarchy file with coarser leaves",
-            )
-        many = found.column("count").to_numpy().astype(np.int64)
+            self.lone = lone_rows(self.coded.frame)
+            return
+        many = found.column("many").to_numpy().astype(np.int64)
         secrets = codes_of(found, "s")
-        if not needed:
+        if not secrets.shape[1]:
             secrets = np.zeros((len(many), len(self.table.sensitive)), np.int32)
         own = self.table
-        table = Weighted(
+        self.table = Weighted(
             **{one.name: getattr(own, one.name) for one in fields(Counted) if one.name not in _REPLACED},
             codes=np.asfortranarray(codes_of(found, "c")),
             sensitive_codes=np.asfortranarray(secrets),
             many=many,
         )
-        self.lone = table.unique
-        return table
+        self.lone = self.table.unique
 
-    def _by_mapping(self) -> tuple[Release, DataFrame]:
-        assert isinstance(self.table, Weighted)
-        release = self.method.anonymize(self.table, self.requirements, self.run)
-        return release, mapped(self.session, self.coded.frame, self.table, release)
+    def _by_mapping(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
+        assert isinstance(self.method, FullDomain | Incognito)
+        if isinstance(self.table, Weighted):
+            release = self.method.anonymize(self.table, self.requirements, self.run)
+            return release, self._summed(held, mapped(self.session, self.coded.frame, self.table, release))
+        if mappings_of(self.table) > MOST_MAPPINGS:
+            raise LimitError(
+                f"the table has {mappings_of(self.table):,} mappings and more than {MOST_COMBINATIONS:,} different "
+                f"combinations; over so many combinations, {self.method.name} searches {MOST_MAPPINGS:,} mappings at "
+                "most",
+                "Use mondrian, hierarchies with fewer levels, or generalization limits",
+            )
+        frame = _kept(held, self._combinations())
+        there = Combinations(self.session, frame, self.table, self.requirements, MOST_COMBINATIONS)
+        release = self.method.search(self.table, DistantJudge(self.table, self.requirements, there), self.run)
+        shown = mapped(self.session, self.coded.frame, self.table, release)
+        if self.requirements.suppressible(self.table.rows):
+            failing = there.failing(np.array(release.levels, np.int64))
+            shown = shown.join(failing, on=failing.columns, how="left_anti").select(*shown.columns)
+        return release, self._summed(held, shown)
 
-    def _by_parts(self) -> tuple[Release, DataFrame]:
+    def _summed(self, held: contextlib.ExitStack, frame: DataFrame) -> DataFrame:
+        """Keep the rows that will be published, and sum them up."""
+        frame = _kept(held, frame)
+        self.shown = summed_up(self.session, frame, self.table)
+        return frame
+
+    def _by_parts(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
         how = self.method.divides
         most = self.policy.engine.part_rows or (PART_ROWS if isinstance(how, str) else how.rows or PART_ROWS)
         cutter = self.method if isinstance(self.method, Mondrian) else Mondrian()
@@ -289,12 +311,21 @@ class _Work:
             self._check_alike(boxes.closed, boxes.sizes, most)
         if boxes.closed:
             self.lone += self._lone_in(boxes)
+        parts: list[Part] = [(box,) for box in boxes.open]
+        asked_of = self.method, self.requirements, self.run
+        done = self._summed(held, finished(self.session, frame, self.table, boxes, parts, *asked_of))
+        while self.shown.failed:
+            before = set(parts)
+            parts, new = joined(parts, self.shown.failed, boxes.sizes, most)
+            gone = [part[0] for part in before.difference(parts)]
+            more = finished(self.session, frame, self.table, boxes, new, *asked_of, closed=False)
+            done = done.filter(~done.part.isin(*gone)).unionAll(_kept(held, more))
+            self.shown = summed_up(self.session, done, self.table)
         published = sum(boxes.sizes.values())
-        facts = {"parts": len(boxes.sizes), "rounds": boxes.rounds, "suppressed": self.table.rows - published}
+        count = len(parts) + len(boxes.closed)
+        facts = {"parts": count, "rounds": boxes.rounds, "suppressed": self.table.rows - published}
         ends = empty_codes(len(self.table.attributes))
-        release = Release(np.empty(0, np.int32), ends, ends, facts=facts)
-        done = finished(self.session, frame, self.table, boxes, self.method, self.requirements, self.run)
-        return release, done
+        return Release(np.empty(0, np.int32), ends, ends, facts=facts), done
 
     def _check_alike(self, closed: Any, sizes: dict[int, int], most: int) -> None:
         """Refuse a part that does not fit and holds different rows: only mondrian publishes such a box as it is."""
@@ -306,8 +337,6 @@ class _Work:
                 )
 
     def _lone_in(self, boxes: Any) -> int:
-        from shoal.spark.finishing import in_boxes
-
         return lone_rows(in_boxes(self.session, self.coded.frame, boxes))
 
     def judged(self, back: DataFrame, columns: tuple[str, ...], release: Release) -> ClusterCase:

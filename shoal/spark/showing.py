@@ -38,19 +38,24 @@ class Shown(Brief):
     """Per quasi-identifier: first code, last code, and how many rows show it."""
     seen: tuple[LongVector, ...]
     """Per quasi-identifier, how many of these rows have each code."""
+    failed: dict[int, str]
+    """Parts that the method finds no release of, and why."""
 
 
 def summed_up(session: SparkSession, frame: DataFrame, table: Any) -> Shown:
-    """Count the ranges and codes of the rows that will be published. Raises the error of a method in a part."""
+    """Count the ranges and codes of the rows that will be published. Raises the error of a method in a part, unless it
+    is that the part has no release."""
     sizes = tuple(attribute.hierarchy.size for attribute in table.attributes)
     shared = session.sparkContext.broadcast(sizes)
     summed = frame.mapInArrow(lambda batches: _sum(batches, shared.value), "part binary")
     with translated("finishing the boxes"):
         parts = [pickle.loads(row["part"]) for row in summed.collect()]
-    errors = [part["error"] for part in parts if part["error"]]
-    if errors:
-        kind, _, message = errors[0].partition(": ")
-        raise (LimitError if kind == LimitError.__name__ else DataError)(message)
+    failed = {}
+    for part, error in sorted(one for found in parts for one in found["errors"]):
+        kind, _, message = error.partition(": ")
+        if kind != LimitError.__name__:
+            raise DataError(message)
+        failed[part] = message
     ranges = []
     for j, size in enumerate(sizes):
         index, place = np.unique(np.concatenate([p["ranges"][j][0] for p in parts]), return_inverse=True)
@@ -59,7 +64,7 @@ def summed_up(session: SparkSession, frame: DataFrame, table: Any) -> Shown:
             ((index // size).astype(np.int32), (index % size).astype(np.int32), rows.astype(np.int64))
         )
     seen = tuple(np.sum([part["seen"][j] for part in parts], axis=0) for j in range(len(sizes)))
-    return Shown(sum(p["rows"] for p in parts), sum(p["lone"] for p in parts), tuple(ranges), seen)
+    return Shown(sum(p["rows"] for p in parts), sum(p["lone"] for p in parts), tuple(ranges), seen, failed)
 
 
 @without_values("counting ranges")
@@ -67,12 +72,13 @@ def _sum(batches: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[
     ranges = [Tally(size * size) for size in sizes]
     seen = [np.zeros(size, np.int64) for size in sizes]
     rows = lone = 0
-    error = None
+    errors: list[tuple[int, str]] = []
     for piece in pieces(batches):
-        failed = piece.column("error").drop_null()
-        if len(failed):
-            error = failed[0].as_py()
-            break
+        error = piece.column("error")
+        if error.null_count < len(error):
+            failed = piece.filter(error.is_valid())
+            errors += zip(failed.column("part").to_pylist(), failed.column("error").to_pylist(), strict=True)
+            piece = piece.filter(error.is_null())
         rows += piece.num_rows
         lone += int(np.count_nonzero(piece.column("lone").to_numpy()))
         codes, low, high = (codes_of(piece, letter) for letter in "clh")
@@ -82,7 +88,7 @@ def _sum(batches: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[
     found = {
         "rows": rows,
         "lone": lone,
-        "error": error,
+        "errors": errors,
         "ranges": [own.found() for own in ranges],
         "seen": seen,
     }

@@ -11,7 +11,8 @@ import numpy as np
 from shoal.arrays import FloatVector, LongVector
 from shoal.errors import LimitError
 from shoal.methods.base import Method, Parts
-from shoal.methods.full_domain.lattice import Check, Judge, Lattice, rank
+from shoal.methods.full_domain.judging import Check, Judge
+from shoal.methods.full_domain.lattice import Lattice, rank
 from shoal.methods.full_domain.telling import infeasible, pruning
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -42,8 +43,12 @@ class Incognito(Method):
         of columns: a mapping with most columns at their top is such a subset. Worst case O(mappings x distinct
         rows).
         """
+        Lattice(table)  # refuses too many mappings before rows are packed
+        return self.search(table, Judge(table, requirements), run)
+
+    def search(self, table: CodedTable, judge: Judge, run: Run) -> Release:
+        """Return the best minimal mapping, by a judge who may have the rows elsewhere."""
         lattice = Lattice(table)
-        judge = Judge(table, requirements)
         found = border(lattice, judge, run)
         if not found:
             raise LimitError(infeasible(lattice.size, judge))

@@ -9,7 +9,8 @@ import numpy as np
 from shoal.arrays import FloatMatrix, FloatVector, IntVector, LongVector
 from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
-from shoal.methods.full_domain.lattice import Check, Judge, Lattice, Rank, rank
+from shoal.methods.full_domain.judging import Check, Judge
+from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.telling import infeasible, proof, pruning
 from shoal.models.requirements import Requirements
 from shoal.release import Release
@@ -27,7 +28,12 @@ class Search:
     """The state of one search: bounds of all mappings and the best one so far."""
 
     def __init__(
-        self, table: CodedTable, requirements: Requirements, run: Run, seconds: float = np.inf
+        self,
+        table: CodedTable,
+        requirements: Requirements,
+        run: Run,
+        seconds: float = np.inf,
+        judge: Judge | None = None,
     ) -> None:
         from shoal.kernels import lattice as kernels
 
@@ -35,7 +41,7 @@ class Search:
         self.table, self.requirements, self.run = table, requirements, run
         self._until = time.perf_counter() + seconds
         self.lattice = Lattice(table)
-        self.judge = Judge(table, requirements)
+        self.judge = judge or Judge(table, requirements)
         self.by_classes = isinstance(self.judge.objective.measure, ClassMeasure)
         self.least: FloatVector = self.lattice.sums(self.judge.objective.least)
         self.more: FloatVector = np.zeros(self.lattice.size)

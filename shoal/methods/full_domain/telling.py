@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoal.methods.full_domain.lattice import Judge
+from shoal.methods.full_domain.judging import Judge
 
 
 def pruning(judge: Judge) -> dict[str, str]:

@@ -15,7 +15,8 @@ from shoal.arrays import LongVector
 from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.cuts import Box, Cuts, Solved
-from shoal.methods.full_domain.lattice import Check, Judge, Rank, rank
+from shoal.methods.full_domain.judging import Check, Judge
+from shoal.methods.full_domain.lattice import Rank, rank
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.telling import infeasible, proof, pruning
 from shoal.models.k_anonymity import KAnonymity

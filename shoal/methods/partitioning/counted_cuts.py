@@ -131,6 +131,18 @@ class CutTree:
                 own.append(value)
         return born
 
+    @property
+    def boxes(self) -> list[int]:
+        """The nodes that were not cut; those that lie close in the tree are close in the list."""
+        found, waiting = [], [0]
+        while waiting:
+            node = waiting.pop()
+            if self.column[node] < 0:
+                found.append(node)
+            else:
+                waiting += [self.outside[node], self.inside[node]]
+        return found
+
     def box_of(self, codes: IntMatrix) -> IntVector:
         """Return the node that is the box of each row. O(rows x depth)."""
         from shoal.kernels.cuts import walk_cuts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -66,14 +67,27 @@ def divided(method: Method, table: CodedTable, requirements: Requirements, run: 
 def _merged(
     parts: list[LongVector], made: list[Release | None]
 ) -> tuple[list[LongVector], list[Release | None]]:
-    """Join each part without a release with the part before it, the first one with the part after it."""
-    found: list[LongVector] = [parts[0]]
-    kept: list[Release | None] = [made[0]]
-    for rows, own in zip(parts[1:], made[1:], strict=True):
-        if own is None or kept == [None]:
-            found[-1] = np.sort(np.concatenate([found[-1], rows]))
-            kept[-1] = None
+    """Join each part without a release with a neighbour."""
+    together = bundled([own is not None for own in made])
+    rows = [
+        np.sort(np.concatenate([parts[at] for at in own])) if own[1:] else parts[own[0]] for own in together
+    ]
+    return rows, [None if own[1:] else made[own[0]] for own in together]
+
+
+def bundled(made: Sequence[bool]) -> list[list[int]]:
+    """Return which parts become one, by whether they have a release: each without one is joined with the part before
+    it, or if that one has been joined already, with the part after it. So parts grow no faster than they have to."""
+    found: list[list[int]] = []
+    waiting = False
+    for at, own in enumerate(made):
+        if waiting or (not own and found and len(found[-1]) == 1):
+            found[-1].append(at)
+            waiting = False
         else:
-            found.append(rows)
-            kept.append(own)
-    return found, kept
+            found.append([at])
+            waiting = not own
+    if waiting and len(found) > 1:
+        last = found.pop()
+        found[-1] += last
+    return found

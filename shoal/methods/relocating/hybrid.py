@@ -11,7 +11,9 @@ import numpy as np
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.errors import LimitError
 from shoal.measures.base import ClassMeasure
-from shoal.methods.full_domain.lattice import Judge, Lattice, Rank, RollUp, rank
+from shoal.methods.full_domain.judging import Judge
+from shoal.methods.full_domain.lattice import Lattice, Rank, rank
+from shoal.methods.full_domain.rollups import RollUp
 from shoal.methods.full_domain.telling import infeasible
 from shoal.methods.presence.mapping_presence import PresenceRule
 from shoal.methods.relocating.mending import Mender
