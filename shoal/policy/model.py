@@ -26,6 +26,7 @@ from shoal.policy import toml
 from shoal.policy.checks import built, collisions, problems_of, without_order
 from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
+from shoal.policy.notes import describe_fields
 from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
@@ -49,7 +50,7 @@ class Policy(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, title="Shoal policy"
+        frozen=True, extra="forbid", json_schema_extra=describe_fields, title="Shoal policy"
     )
 
     data: Data = Field(default_factory=Data)

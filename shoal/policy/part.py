@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from shoal.errors import PolicyError
 from shoal.models.keys import Bounds
 from shoal.models.ratios import exact
+from shoal.policy.notes import describe_fields
 from shoal.policy.problems import explained
 from shoal.wording import shown
 
@@ -50,7 +51,7 @@ def wrong(message: str, hint: str = "") -> PydanticCustomError:
 class Part(BaseModel):
     """A frozen section of a policy. Mistakes raise one PolicyError that lists them all."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe_fields)
 
     if not TYPE_CHECKING:
 

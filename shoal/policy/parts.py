@@ -274,7 +274,7 @@ class Column(Part):
 class MethodChoice(Part):
     """The name of the method, and its options next to the name."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     name: Text = METHODS.default
     """Name of the method; `shoal methods` lists them."""

@@ -333,8 +333,7 @@ if TYPE_CHECKING:
     Privacy = _Privacy
 else:
     _entries = {key: _field(key, kinds) for key, kinds in KINDS.items()}
-    _notion = _Privacy.model_fields["notion"].description
-    _entries["notion"] = (Literal[NOTIONS] | None, Field(default=None, description=_notion))
+    _entries["notion"] = (Literal[NOTIONS] | None, None)
     Privacy = create_model(
         "Privacy", __base__=_Privacy, __module__=__name__, __doc__=_Privacy.__doc__, **_entries
     )

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from shoal.errors import PolicyError, Problem
 from shoal.policy import toml
+from shoal.policy.notes import field_notes
 
 FieldKind = Literal["text", "list", "choice", "yes-no", "number", "toml"]
 
@@ -41,7 +42,7 @@ def fields_of(
     """Return a field for each setting of a section of a policy. `values` are those that are set; `used` are those that
     are in use where nothing is set, such as a delimiter that was detected.
     """
-    out = []
+    out, notes = [], field_notes(section)
     for name, entry in section.model_fields.items():
         if name in without:
             continue
@@ -49,7 +50,7 @@ def fields_of(
         value = values.get(name, entry.default if kind in ("choice", "yes-no") else None)
         default = (used or {}).get(name)
         title = name.replace("_", " ").capitalize()
-        help_ = " ".join((entry.description or "").replace("`", "").split())
+        help_ = " ".join((entry.description or notes.get(name, "")).replace("`", "").split())
         out.append(Field(name, title, kind, help_, shown(kind, value), choices, shown(kind, default)))
     return out
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from shoal.policy.checks import problems_of
+from shoal.policy.notes import field_notes
 from shoal.policy.parts import Column
 from shoal.policy.problems import dotted
 from shoal.studio.fields import Field, fields_of
@@ -45,7 +46,7 @@ class RoleFacts:
 @cache
 def roles() -> tuple[RoleFacts, ...]:
     """Return all roles of a policy, with what its documentation says about them."""
-    meanings = dict(_NAMED.findall(Column.model_fields["role"].description or ""))
+    meanings = dict(_NAMED.findall(field_notes(Column)["role"]))
     names: tuple[str, ...] = get_args(Role)
     keys: dict[str, str] = {}
     for name in names:
