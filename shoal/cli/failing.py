@@ -20,7 +20,7 @@ from shoal.cli.messages import (
     print_json,
     report_error,
 )
-from shoal.cli.supervising import supervise
+from shoal.cli.supervising import end, supervise
 from shoal.errors import OutputError, ShoalError
 from shoal.machine.ending import journal
 from shoal.wording import speak
@@ -44,15 +44,20 @@ class Group(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **keywords: Any) -> Any:
         """Run the command line; as a program of its own, under supervision."""
+        supervised = False
         standalone = keywords.get("standalone_mode", others[2] if len(others) > 2 else True)
         if args is None and standalone and threading.current_thread() is threading.main_thread():
-            supervise()
+            supervised = supervise()
         try:
             return super().main(args, *others, **keywords)
         except OSError as error:  # of what is told before a command begins, such as --help
             if not standalone or not cannot_be_shown(error):
                 raise
             sys.exit(_unshown(error))
+        except SystemExit as ended:
+            if supervised:
+                end(ended.code)
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
