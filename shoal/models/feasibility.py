@@ -165,6 +165,8 @@ def refusal(table: CodedTable, requirements: Requirements) -> str:
 
 def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool = False) -> list[str]:
     """Name blocks, with their sizes. Values of several columns together are records, so messages leave them out."""
+    if not len(blocks):
+        return []  # to look for the first row of each sorts all rows
     columns = [attribute.name for attribute in table.attributes if _parts(attribute)]
     if len(columns) > 1 and not private:
         together = " and ".join(columns)
