@@ -1,5 +1,5 @@
-"""Docstrings under the fields of a class, for the JSON schema. They are read when somebody asks for them: to look for the
-source of a class takes longer than to make it."""
+"""Docstrings under the fields of a class, for the JSON schema. They are read when somebody asks for them: to look for
+the source of a class takes longer than to make it."""
 
 from __future__ import annotations
 

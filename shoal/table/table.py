@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.brief import Brief
-from shoal.machine.parallel import PIECE
+from shoal.machine.parallel import PIECE, in_threads
 from shoal.table.groups import Groups, Histograms, group
 from shoal.table.plan import bound_names
 from shoal.table.storage import Kept, Narrow
@@ -198,10 +198,11 @@ class CodedTable(Brief):
         """How often each code occurs, per quasi-identifier; in a part, how often in the whole table."""
         if self.of_whole is not None:
             return self.of_whole.value_counts
-        return tuple(
-            counted(self.column(index), attribute.hierarchy.size)
-            for index, attribute in enumerate(self.attributes)
-        )
+
+        def count(index: int) -> LongVector:
+            return counted(self.column(index), self.attributes[index].hierarchy.size)
+
+        return tuple(in_threads(count, range(len(self.attributes)), many=self.rows > PIECE))
 
     def numbered(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
         """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows).

@@ -158,7 +158,11 @@ def joined(
     number = np.zeros(len(low) + 1, np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
     number[-1] = -1  # rows that are not published
-    for start in range(0, len(region_of), PIECE):
+
+    def renumber(start: int) -> None:
         part = region_of[start : start + PIECE]
         part[:] = number[part]
-    return region_of, low[used], high[used]
+
+    in_threads(renumber, range(0, len(region_of), PIECE))
+    low, high = (np.concatenate([ends[first:end] for first, end in ranges]) for ends in (low, high))
+    return region_of, low, high

@@ -104,16 +104,19 @@ class Mondrian(Method):
             # Cuts keep the order of rows, so rows of a person stay neighbours, and people are counted without sorting.
             ids = ids[np.lexsort((table.owners[ids], table.block_of[ids]))]
         losses, k = losses_of(table, requirements.measure), max(requirements.k, 1)
-        boxes = _Boxes(table, ids, blocks, losses, k, self, enough)
-        if requirements.plain_k(table) and boxes.cells <= MOST_CELLS:
-            regions = boxes.cut_by_size(run)
-        else:
-            regions = boxes.cut_by_models(requirements, run)
+        cells = sum(attribute.hierarchy.size for attribute in table.attributes)
+        by_size = requirements.plain_k(table) and cells <= MOST_CELLS
+        boxes = _Boxes(table, ids, blocks, losses, k, self, enough, ahead=by_size)
+        regions = boxes.cut_by_size(run) if by_size else boxes.cut_by_models(requirements, run)
         return regions, len(blocks) - 1, table.rows - len(ids)
 
 
 class _Boxes:
-    """Rows on their way into boxes: packed, and moved so that each box is a run of rows."""
+    """Rows on their way into boxes: packed, and moved so that each box is a run of rows.
+
+    With `ahead`, a large table is packed as its first split leaves it: that one is found by counting values, and the
+    kernel would move all rows in one thread. Its two sides are then blocks like any other.
+    """
 
     def __init__(
         self,
@@ -124,6 +127,8 @@ class _Boxes:
         k: int,
         method: Mondrian,
         enough: int = 0,
+        *,
+        ahead: bool = False,
     ) -> None:
         self.table = table
         self.enough = enough
@@ -140,6 +145,10 @@ class _Boxes:
         self.codes: NDArray[Any] = self.words.view(kind)
         self.ids = self.words.view(np.uint32)
         in_order = len(ids) == table.rows and len(blocks) == 2 and table.owners is None
+        split = self._first_split() if ahead and in_order and method.strict else None
+        if split is not None:
+            self._pack_split(*split)
+            return
 
         def pack(start: int) -> None:
             rows = slice(start, min(start + PIECE, len(ids)))
@@ -149,6 +158,47 @@ class _Boxes:
 
         in_threads(pack, range(0, len(ids), PIECE))
 
+    def _first_split(self) -> tuple[int, int, int] | None:
+        """Return the split of all rows: a column, and the first and the last code of one side. None if there is none,
+        or if the table is so small that it is not cut in threads."""
+        from shoal.kernels.cuts import cuts_of_histograms
+
+        counts = self.table.value_counts
+        if self.rows <= max(2 * PIECE, self.enough) or any(own.sum() != self.rows for own in counts):
+            return None  # a part of a table knows the counts of the whole
+        k, _, by_width = self.rules
+        cuts = cuts_of_histograms(np.concatenate(counts)[np.newaxis], self.losses, k, True, by_width)
+        column, first, last = (int(own[0, 0]) for own in cuts)
+        return (column, first, last) if column >= 0 else None
+
+    def _pack_split(self, column: int, first: int, last: int) -> None:
+        """Pack the rows of the smaller side of a split first, as the kernel would finish it first."""
+        table, starts = self.table, range(0, self.rows, PIECE)
+        inside = int(table.value_counts[column][first : last + 1].sum())
+        small = 2 * inside <= self.rows
+        codes = table.column(column)
+
+        def in_front(start: int) -> NDArray[np.bool_]:
+            own = codes[start : start + PIECE]
+            found: NDArray[np.bool_] = ((own >= first) & (own <= last)) == small
+            return found
+
+        sizes = in_threads(lambda start: np.count_nonzero(in_front(start)), starts)
+        fronts = np.cumsum([0, *sizes])
+
+        def pack(piece: int) -> None:
+            start, front = starts[piece], in_front(starts[piece])
+            own = slice(start, start + PIECE)
+            for side, at in (front, fronts[piece]), (~front, fronts[-1] + start - fronts[piece]):
+                rows = np.flatnonzero(side)
+                to = slice(at, at + len(rows))
+                for j in range(len(table.attributes)):
+                    self.codes[to, j] = table.column(j)[own][rows]
+                self.ids[to, -1] = rows + start
+
+        in_threads(pack, range(len(starts)))
+        self.blocks = np.array([0, fronts[-1], self.rows])
+
     def cut_by_size(self, run: Run) -> Regions:
         """Split down to boxes of at least k rows, in a kernel that returns now and then to report progress; a large
         table in threads, a branch of the tree of splits each."""
@@ -156,7 +206,8 @@ class _Boxes:
 
         low = np.empty((self.rows // self.k + 1, len(self.table.attributes)), np.int32)
         high = np.empty_like(low)
-        region_of = np.full(self.table.rows, -1, np.int32)
+        everyone = self.rows == self.table.rows
+        region_of = np.empty(self.rows, np.int32) if everyone else np.full(self.table.rows, -1, np.int32)
 
         def cut(branch: Branch, patience: int = PATIENCE) -> None:
             cut_by_size(
