@@ -28,7 +28,7 @@ def distinct(matrix: IntMatrix) -> tuple[IntVector, LongVector]:
 def distinct_rows(columns: Sequence[NDArray[Any]], rows: int | None = None) -> tuple[IntVector, LongVector]:
     """Number equal rows as `distinct` does, from columns of any integer type."""
     rows = len(columns[0]) if rows is None else rows
-    numbers = np.zeros(rows, np.int32)
+    numbers: IntVector | None = None
     first = np.zeros(min(rows, 1), np.int64)
     column = 0
     while column < len(columns) and rows:
@@ -43,8 +43,8 @@ def distinct_rows(columns: Sequence[NDArray[Any]], rows: int | None = None) -> t
             digits.append((values, lowest, span))
             room //= span
             column += 1
-        numbers, first = _numbered(_packed(numbers, digits))
-    return numbers, first
+        numbers, first = _numbered(_packed(numbers, digits, rows))
+    return np.zeros(rows, np.int32) if numbers is None else numbers, first
 
 
 def _numbered(keys: NDArray[np.uint64]) -> tuple[IntVector, LongVector]:
@@ -71,12 +71,16 @@ def _numbered(keys: NDArray[np.uint64]) -> tuple[IntVector, LongVector]:
     return numbers, rows[first_of]
 
 
-def _packed(numbers: IntVector, digits: Sequence[tuple[NDArray[Any], int, int]]) -> NDArray[np.uint64]:
-    """Return one key per row: its number, then a digit for each column. In pieces: columns become int32 on the way."""
-    keys = numbers.astype(np.uint64)
+def _packed(
+    numbers: IntVector | None, digits: Sequence[tuple[NDArray[Any], int, int]], rows: int
+) -> NDArray[np.uint64]:
+    """Return one key per row: its number, if it has one, then a digit for each column. In pieces: columns become int32
+    on the way, and each thread is the first to use its part of the memory."""
+    keys = np.empty(rows, np.uint64)
 
     def fill(start: int) -> None:
         part = slice(start, start + PIECE)
+        keys[part] = 0 if numbers is None else numbers[part]
         for values, lowest, span in digits:
             if span > 1:
                 pack(keys[part], np.ascontiguousarray(values[part], np.int32), lowest, span)

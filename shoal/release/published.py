@@ -13,6 +13,7 @@ from shoal.errors import DataError
 from shoal.release import ValueSets
 from shoal.table import Attribute
 from shoal.table.groups import Groups, group
+from shoal.table.table import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +99,7 @@ class Published(Brief):
     @cached_property
     def sizes(self) -> LongVector:
         """``[classes]`` rows in each class."""
-        return np.bincount(self.class_of).astype(np.int64)
+        return counted(self.class_of, int(self.class_of.max(initial=-1)) + 1)
 
     @property
     def classes(self) -> int:

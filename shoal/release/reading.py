@@ -66,7 +66,12 @@ def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]
                 f"'{attribute.name}' is sensitive and published as it is, but the original does not have "
                 f"{some_values(odd)}: check that it is the right original"
             )
-        np.take(found, places, out=codes[:, j], mode="clip")
+
+        def place(start: int, j: int = j, found: IntVector = found, places: Codes = places) -> None:
+            rows = slice(start, start + PIECE)
+            np.take(found, places[rows], out=codes[rows, j], mode="clip")
+
+        in_threads(place, range(0, len(places), PIECE))
     return codes
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.arrays import BoolVector, IntVector
 from shoal.brief import Brief
@@ -64,8 +65,9 @@ def render(
     back; otherwise it holds names. `instead` are columns that show other values than their own, row by row.
     O(rows x columns) look-ups; names are made once per distinct range.
     """
-    owner = np.flatnonzero(release.region_of >= 0).astype(np.int32)
-    everyone = len(owner) == table.rows
+    everyone = bool(release.region_of.min(initial=0) >= 0)
+    owner = np.arange(table.rows, dtype=np.int32)
+    owner = owner if everyone else owner[release.region_of >= 0]
     place = None if everyone else (np.cumsum(release.region_of >= 0, dtype=np.int32) - np.int32(1))
     own = _kept({**table.kept_columns, **(instead or {})}, owner, place)
     shown: dict[str, Cells] = {}
@@ -75,7 +77,9 @@ def render(
         column = _cells(table, release, j, source)
         alike = -1 if release.shown_from is None else j
         if alike not in regions:
-            regions[alike] = _used(release.region_of[source], len(release.low), owner, table.rows)
+            whole = everyone and release.shown_from is None
+            shows = release.region_of if whole else release.region_of[source]
+            regions[alike] = _used(shows, len(release.low), owner, table.rows)
         index, used = regions[alike]
         if release.shown_from is None and used is None:
             index = release.region_of
@@ -109,8 +113,7 @@ def render(
 def _used(regions: IntVector, many: int, owner: IntVector, rows: int) -> tuple[IntVector, IntVector | None]:
     """Return row of the table -> place among the regions that some published row shows, and these regions, or None if
     all are shown. `regions` is what the published rows show."""
-    there = np.zeros(many, np.bool_)
-    there[regions] = True
+    there = _occurring(regions, many)
     used = None if there.all() else np.flatnonzero(there).astype(np.int32)
     if used is not None:
         regions = (np.cumsum(there, dtype=np.int32) - np.int32(1))[regions]
@@ -119,6 +122,17 @@ def _used(regions: IntVector, many: int, owner: IntVector, rows: int) -> tuple[I
     index = np.full(rows, -1, np.int32)
     index[owner] = regions
     return index, used
+
+
+def _occurring(numbers: NDArray[Any], many: int) -> BoolVector:
+    """Return which of the numbers 0, 1, .. below `many` occur. O(rows), in threads."""
+    there = np.zeros(many, np.bool_)
+
+    def mark(start: int) -> None:
+        there[numbers[start : start + PIECE]] = True
+
+    in_threads(mark, range(0, len(numbers), PIECE))
+    return there
 
 
 def _kept(
@@ -130,8 +144,8 @@ def _kept(
         if isinstance(column, pl.Series):
             found[name] = Cells(column if place is None else column.gather(owner), place)
             continue
-        there = np.zeros(len(column.values), np.bool_)
-        there[column.codes if place is None else column.codes[owner]] = True
+        codes = column.codes if place is None else column.codes[owner]
+        there = _occurring(codes, len(column.values))
         if there.all():
             found[name] = Cells(column.values, column.codes)
         else:

@@ -198,11 +198,10 @@ class CodedTable(Brief):
         """How often each code occurs, per quasi-identifier; in a part, how often in the whole table."""
         if self.of_whole is not None:
             return self.of_whole.value_counts
-
-        def count(index: int) -> LongVector:
-            return counted(self.column(index), self.attributes[index].hierarchy.size)
-
-        return tuple(in_threads(count, range(len(self.attributes)), many=self.rows > PIECE))
+        return tuple(
+            counted(self.column(index), attribute.hierarchy.size)
+            for index, attribute in enumerate(self.attributes)
+        )
 
     def numbered(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
         """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows).
@@ -213,7 +212,7 @@ class CodedTable(Brief):
         if as_read and self.exact:
             return distinct_rows(self.as_read, self.rows)
         number, first = distinct_rows(self.narrow, self.rows)
-        vars(self)["alike"] = np.bincount(number, minlength=len(first))
+        vars(self)["alike"] = counted(number, len(first))
         return number, first
 
     @cached_property
@@ -357,8 +356,12 @@ widened_when_read(CodedTable, "codes", "sensitive_codes", "kept")
 
 
 def counted(codes: Codes, size: int) -> LongVector:
-    """Count each code, in pieces: numpy copies what it counts into the widest type."""
+    """Count each code, in pieces: numpy copies what it counts into the widest type. In threads, if there are many."""
+    step = max(PIECE, 4 * size)
+    parts = in_threads(
+        lambda start: np.bincount(codes[start : start + step], minlength=size), range(0, len(codes), step)
+    )
     total = np.zeros(size, np.int64)
-    for start in range(0, len(codes), PIECE):
-        total += np.bincount(codes[start : start + PIECE], minlength=size)
+    for part in parts:
+        total += part
     return total

@@ -99,8 +99,12 @@ class Mondrian(Method):
         self, table: CodedTable, requirements: Requirements, run: Run, enough: int = 0
     ) -> tuple[Regions, int, int]:
         """Return the regions, the number of blocks that are split, and of rows in blocks that are not published."""
-        ids, blocks = rows_by_block(table, satisfying(table, requirements))
-        if table.owners is not None:
+        good = satisfying(table, requirements)
+        if len(good) == 1 and table.owners is None:
+            ids, blocks = None, np.array([0, table.rows])
+        else:
+            ids, blocks = rows_by_block(table, good)
+        if ids is not None and table.owners is not None:
             # Cuts keep the order of rows, so rows of a person stay neighbours, and people are counted without sorting.
             ids = ids[np.lexsort((table.owners[ids], table.block_of[ids]))]
         losses, k = losses_of(table, requirements.measure), max(requirements.k, 1)
@@ -108,20 +112,21 @@ class Mondrian(Method):
         by_size = requirements.plain_k(table) and cells <= MOST_CELLS
         boxes = _Boxes(table, ids, blocks, losses, k, self, enough, ahead=by_size)
         regions = boxes.cut_by_size(run) if by_size else boxes.cut_by_models(requirements, run)
-        return regions, len(blocks) - 1, table.rows - len(ids)
+        return regions, len(blocks) - 1, table.rows - boxes.rows
 
 
 class _Boxes:
     """Rows on their way into boxes: packed, and moved so that each box is a run of rows.
 
     With `ahead`, a large table is packed as its first split leaves it: that one is found by counting values, and the
-    kernel would move all rows in one thread. Its two sides are then blocks like any other.
+    kernel would move all rows in one thread. Its two sides are then blocks like any other. Without `ids`, all rows of
+    the table are in one block, in their order.
     """
 
     def __init__(
         self,
         table: CodedTable,
-        ids: IntVector,
+        ids: IntVector | None,
         blocks: LongVector,
         losses: Losses,
         k: int,
@@ -132,7 +137,7 @@ class _Boxes:
     ) -> None:
         self.table = table
         self.enough = enough
-        self.rows = len(ids)
+        self.rows = table.rows if ids is None else len(ids)
         self.blocks = blocks
         self.losses = losses
         self.k = k
@@ -141,22 +146,21 @@ class _Boxes:
         self.cells = int(sizes.sum())
         largest = int(sizes.max())
         kind = np.dtype(np.uint8 if largest <= 1 << 8 else np.uint16 if largest <= 1 << 16 else np.uint32)
-        self.words = np.zeros((2 * len(ids), -(-(len(sizes) * kind.itemsize + 4) // 8)), np.uint64)
+        self.words = np.zeros((2 * self.rows, -(-(len(sizes) * kind.itemsize + 4) // 8)), np.uint64)
         self.codes: NDArray[Any] = self.words.view(kind)
         self.ids = self.words.view(np.uint32)
-        in_order = len(ids) == table.rows and len(blocks) == 2 and table.owners is None
-        split = self._first_split() if ahead and in_order and method.strict else None
+        split = self._first_split() if ahead and ids is None and method.strict else None
         if split is not None:
             self._pack_split(*split)
             return
 
         def pack(start: int) -> None:
-            rows = slice(start, min(start + PIECE, len(ids)))
+            rows = slice(start, min(start + PIECE, self.rows))
             for j in range(len(sizes)):
-                self.codes[rows, j] = table.column(j)[rows if in_order else ids[rows]]
-            self.ids[rows, -1] = ids[rows]
+                self.codes[rows, j] = table.column(j)[rows if ids is None else ids[rows]]
+            self.ids[rows, -1] = np.arange(rows.start, rows.stop) if ids is None else ids[rows]
 
-        in_threads(pack, range(0, len(ids), PIECE))
+        in_threads(pack, range(0, self.rows, PIECE))
 
     def _first_split(self) -> tuple[int, int, int] | None:
         """Return the split of all rows: a column, and the first and the last code of one side. None if there is none,
