@@ -26,6 +26,7 @@ from typing import Any
 from shoal.cli.messages import out_of_memory, report_error
 from shoal.cli.starting import started
 from shoal.machine.ending import SIGNALS, Journal, end_with_parent, journal
+from shoal.machine.memory import keep_freed
 
 PATIENCE = 1.0
 """Seconds for files to finish appearing after an interrupt."""
@@ -75,6 +76,7 @@ def supervise() -> bool:
     if child == 0:
         journal.pipe, journal.answers = note, answers
         end_with_parent(parent)
+        keep_freed()
         _keep_libraries_quiet()
     return child == 0
 

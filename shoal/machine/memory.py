@@ -1,11 +1,31 @@
-"""How much memory is left, and how much this process may reserve, if the system limits it."""
+"""How much memory is left, how much this process may reserve, if the system limits it, and what becomes of freed
+memory."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 BASE, PER_PROCESSOR = 1.6, 0.2
 """Gigabytes of addresses that libraries reserve, most of it for threads; they use a small part of it."""
+
+ARENAS, MAPPED, TRIMMED = -8, -4, -1
+"""Settings of the allocator of the GNU C library: pools for threads, blocks that the system gives one by one, and the
+free memory at which some is given back."""
+
+
+def keep_freed() -> None:
+    """Let this process use the memory again that it has freed, in all its threads.
+
+    The system clears what it gives, and would do so for every large array. Pools of single threads would keep what
+    others need: with one pool, ten million rows take a tenth less memory. Other C libraries stay as they are.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        setting = ctypes.CDLL(None).mallopt
+        for name, value in ((ARENAS, 1), (MAPPED, 0), (TRIMMED, 2**31 - 1)):
+            setting(name, value)
 
 
 def memory_left() -> int | None:
