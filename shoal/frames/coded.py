@@ -60,7 +60,7 @@ def in_pieces(pieces: Iterable[tuple[Codes, pl.Series]]) -> Coded:
     codes = np.empty(sum(len(numbers) for numbers, _ in found), kind)
     start = at = 0
     for place, (numbers, mine) in enumerate(found):
-        codes[start : start + len(numbers)] = number[at : at + len(mine)][numbers]
+        np.take(number[at : at + len(mine)], numbers, out=codes[start : start + len(numbers)], mode="clip")
         start, at = start + len(numbers), at + len(mine)
         found[place] = (numbers[:0], mine)  # its memory is free
     return Coded(codes, values)

@@ -63,19 +63,26 @@ class RowGroups:
 
         A dictionary may list values that no row has.
         """
+        return int(self._starts[group]), self._read(self._opened(names), group, names)
+
+    def _opened(self, names: Sequence[str]) -> Any:
+        """Open the file for one thread, to read some columns."""
         texts = [name for name in names if self.holds_text(name)]
-        file = pq.ParquetFile(self.path, metadata=self._metadata, read_dictionary=texts)
+        return pq.ParquetFile(self.path, metadata=self._metadata, read_dictionary=texts)
+
+    def _read(self, file: Any, group: int, names: Sequence[str]) -> dict[str, Coded | pl.Series]:
         table = file.read_row_group(group, columns=list(names), use_threads=False)
         found: dict[str, Coded | pl.Series] = {}
         for name in names:
             column = table.column(name).combine_chunks()
-            found[name] = _coded(column, name) if name in texts else pl.Series(name, _Array(column))
-        return int(self._starts[group]), found
+            found[name] = _coded(column, name) if self.holds_text(name) else pl.Series(name, _Array(column))
+        return found
 
     def column(self, name: str) -> Iterator[tuple[Codes, pl.Series]]:
         """Yield the codes of a column of texts in each row group, and the values that they stand for: all occur."""
+        file = self._opened([name])
         for group in range(len(self)):
-            found = self.read(group, [name])[1][name]
+            found = self._read(file, group, [name])[name]
             assert isinstance(found, Coded)
             yield _occurring(found)
 

@@ -161,7 +161,7 @@ def joined(
 
     def renumber(start: int) -> None:
         part = region_of[start : start + PIECE]
-        part[:] = number[part]
+        part[:] = np.take(number, part, mode="wrap")  # the last number is that of -1
 
     in_threads(renumber, range(0, len(region_of), PIECE))
     low, high = (np.concatenate([ends[first:end] for first, end in ranges]) for ends in (low, high))
