@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ from shoal.frames import Frame
 from shoal.frames.databases import DatabaseTable
 from shoal.frames.given import restored_values
 from shoal.frames.sheet import Sheet
+from shoal.machine.parallel import Ahead
 from shoal.measures.evaluate import false_losses, public_measures
 from shoal.methods.base import Method
 from shoal.methods.following import alike
@@ -48,6 +50,9 @@ from shoal.release.verdict import Verdict, shortfalls
 from shoal.run import Progress, Run, checked_seed, silent
 from shoal.spark import SPARK, is_spark_frame
 from shoal.table import CodedTable
+
+KERNELS = "shoal.kernels.preparing"
+"""What imports numba."""
 
 
 def anonymize(
@@ -295,6 +300,7 @@ def _make(
 ) -> _Made:
     run = Run.start(seed, progress, policy.engine.division)
     method = method_of(policy)
+    Ahead(partial(import_module, KERNELS))  # the method needs them only after the table was read
     progress("read", 0.0)
     with clock("read"):
         frame = frames.read(policy.source(source), policy.read_options())

@@ -23,7 +23,6 @@ from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.kinds import Kind
 from shoal.hierarchy.meanings import Bound, Meaning
 from shoal.hierarchy.values import is_ordered, parse, text_of
-from shoal.kernels.grouping import distinct_rows
 from shoal.release.value_sets import PlacedCells, read_cells
 from shoal.table.plan import bound_names
 
@@ -147,6 +146,8 @@ def read_bounded(
     rows: Sheet, name: str, hierarchy: Hierarchy, bounds: tuple[str | None, str | None]
 ) -> tuple[Codes, PlacedCells]:
     """Number the distinct cells of a column together with its bounds, and locate what label and bounds say together."""
+    from shoal.kernels.grouping import distinct_rows
+
     number, cells = rows.numbered(name, partial(read_cells, hierarchy=hierarchy))
     there = [one for one in bounds if one is not None]
     if not there:

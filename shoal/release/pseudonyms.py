@@ -19,7 +19,6 @@ from shoal.brief import Brief
 from shoal.frames import factorize
 from shoal.frames.sheet import Sheet
 from shoal.hierarchy.values import text_of
-from shoal.kernels.grouping import distinct
 from shoal.wording import counted
 
 PSEUDONYM = "pseudonym"
@@ -136,6 +135,8 @@ def pseudonym_numbers(rows: pl.DataFrame | Sheet, names: Sequence[str]) -> IntVe
     """Number the people of a release whose rows can be followed, by the columns that say whose a row is; -1 for rows
     without. None if the release does not have all of these columns: then its rows cannot be followed. O(rows).
     """
+    from shoal.kernels.grouping import distinct
+
     if not names or any(name not in rows.columns for name in names):
         return None
     numbers = np.empty((len(rows), len(names)), np.int32, order="F")

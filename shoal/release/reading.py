@@ -13,7 +13,6 @@ from shoal.errors import DataError
 from shoal.frames.coded import Codes
 from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy
-from shoal.kernels.grouping import distinct_rows
 from shoal.machine.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.release.bounds import read_bounded
@@ -93,6 +92,8 @@ def read_published(
     ends of cells: they are part of the text, and a cell means what it and its bounds say together. `weights` says how
     many equal rows each row stands for, where equal ones were counted.
     """
+    from shoal.kernels.grouping import distinct_rows
+
     sheet = Sheet.of(rows)
 
     def read(attribute: Attribute) -> tuple[Codes, PlacedCells]:

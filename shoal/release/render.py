@@ -15,7 +15,6 @@ from shoal.brief import Brief
 from shoal.frames.coded import Coded
 from shoal.frames.sheet import Cells, Sheet
 from shoal.hierarchy import Hierarchy
-from shoal.kernels.grouping import by_value, distinct
 from shoal.machine.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.release.bounds import bound_columns
@@ -178,6 +177,8 @@ def cells_of(
     """Return what ranges of a column show: values, if all are single, else names as categories. `seen` says which codes
     published rows have, None: all.
     """
+    from shoal.kernels.grouping import distinct
+
     low, high = hierarchy.wholly(low, high)
     if not level and np.array_equal(low, high) and not hierarchy.hidden[low].any():
         return hierarchy.leaves.gather(low)
@@ -250,6 +251,8 @@ def permuted(rows: int, random: np.random.Generator) -> IntVector:
     likely to give any order as one that is drawn at once (Rao 1961, Sandelius 1962), but buckets fit in the
     processor's cache, and threads share them. O(rows).
     """
+    from shoal.kernels.grouping import by_value
+
     if rows <= PIECE:
         return random.permutation(np.arange(rows, dtype=np.int32))
     buckets = -(-rows // PIECE) * BUCKETS
