@@ -32,6 +32,8 @@ TOGETHER = """
 import sys, polars as pl
 pl.concat([pl.scan_parquet(part) for part in sys.argv[2:]]).sink_parquet(sys.argv[1])
 """
+AS_INSTALLED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Installed packages have bytecode. Where Python writes none, every process would compile Shoal's own modules."""
 AT_ONCE = 10_000_000
 """Rows of the sample that are drawn at a time."""
 
@@ -76,7 +78,9 @@ ENGINES = {
 def measured(words):
     """Wall seconds, processor seconds, peak memory in GB, and what the process printed."""
     start = time.perf_counter()
-    running = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [str(word) for word in words], stdout=subprocess.PIPE, text=True, env=AS_INSTALLED
+    )
     said = running.stdout.read()
     _, status, used = os.wait4(running.pid, 0)
     if status:

@@ -1,0 +1,62 @@
+"""How a supervised process ends, and what it does with freed memory."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from shoal.machine import memory
+
+ENDING = """
+import atexit, threading, time
+from shoal.cli.supervising import end
+atexit.register(print, "last")
+threading.Thread(target=lambda: (time.sleep(0.2), print("thread"))).start()
+class Late:
+    def __del__(self):
+        print("freed")
+kept = Late()
+end("words are not an exit code")
+print("first", end=" ")
+end({code})
+print("not here")
+"""
+KEEPING = """
+import os, sys
+import numpy as np
+from shoal.machine.memory import keep_freed
+def used():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+if sys.argv[1] == "keep":
+    keep_freed()
+before = used()
+array = np.ones(1 << 27, np.uint8)
+assert used() - before > 1 << 26
+del array
+print(used() - before > 1 << 26)
+"""
+
+
+def said(text, *words):
+    done = subprocess.run([sys.executable, "-c", text, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout.split(), done.stderr
+
+
+@pytest.mark.parametrize(("code", "found"), [("3", 3), ("None", 0), ("0", 0)])
+def test_other_threads_and_what_is_registered_come_before_the_end(code, found):
+    assert said(ENDING.format(code=code)) == (found, ["first", "thread", "last"], "")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries stay as they are")
+@pytest.mark.parametrize(("word", "kept"), [("keep", "True"), ("return", "False")])
+def test_freed_memory_is_kept(word, kept):
+    assert said(KEEPING, word) == (0, [kept], "")
+
+
+def test_other_c_libraries_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    memory.keep_freed()
