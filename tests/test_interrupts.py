@@ -200,3 +200,68 @@ def test_standard_streams_may_be_closed(tables, tmp_path, closed):
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": HOME}, preexec_fn=close, check=False)
     assert done.returncode == 0
     assert (tmp_path / "sample.csv").read_text().count("\n") == 21
+
+
+OWING = """
+import sys, time
+from pathlib import Path
+from shoal.cli.messages import report_error
+from shoal.cli.supervising import supervise
+supervise()
+from shoal.machine.ending import journal
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as a library may do
+there, stubborn = Path(sys.argv[1]), len(sys.argv) > 2
+try:
+    with journal.owe(str(there)):
+        try:
+            there.touch()
+            while True:
+                time.sleep(0.01)
+        finally:
+            while stubborn:
+                time.sleep(0.01)
+            time.sleep(0.3)
+            there.unlink()
+            journal.settle(str(there))
+except KeyboardInterrupt:
+    report_error(journal.interrupted(), "Interrupted", 130)
+    sys.exit(130)
+"""
+"""Work that has made something where nobody else can remove it."""
+
+
+@pytest.mark.parametrize(("sent", "code"), [(INTERRUPT, 130), (END, 143)])
+@pytest.mark.parametrize("everybody", [False, True])
+def test_work_removes_what_nobody_else_can(tmp_path, sent, code, everybody):
+    """Also if the terminal sends Ctrl-C to all its processes."""
+    there = tmp_path / "there"
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWING, there], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for(process, there.exists)
+    if everybody:
+        os.killpg(process.pid, sent)
+    else:
+        process.send_signal(sent)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "interrupted; nothing was written" in told
+    assert not there.exists()
+
+
+def test_a_second_ctrl_c_does_not_wait_and_names_what_stays(tmp_path):
+    there = tmp_path / "there"
+    process = subprocess.Popen(
+        [sys.executable, "-c", OWING, there, "stubborn"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(process, there.exists)
+    process.send_signal(INTERRUPT)
+    time.sleep(0.5)
+    process.send_signal(INTERRUPT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"{there} could not be removed, and holds rows that were not verified" in " ".join(told.split())

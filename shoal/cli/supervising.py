@@ -25,11 +25,13 @@ from typing import Any
 
 from shoal.cli.messages import out_of_memory, report_error
 from shoal.cli.starting import started
-from shoal.machine.ending import SIGNALS, Journal, end_with_parent, journal
+from shoal.machine.ending import SIGNALS, TIDY_UP, TOO_LATE, Journal, end_with_parent, journal
 from shoal.machine.memory import keep_freed
 
 PATIENCE = 1.0
 """Seconds for files to finish appearing after an interrupt."""
+TIDYING = 60.0
+"""Seconds for the work to remove, after an interrupt, what nobody else can: in an object store or a catalog."""
 SELDOM = 50_000
 """New objects between two searches for unused ones: with Python's own 700, imports take a tenth longer."""
 
@@ -159,6 +161,7 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
     seen, rest = Journal(), b""
     came: list[int] = []
     until = 0.0
+    asked = False
     watched = selectors.DefaultSelector()
     for handle in (notes, woken):
         watched.register(handle, selectors.EVENT_READ)
@@ -178,10 +181,18 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
                         os.write(answer, b".")
                 elif what == "moving" and value:
                     seen.moving = False  # it was not allowed to begin
+                    if asked:
+                        with contextlib.suppress(BrokenPipeError):
+                            os.write(answer, TOO_LATE)
         if woken in ready:
             came += [number for number in os.read(woken, 64) if number in heeded]
             until = until or time.monotonic() + PATIENCE
-        if came and (not seen.moving or len(came) > 1 or time.monotonic() >= until):
+        if came and TIDY_UP is not None and seen.owed and not asked:
+            asked = True
+            until = time.monotonic() + TIDYING
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, TIDY_UP)
+        elif came and (not (seen.moving or asked) or len(came) > 1 or time.monotonic() >= until):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             until = time.monotonic() + PATIENCE
@@ -193,7 +204,7 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
         return 1
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
-        return code
+        return 128 + came[0] if asked and code == 128 + signal.SIGINT else code
     _tidy(seen)
     if came:
         report_error(seen.interrupted(), "Interrupted", 128 + came[0])
