@@ -2,7 +2,8 @@
 
 Who writes a draft holds a lock on it, which ends with the process however that ends. So a draft without a lock belongs
 to nobody, for example after a power cut or ``kill -9``, and the next one who writes into the folder removes it. The
-name of a draft holds a checksum of itself, so that no file of the user is taken for one.
+name of a draft holds a checksum of itself, so that no file of the user is taken for one. Folders under such names are
+in `draft_folders.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from shoal.machine.ending import journal
 if sys.platform != "win32":  # there, what a killed process has left stays
     import fcntl
 
-_NAME = re.compile(r"\.shoal-([0-9a-f]{16})([0-9a-f]{8})\..+", re.DOTALL)
+_NAME = re.compile(r"\.shoal-([0-9a-f]{24})\..+", re.DOTALL)
+_DIGITS = 24
 _ENDING = 100
 """How many bytes of its target's name a draft ends in: file systems limit the length of a name in bytes."""
 
@@ -35,16 +37,8 @@ class Draft:
     def __init__(self, target: Path, *, private: bool = False) -> None:
         self.target = target
         self.private = private
-        self.path = self._named()
+        self.path = draft_path(target)
         self._held: int | None = None
-
-    def _named(self) -> Path:
-        # It ends like its target, so that it can be read back as such.
-        ending = self.target.name
-        while len(os.fsencode(ending)) > _ENDING:
-            ending = ending[1:]
-        number = secrets.token_hex(8)
-        return self.target.with_name(f".shoal-{number}{_checksum(number)}.{ending}")
 
     def create(self) -> IO[bytes]:
         """Create the file, and return it open for writing."""
@@ -61,7 +55,7 @@ class Draft:
             # Somebody took it for abandoned, between its creation and its lock.
             file.close()
             self.close()
-            self.path = self._named()
+            self.path = draft_path(self.target)
 
     def appear(self, *, force: bool) -> None:
         """Rename the file to its target, or raise FileExistsError if there is one and it may not be replaced."""
@@ -93,10 +87,29 @@ def _own(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+def draft_path(target: Path) -> Path:
+    """Return a new temporary name next to a target. It ends like the target, so that it can be read back as such."""
+    ending = target.name
+    while len(os.fsencode(ending)) > _ENDING:
+        ending = ending[1:]
+    return target.with_name(f".shoal-{draft_number()}.{ending}")
+
+
 def is_draft(name: str) -> bool:
     """Return whether a file of this name is a draft."""
     found = _NAME.fullmatch(name)
-    return found is not None and found[2] == _checksum(found[1])
+    return found is not None and is_draft_number(found[1])
+
+
+def draft_number() -> str:
+    """Return a new number that tells drafts from whatever else has such a name, by a checksum of itself."""
+    number = secrets.token_hex(8)
+    return number + _checksum(number)
+
+
+def is_draft_number(number: str) -> bool:
+    """Return whether a number is that of a draft."""
+    return len(number) == _DIGITS and number[16:] == _checksum(number[:16])
 
 
 def _checksum(number: str) -> str:

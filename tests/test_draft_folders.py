@@ -1,0 +1,106 @@
+"""Temporary folders: those of the living stay, those of the dead go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from shoal.frames import draft_folders
+from shoal.frames.draft_folders import LOCK, DraftFolder, remove_abandoned_folders
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from shoal.frames.draft_folders import DraftFolder
+place = DraftFolder(Path(sys.argv[1])).create()
+(place / "rows").mkdir()
+(place / "rows" / "part-0").write_text("x")
+print(place.name, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_folder_goes_with_its_run_however_that_ends(tmp_path: Path):
+    run = subprocess.Popen(
+        [sys.executable, "-c", WRITER, tmp_path / "out"], stdout=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    name = run.stdout.readline().strip()
+    assert remove_abandoned_folders(tmp_path) == []
+    assert sorted(os.listdir(tmp_path / name)) == [LOCK, "rows"]
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+    assert remove_abandoned_folders(tmp_path) == []
+    assert not os.listdir(tmp_path)
+
+
+def test_only_folders_that_nobody_holds_are_removed(tmp_path: Path):
+    held, dead, late, link, file = (DraftFolder(tmp_path / "out") for _ in range(5))
+    held.create()
+    dead.path.mkdir()
+    (dead.path / LOCK).touch()
+    (dead.path / "part-0").touch()
+    (late.path / "rows").mkdir(parents=True)  # tasks of a dead run have written once more
+    others = tmp_path / "others"
+    others.mkdir()
+    (others / "mine").touch()
+    link.path.symlink_to(others)
+    file.path.touch()
+    (tmp_path / f".shoal-{'0' * 24}.out").mkdir()  # without the right checksum
+    assert remove_abandoned_folders(tmp_path) == []
+    left = {held.path.name, link.path.name, file.path.name, "others", f".shoal-{'0' * 24}.out"}
+    assert set(os.listdir(tmp_path)) == left
+    assert os.listdir(others) == ["mine"]
+    held.close()
+    assert set(os.listdir(tmp_path)) == left - {held.path.name}
+    assert remove_abandoned_folders(tmp_path / "nowhere") == []
+
+
+def test_a_folder_without_a_working_lock_is_named(tmp_path: Path, monkeypatch):
+    """On such a file system nobody can tell the living from the dead."""
+    dead = DraftFolder(tmp_path / "out")
+    dead.path.mkdir()
+    (dead.path / LOCK).touch()
+
+    def unable(*_given: object) -> None:
+        raise OSError(38, "not implemented")
+
+    monkeypatch.setattr(draft_folders.fcntl, "flock", unable)
+    assert remove_abandoned_folders(tmp_path) == [dead.path]
+    assert dead.path.exists()
+    assert DraftFolder(tmp_path / "other").create().exists()
+
+
+def test_making_and_removing_at_the_same_time(tmp_path: Path):
+    """Whoever has a folder keeps it until it is closed, however often others remove what is abandoned."""
+    done = threading.Event()
+
+    def remove() -> None:
+        while not done.is_set():
+            remove_abandoned_folders(tmp_path)
+
+    threads = [threading.Thread(target=remove) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(200):
+            folder = DraftFolder(tmp_path / "out")
+            place = folder.create()
+            (place / "rows").mkdir()
+            assert (place / LOCK).exists()
+            folder.close()
+            assert not place.exists()
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert not os.listdir(tmp_path)
