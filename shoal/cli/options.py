@@ -27,7 +27,7 @@ class _Source(click.Path):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         from shoal.frames.databases import in_database
-        from shoal.frames.formats import format_of, scheme_of
+        from shoal.frames.formats import REMOTE, format_of, scheme_of
 
         if not scheme_of(value):
             in_database(value)  # raises if it is the address of a database in another form
@@ -40,8 +40,6 @@ class _Source(click.Path):
 
 LOCAL = "local"
 """The engine that reads files itself, so that they can be checked before the work."""
-REMOTE = ("abfs", "abfss", "dbfs", "file", "gs", "hdfs", "s3", "s3a", "viewfs", "wasbs")
-"""Schemes of the file systems that Spark reads from and writes to."""
 
 SOURCE = _Source(path_type=Path)
 """Where a table comes from: a path, or a table in a database."""

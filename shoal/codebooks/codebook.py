@@ -13,6 +13,8 @@ from shoal import frames
 from shoal.arrays import IntVector
 from shoal.codebooks.book import Codebook, codebook_of
 from shoal.codebooks.writing import check_codebook_paths, codebook_text
+from shoal.errors import OutputError
+from shoal.frames.formats import REMOTE, scheme_of
 from shoal.hierarchy.kinds import parsed
 from shoal.policy import Policy
 from shoal.release.results import Result
@@ -76,6 +78,11 @@ def check_codebooks(
     paths: Sequence[Path], release: Any, others: Sequence[Any] = (), *, force: bool = False
 ) -> None:
     """Refuse codebooks that cannot be written, or would replace the release or `others`, before the work."""
+    if paths and isinstance(release, str) and scheme_of(release) in REMOTE:
+        raise OutputError(
+            f"{paths[0]}: a codebook is made of the published rows on one machine, which does not read {release}: "
+            "make it from a copy in a folder"
+        )
     check_codebook_paths(paths, release)
     sources = {other: str(other) for other in (release, *others) if other is not None}
     frames.check_apart(sources, [(path, "a codebook") for path in paths])

@@ -13,6 +13,7 @@ from pathlib import Path
 from shoal.errors import DataError
 from shoal.frames.formats.base import FileFormat, Format, check_readable
 from shoal.registry import Registry
+from shoal.wording import either
 
 FORMATS: Registry[Format] = Registry(
     "file format",
@@ -34,6 +35,10 @@ FORMATS: Registry[Format] = Registry(
     },
 )
 
+CATALOG = "catalog"
+"""The scheme of tables in the catalog of a Spark session."""
+REMOTE = ("abfs", "abfss", CATALOG, "dbfs", "file", "gs", "hdfs", "s3", "s3a", "viewfs", "wasbs")
+"""Schemes that Spark reads from and writes to, and nobody else does."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
@@ -61,6 +66,9 @@ def format_of(source: str | os.PathLike[str]) -> Format:
         for kind in FORMATS.values():
             if scheme in kind.schemes:
                 return kind()
+        if scheme in REMOTE:
+            how = either(command="--engine spark", python='[engine] name = "spark" in the policy')
+            raise DataError(f"only Spark reads from {scheme}:// addresses: use {how}, or name a file")
         # The rest of a URI may hold a password.
         raise DataError(f"Shoal cannot read from {scheme}:// addresses; name a file ({_endings()})")
     if next(Path(source).glob("part-*"), None) is not None:
@@ -84,7 +92,9 @@ def _endings() -> str:
 
 
 __all__ = [
+    "CATALOG",
     "FORMATS",
+    "REMOTE",
     "FileFormat",
     "Format",
     "file_format_of",
