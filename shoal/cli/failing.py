@@ -15,7 +15,6 @@ import click
 from shoal.cli.messages import (
     cannot_be_shown,
     forget_output,
-    is_lack_of_memory,
     out_of_memory,
     print_json,
     report_error,
@@ -23,6 +22,7 @@ from shoal.cli.messages import (
 from shoal.cli.supervising import end, supervise
 from shoal.errors import OutputError, ShoalError
 from shoal.machine.ending import journal
+from shoal.machine.memory import is_lack_of_memory
 from shoal.wording import speak
 
 EXIT_CODES = """\b

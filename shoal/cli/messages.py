@@ -16,9 +16,6 @@ ADVICE = (
     "no file was left half written. Use a machine with more memory, Parquet instead of CSV, or fewer columns "
     '(`other_columns = "drop"` in [data])'
 )
-_SIGNS = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "cannot allocate")
-"""What libraries and the system say when they cannot even be loaded."""
-
 _UNSHOWN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -26,19 +23,6 @@ def out_of_memory(what: str) -> None:
     """Say that memory is lacking, and what to do."""
     limit = address_advice()
     report_error(f"{what}; {ADVICE}{limit and f'. {limit}'}", "OutOfMemory", 1)
-
-
-def is_lack_of_memory(error: BaseException | None) -> bool:
-    """Whether lack of memory is behind an error."""
-    while error is not None:
-        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
-            return True
-        if isinstance(error, OSError | ImportError | RuntimeError) and any(
-            sign in str(error) for sign in _SIGNS
-        ):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def report_error(message: str, kind: str, code: int) -> None:

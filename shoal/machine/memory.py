@@ -4,10 +4,13 @@ memory."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 
 BASE, PER_PROCESSOR = 1.6, 0.2
 """Gigabytes of addresses that libraries reserve, most of it for threads; they use a small part of it."""
+_SIGNS = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "cannot allocate")
+"""What libraries and the system say when they cannot even be loaded."""
 
 ARENAS, MAPPED, TRIMMED = -8, -4, -1
 """Settings of the allocator of the GNU C library: pools for threads, blocks that the system gives one by one, and the
@@ -73,3 +76,16 @@ def address_advice() -> str:
         f"This shell allows a process {allowed:.1f} GB of addresses (`ulimit -v`). Libraries reserve more than "
         f"they use: raise it to {addresses_needed():.1f} GB or more, or limit the memory in use instead"
     )
+
+
+def is_lack_of_memory(error: BaseException | None) -> bool:
+    """Whether lack of memory is behind an error."""
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(error, OSError | ImportError | RuntimeError) and any(
+            sign in str(error) for sign in _SIGNS
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
