@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.machine.memory import addresses_needed
 from tests.cluster import ROOT, Cluster, missing
 
 POLICY = """
@@ -107,6 +108,31 @@ def test_ctrl_c_leaves_nothing(cluster: Cluster, folder: Path):
     run.communicate(timeout=60)
     assert run.returncode == 130
     time.sleep(1)
+    assert sorted(os.listdir(folder)) == ["in.parquet", "policy.toml"]
+
+
+def test_an_executor_without_memory_is_told_and_nothing_is_left(cluster: Cluster, folder: Path):
+    """A part of 800 MB, in a Python that the system lets reserve hardly more than its libraries do."""
+    rows = 100_000
+    data = {"age": np.arange(rows) % 40, "sex": ["f", "m"] * (rows // 2), "ill": ["a", "b"] * (rows // 2)}
+    pl.DataFrame({**data, "letter": ["x" * 8000] * rows}).write_parquet(folder / "in.parquet")
+    settings = {
+        "spark.executor.pyspark.memory": f"{round((addresses_needed() + 0.1) * 1e9)}b",
+        "spark.executor.memory": "471859200b",  # the least that Spark takes
+        "spark.task.maxFailures": 1,
+    }
+    more = "".join(f'"{name}" = {json.dumps(value)}\n' for name, value in settings.items())
+    text = POLICY.format(root=ROOT).replace('"spark.executor.memory" = "512m"\n', more)
+    (folder / "policy.toml").write_text(text.replace("[privacy]", 'letter = "plain"\n[privacy]'))
+    _, err = (run := anonymize(folder, "--set", f"engine.master={cluster.master}")).communicate(timeout=600)
+    assert run.returncode == 8, err
+    told = " ".join(err.split())
+    assert (
+        "finishing the boxes: a task, or the executor that it ran on, was lost, most likely for lack of"
+        in told
+    )
+    assert "lower engine.part_rows" in told
+    assert "xxxx" not in told
     assert sorted(os.listdir(folder)) == ["in.parquet", "policy.toml"]
 
 

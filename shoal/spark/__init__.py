@@ -15,5 +15,7 @@ SPARK = "spark"
 
 def is_spark_frame(source: Any) -> bool:
     """Return whether something is a DataFrame of Spark, without importing Spark."""
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+    return any(
+        kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+        for kind in type(source).__mro__
+    )

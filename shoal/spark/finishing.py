@@ -20,7 +20,7 @@ from shoal.models.requirements import Requirements
 from shoal.run import UNDIVIDED, Run
 from shoal.spark.cutting import Boxes, Router
 from shoal.spark.showing import hashable
-from shoal.spark.tasks import codes_of, pieces, without_values
+from shoal.spark.tasks import codes_of, failure, pieces, without_values
 from shoal.table import Attribute, CodedTable
 from shoal.table.table import Whole
 
@@ -163,7 +163,7 @@ def _finish(given: pa.Table, work: Work) -> pa.Table:
     except (MemoryError, ImportError):
         raise
     except Exception as error:
-        raise RuntimeError(f"{type(error).__name__} while finishing a part") from None
+        raise failure(error, "finishing a part") from None
     return _extended(rows if kept is None else rows.filter(pa.array(kept)), low, high, lone)
 
 

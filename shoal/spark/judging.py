@@ -53,7 +53,7 @@ def audit_on_spark(
     progress("start", 0.0)
     with clock("start"):
         frames = [one for one in (source, original) if is_spark_frame(one)]
-        session = session_of(frames[0]) if frames else session_for(policy.engine)
+        session = session_of(*frames) if frames else session_for(policy.engine)
         check_workers(session)
     with cancelled_with(session):
         progress("read", 0.05)

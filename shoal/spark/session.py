@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,10 +24,14 @@ QUIET = {
     # The interface of a session shows plans and values to whoever can reach its port.
     "spark.ui.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    # Rows may hold long texts, and smaller parts would not help against a batch that is too large.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     "spark.python.worker.reuse": "true",
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings of the sessions that Shoal starts; those of a policy take precedence."""
+CANCELLING = 10.0
+"""Seconds for jobs to end that were cancelled."""
 Found = TypeVar("Found")
 _checked: set[str] = set()
 """Sessions whose workers were found to be as they should."""
@@ -36,12 +41,15 @@ def session_for(engine: Engine | None) -> SparkSession:
     """Return the session that exists, or start one. Raises EngineError if Spark or Java is missing."""
     try:
         from pyspark.sql import SparkSession
+        from pyspark.sql.utils import is_remote
     except ImportError:
         raise EngineError('Spark is not installed: pip install "shoal[spark]"') from None
     # About versions of pandas, which Shoal does not use here.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
-    there = SparkSession.getActiveSession()
+    there = None if is_remote() else SparkSession.getActiveSession()
     master = engine.master if engine is not None else None
+    if is_remote() or (there is None and "SPARK_REMOTE" in os.environ):
+        raise EngineError(CONNECTED)
     if there is not None:
         running = there.sparkContext.master
         if master is not None and master != running:
@@ -63,16 +71,26 @@ def session_for(engine: Engine | None) -> SparkSession:
     return session
 
 
-def session_of(frame: Any) -> SparkSession:
-    """Return the session of a frame, or raise EngineError if Shoal cannot run tasks in it."""
-    if ".connect." in type(frame).__module__:
-        raise EngineError(
-            "a session of Spark Connect does not let Shoal send what it knows to all tasks: use a classic session, "
-            "such as a single-user cluster of Databricks, or write the table to files and give their address"
-        )
-    if frame.isStreaming:
+CONNECTED = (
+    "this is a session of Spark Connect, which gives no access to the driver (sparkContext), and Shoal needs it to "
+    "send hierarchies and cuts to all tasks and to stop its jobs: run Shoal where the driver is, in a notebook or a "
+    "job with a classic session (on Databricks: a cluster with dedicated access, not serverless and not Databricks "
+    "Connect; elsewhere: spark-submit, or SparkSession.builder.master(..) without SPARK_REMOTE)"
+)
+
+
+def _connected(frame: Any) -> bool:
+    """Return whether a frame is one of Spark Connect."""
+    return any(kind.__module__.startswith("pyspark.sql.connect.") for kind in type(frame).__mro__)
+
+
+def session_of(*frames: Any) -> SparkSession:
+    """Return the session of some frames, or raise EngineError if Shoal cannot run tasks in it."""
+    if any(_connected(frame) for frame in frames):
+        raise EngineError(CONNECTED)
+    if any(frame.isStreaming for frame in frames):
         raise EngineError("a stream has no end, and classes need all rows: write it to a folder first")
-    found: SparkSession = frame.sparkSession
+    found: SparkSession = frames[0].sparkSession
     return found
 
 
@@ -104,7 +122,7 @@ def check_workers(session: SparkSession) -> None:
     with translated("starting the workers"):
         rows = (
             session.range(0, count, 1, count)
-            .mapInArrow(versions, "python string, shoal string")
+            .mapInArrow(versions, "python string, shoal string, allowed double, needed double")
             .distinct()
             .collect()
         )
@@ -113,6 +131,13 @@ def check_workers(session: SparkSession) -> None:
             raise EngineError(
                 f"a worker has Shoal {row['shoal']}, but the driver has {shoal.__version__}: install the same version "
                 "everywhere"
+            )
+        if row["allowed"] is not None and row["allowed"] < row["needed"]:
+            raise EngineError(
+                f"Python on a worker may reserve {row['allowed']:.1f} GB of addresses (spark.executor.pyspark.memory, "
+                f"ulimit -v), and Shoal's libraries reserve {row['needed']:.1f} GB before the first row, most of it "
+                "for threads and never used: leave that setting out, or raise it; spark.executor.memoryOverhead counts "
+                "what is used"
             )
     _checked.add(name)
 
@@ -135,8 +160,9 @@ _KNOWN = (
     (
         ("OutOfMemory", "MemoryError", "ExecutorLostFailure", "exit code 137", "Python worker exited unexpectedly",
          "exited due to signal"),
-        "a task was lost with its executor, most likely for lack of memory: lower engine.part_rows, or raise "
-        "spark.executor.memory and spark.executor.memoryOverhead in engine.settings",
+        "a task, or the executor that it ran on, was lost, most likely for lack of memory: lower engine.part_rows, or "
+        "raise spark.executor.memory and spark.executor.memoryOverhead in engine.settings (and "
+        "spark.executor.pyspark.memory, if it is set there)",
     ),
     (("PATH_NOT_FOUND", "FileNotFoundException"), "a file of the table is not there (any more)"),
     (
@@ -190,6 +216,14 @@ def in_words(stage: str) -> Callable[[Callable[..., Found]], Callable[..., Found
     return wrap
 
 
+def _wait_for_end(context: Any, tag: str) -> None:
+    """Wait until cancelled jobs have ended, so that what they write can be removed."""
+    until = time.monotonic() + CANCELLING
+    told = context._jsc.sc().statusTracker()
+    while set(told.getJobIdsForTag(tag)) & set(told.getActiveJobIds()) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
 @contextlib.contextmanager
 def cancelled_with(session: SparkSession) -> Iterator[None]:
     """End the jobs of this block with it, also after an interrupt."""
@@ -201,6 +235,7 @@ def cancelled_with(session: SparkSession) -> Iterator[None]:
     except BaseException:
         with contextlib.suppress(Exception):
             context.cancelJobsWithTag(name)
+            _wait_for_end(context, name)
         raise
     finally:
         with contextlib.suppress(Exception):

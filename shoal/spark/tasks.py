@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import IntMatrix, LongVector
+from shoal.machine.memory import addresses_allowed, addresses_needed, is_lack_of_memory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,18 +21,22 @@ _DENSE = 1 << 22
 """Counts of so many numbers are kept as an array."""
 PIECE = 1 << 18
 """Rows that a task looks up at a time: with fewer, building look-up tables would take most of the time."""
+PIECE_BYTES = 1 << 26
+"""Bytes after which a piece is large enough, because a column may hold long texts."""
 
 
 def pieces(batches: Iterator[pa.RecordBatch], rows: int = PIECE) -> Iterator[pa.Table]:
-    """Yield the rows of a partition in larger pieces. Arrow batches are cut anywhere."""
+    """Yield the rows of a partition in larger pieces, of fewer rows if these hold much. Arrow batches are cut
+    anywhere."""
     waiting: list[pa.RecordBatch] = []
-    held = 0
+    held = size = 0
     for batch in batches:
         waiting.append(batch)
         held += batch.num_rows
-        if held >= rows:
+        size += batch.nbytes
+        if held >= rows or size >= PIECE_BYTES:
             yield pa.Table.from_batches(waiting)
-            waiting, held = [], 0
+            waiting, held, size = [], 0, 0
     if held:
         yield pa.Table.from_batches(waiting)
 
@@ -58,22 +63,34 @@ def without_values(stage: str) -> Callable[[Callable[..., Found]], Callable[...,
             except Exception as error:
                 if os.environ.get("SHOAL_DEBUG"):
                     raise
-                raise RuntimeError(f"{type(error).__name__} while {stage}") from None
+                raise failure(error, stage) from None
 
         return guarded
 
     return wrap
 
 
+def failure(error: Exception, stage: str) -> Exception:
+    """Return an error of a task without any value; lack of memory is told as such, whatever library has met it."""
+    if is_lack_of_memory(error):
+        return MemoryError()
+    return RuntimeError(f"{type(error).__name__} while {stage}")
+
+
 def versions(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the versions of Python and Shoal of this worker."""
+    """Yield the versions of Python and Shoal of this worker, and how many GB of addresses it may and must have."""
     import platform
 
     import shoal
 
     for _ in batches:
         pass
-    found = {"python": [platform.python_version()], "shoal": [shoal.__version__]}
+    found = {
+        "python": [platform.python_version()],
+        "shoal": [shoal.__version__],
+        "allowed": pa.array([addresses_allowed()], pa.float64()),
+        "needed": [addresses_needed()],
+    }
     yield pa.RecordBatch.from_pydict(found)
 
 

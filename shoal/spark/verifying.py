@@ -22,6 +22,7 @@ from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.verdict import Verdict
 from shoal.spark.known import Tallied, empty_codes
 from shoal.spark.session import translated
+from shoal.spark.tasks import failure
 from shoal.table import Attribute
 from shoal.table.groups import Groups, group
 
@@ -178,7 +179,7 @@ def _judge(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.R
     except (MemoryError, ImportError):
         raise
     except Exception as error:
-        raise RuntimeError(f"{type(error).__name__} while judging classes") from None
+        raise failure(error, "judging classes") from None
     yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
 
