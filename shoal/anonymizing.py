@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -198,14 +198,15 @@ def _anonymize_file_on_spark(
         frames.check_writable(path, force=force, table=False)
     clock = Clock()
     with made(source, policy, output, Run.start(seed, progress), clock, force=force) as found:
-        result = _result(_of_spark(found), policy, found.table, None, seed, clock)
+        result = _result(_of_spark(found), policy, found.table, None, seed, clock, found.notes)
         with frames.Outbox(force=force) as box:
             if record:
                 box.write_text(record, json.dumps(result.record, indent=2) + "\n")
             for path in cards:
                 box.write_text(path, card_text(result.card, path))
     progress("done", 1.0)
-    return result
+    # Its rows were read under a temporary name, which is gone.
+    return result if found.appeared is None else replace(result, table=found.appeared())
 
 
 def _of_spark(found: Any) -> _Made:

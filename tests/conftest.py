@@ -124,5 +124,6 @@ def cluster() -> Iterator[spark_cluster.Cluster]:
 @pytest.fixture(scope="session")
 def spark(cluster: spark_cluster.Cluster):
     """A session on the cluster."""
-    with spark_cluster.session_on(cluster.master) as session:
+    warehouse = {"spark.sql.warehouse.dir": str(cluster.folder / "warehouse")}
+    with spark_cluster.session_on(cluster.master, **warehouse) as session:
         yield session

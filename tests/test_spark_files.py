@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,11 @@ import pytest
 import shoal
 from shoal.anonymizing import anonymize_file
 from shoal.errors import DataError, EngineError, LimitError, OutputError, PolicyError
+from shoal.frames.draft_folders import DraftFolder
+from shoal.machine import memory
 from shoal.policy import Policy
-from shoal.spark import coding, making, session
+from shoal.spark import coding, making, session, tasks
+from tests.test_spark_commands import command
 from tests.test_spark_releases import locally, people, place, policy, rows_of
 
 __all__ = ["people", "place"]
@@ -44,6 +49,7 @@ def test_a_folder_is_written_and_audited_by_both_engines(spark, place: Path, tmp
     assert result.holds
     assert left_in(tmp_path) == ["card.md", "out.parquet", "record.json"]
     assert (out / "_SUCCESS").exists()
+    assert result.table.count() == 600
     here = shoal.anonymize(place, locally(chosen))
     assert rows_of(pl.read_parquet(out / "part-*.parquet")).equals(rows_of(here.table))
     local = shoal.audit(out, locally(chosen), original=place)
@@ -195,6 +201,82 @@ def _out_of_memory(batches):
     yield from batches
 
 
+def test_a_killed_driver_leaves_a_folder_that_the_next_run_removes(spark, place: Path, tmp_path: Path):
+    """That of a run which is alive stays, and so does what only looks like one."""
+    chosen = policy("full-domain").override(
+        [
+            "engine.master=local[1]",
+            *(f'engine.settings."{name}"={value}' for name, value in SMALL.items()),
+        ]
+    )
+    (tmp_path / "policy.toml").write_text(chosen.to_toml())
+    run = command(tmp_path, "anonymize", str(place), "-p", "policy.toml", "-o", "out")
+    until = time.monotonic() + 300
+    while not list(tmp_path.glob(".shoal-*/rows/part-*")):  # written, and not verified yet
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    while _working_in(tmp_path):  # Java ends when it notices that its driver is gone
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    (left,) = tmp_path.glob(".shoal-*")
+    assert list(left.rglob("part-*"))
+    alive = DraftFolder(tmp_path / "other")
+    alive.create()
+    mine = tmp_path / f".shoal-{'0' * 24}.out"  # without the right checksum
+    mine.mkdir()
+    result = anonymize_file(place, policy("full-domain"), tmp_path / "out")
+    assert left_in(tmp_path) == sorted([mine.name, alive.path.name, "out", "policy.toml"])
+    assert not [note for note in result.notes if "killed" in note]
+    alive.close()
+    assert not alive.path.exists()
+
+
+def test_where_nothing_can_be_locked_leftovers_are_named_and_stay(spark, place: Path, tmp_path: Path):
+    """A file system of Hadoop's other than the local one stands for HDFS and object stores."""
+    shelf, kept = tmp_path / "shelf", DraftFolder(tmp_path / "shelf" / "out")
+    kept.path.mkdir(parents=True)
+    (kept.path / "part-0.parquet").write_text("x")
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    settings.set("fs.viewfs.mounttable.tests.link./shelf", shelf.as_uri())
+    result = anonymize_file(place, policy("full-domain"), "viewfs://tests/shelf/out")
+    (note,) = [note for note in result.notes if "killed" in note]
+    assert note.startswith(
+        f"viewfs://tests/shelf/{kept.path.name} is from a run that was killed, or that still writes"
+    )
+    assert left_in(shelf) == sorted([kept.path.name, "out"])
+    assert result.table.count() == pl.read_parquet(shelf / "out" / "part-*.parquet").height == 600
+    anonymize_file(place, policy("full-domain"), "viewfs://tests/shelf/out", force=True)
+    with pytest.raises(KeyboardInterrupt):
+        anonymize_file(place, policy("full-domain"), "viewfs://tests/shelf/other", progress=_interrupting)
+    assert left_in(shelf) == sorted([kept.path.name, "out"])
+
+
+def _interrupting(name: str, _share: float) -> None:
+    if name == "verify":
+        raise KeyboardInterrupt
+
+
+SMALL = {
+    "spark.driver.memory": "512m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": 1,
+}
+
+
+def _working_in(folder: Path) -> list[str]:
+    """The processes whose working folder is this one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").resolve() == folder:
+                found.append(process.name)
+    return found
+
+
 # --- bad input ----------------------------------------------------------------------------------------------
 
 
@@ -203,6 +285,50 @@ def test_another_python_on_the_workers(spark, place: Path, tmp_path: Path, monke
     monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.8")
     monkeypatch.setattr(session, "_checked", set())
     with pytest.raises(EngineError, match=r"another version of Python than the driver.*PYSPARK_PYTHON"):
+        anonymize_file(place, policy("mondrian"), tmp_path / "out")
+    assert left_in(tmp_path) == []
+
+
+def test_workers_that_may_not_even_load_libraries(spark, place: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(tasks, "versions", _cramped)
+    monkeypatch.setattr(session, "_checked", set())
+    with pytest.raises(
+        EngineError, match=r"may reserve 1000\.0 GB.*reserve 2000\.0 GB.*leave that setting out"
+    ):
+        anonymize_file(place, policy("mondrian"), tmp_path / "out")
+    assert left_in(tmp_path) == []
+
+
+def _cramped(batches):
+    """Limit this worker for the time of the question, to so much that nothing fails."""
+    import resource
+
+    tasks.addresses_needed = lambda: 2000.0
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (10**12, before[1]))
+    try:
+        yield from tasks.versions(batches)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        tasks.addresses_needed = memory.addresses_needed
+
+
+@pytest.mark.parametrize("name", ["pyspark.sql.connect.dataframe", "databricks.connect.dataframe"])
+def test_a_frame_of_spark_connect_is_refused_with_a_way(place: Path, name: str):
+    """Known by its module, so that no server and no grpc are needed; a vendor may have a class of its own."""
+    kind = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
+    frame = type("DataFrame", (kind,), {"__module__": name})()
+    with pytest.raises(EngineError, match=r"Spark Connect.*sparkContext.*run Shoal where the driver is"):
+        shoal.anonymize(frame, quasi=["age"], k=2)
+    with pytest.raises(EngineError, match="Spark Connect"):
+        shoal.audit(frame, quasi=["age"], k=2)
+    with pytest.raises(EngineError, match="Spark Connect"):
+        shoal.audit(place, policy("mondrian"), original=frame)
+
+
+def test_a_session_of_spark_connect_is_refused(place: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    with pytest.raises(EngineError, match=r"Spark Connect.*without SPARK_REMOTE"):
         anonymize_file(place, policy("mondrian"), tmp_path / "out")
     assert left_in(tmp_path) == []
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,9 +38,10 @@ from shoal.spark.refusals import check_possible
 from shoal.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.spark.showing import Shown, checked_rows, rendered, shuffled, summed_up
 from shoal.spark.sources import Source, read
+from shoal.spark.tables import Table
 from shoal.spark.tasks import codes_of
 from shoal.spark.verifying import Reading, verified
-from shoal.spark.writing import Folder, fingerprint
+from shoal.spark.writing import Folder, fingerprint, place_of
 from shoal.table.plan import bound_names
 
 if TYPE_CHECKING:
@@ -65,6 +67,10 @@ class Made(Brief):
     table: DataFrame
     """The published rows."""
     unserved: str
+    notes: tuple[str, ...] = ()
+    """What was found where the release goes."""
+    appeared: Callable[[], DataFrame] | None = None
+    """Reads the rows from where they are once the block has ended; None if they have no place."""
 
 
 @contextlib.contextmanager
@@ -78,17 +84,19 @@ def made(
     force: bool = False,
 ) -> Iterator[Made]:
     """Make a release, verify it, and yield it. A folder `output` gets its name when the block ends well, and is gone
-    otherwise; without it, the release is a frame of Spark."""
+    otherwise, and so does a table of the catalog; without it, the release is a frame of Spark."""
     method = check_possible(policy)
     run.progress("start", 0.0)
     with clock("start"):
         session = session_of(source) if is_spark_frame(source) else session_for(policy.engine)
         check_workers(session)
-    with cancelled_with(session), contextlib.ExitStack() as held:
-        folder = None if output is None else Folder.at(session, output, force=force)
+    with contextlib.ExitStack() as held, cancelled_with(session):
+        folder = None if output is None else place_of(session, output, force=force)
         run.progress("read", 0.02)
         with clock("read"):
             given = read(session, policy.source(source), policy.read_options())
+            if folder is not None:
+                folder.check_apart(policy.source(source), given.frame)
         run.progress("encode", 0.05)
         with clock("encode"):
             table = coded(session, given, policy.plans(given.columns))
@@ -99,8 +107,8 @@ def made(
         parts = _files(session, work.shown.rows)
         run.progress("write", 0.8)
         as_text = folder is not None and folder.is_text
-        if folder is not None:
-            folder.delimiter = folder.kind().delimiter(given.options) if as_text else ","
+        if isinstance(folder, Folder) and as_text:
+            folder.delimiter = folder.kind().delimiter(given.options)
         with clock("write"):
             rows = rendered(session, ranged, table, work.shown, release.levels, as_text=as_text)
             rows = shuffled(rows, parts, run.random)
@@ -125,9 +133,19 @@ def made(
         run.progress("measure", 0.95)
         with clock("measure"):
             _ = case.measures, case.losses
-        yield Made(case, _frame(given, table), back.toDF(*columns), unserved)
-        if folder is not None and place is not None:
-            folder.appear(place)
+        if folder is None or place is None:
+            yield Made(case, _frame(given, table), back.toDF(*columns), unserved)
+            return
+        final = partial(folder.read, folder.place, columns)
+        yield Made(
+            case,
+            _frame(given, table),
+            back.toDF(*columns),
+            unserved,
+            tuple(folder.notes),
+            lambda: final().toDF(*columns),
+        )
+        folder.appear(place)
 
 
 def _files(session: SparkSession, rows: int) -> int:
@@ -149,7 +167,7 @@ def _kept(held: contextlib.ExitStack, frame: DataFrame) -> DataFrame:
     return kept
 
 
-def _written(folder: Folder, rows: DataFrame, columns: tuple[str, ...], place: str) -> DataFrame:
+def _written(folder: Folder | Table, rows: DataFrame, columns: tuple[str, ...], place: str) -> DataFrame:
     """Write rows, and return them as they are read from there. Raises OutputError if a cell comes back changed."""
     from pyspark.sql import Observation
 

@@ -1,4 +1,4 @@
-"""Where tables are: frames of Spark, and files and folders at any address that Spark reads."""
+"""Where tables are: frames of Spark, tables of its catalog, and files and folders at any address that Spark reads."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from shoal.brief import Brief
 from shoal.errors import DataError
+from shoal.frames.drafts import is_draft
 from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
 from shoal.frames.formats.parquet import Parquet
 from shoal.frames.options import ReadOptions
 from shoal.spark import is_spark_frame
 from shoal.spark.session import in_words
+from shoal.spark.table_names import is_table, table_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,6 +54,18 @@ class Store:
         self._jvm = jvm
         self.path = jvm.org.apache.hadoop.fs.Path(place)
         self._system = self.path.getFileSystem(session.sparkContext._jsc.hadoopConfiguration())
+
+    @property
+    def local(self) -> Path | None:
+        """The folder on this machine; None for one in another file system."""
+        own = self._system.getUri().getScheme() == "file"
+        return Path(self.path.toUri().getPath()) if own else None
+
+    def drafts(self) -> list[str]:
+        """Return the addresses of temporary folders in this folder."""
+        found = self._system.globStatus(self._jvm.org.apache.hadoop.fs.Path(self.path, ".shoal-*")) or ()
+        paths = [one.getPath() for one in found]
+        return sorted(str(path.toString()) for path in paths if is_draft(str(path.getName())))
 
     def exists(self) -> bool:
         """Return whether there is a file or a folder."""
@@ -89,13 +104,28 @@ class Store:
         """Make an empty file."""
         self._system.create(self.path, True).close()
 
-    def delete(self) -> None:
-        """Remove a folder with all that is in it."""
+    def delete(self) -> bool:
+        """Remove a folder with all that is in it; return whether it is gone."""
         self._system.delete(self.path, True)
+        return not self.exists()
 
     def rename(self, target: Store) -> bool:
         """Give a folder its name; return whether that went well."""
         return bool(self._system.rename(self.path, target.path))
+
+
+def shares_files(frame: DataFrame, files: Sequence[str], *, folder: bool = False) -> bool:
+    """Return whether a frame reads some of these files, or a file in these folders."""
+    own = [_without_scheme(file) for file in frame.inputFiles()]
+    others = [_without_scheme(file).rstrip("/") for file in files]
+    if folder:
+        return any(file.startswith(f"{other}/") for file in own for other in others)
+    return not set(own).isdisjoint(others)
+
+
+def _without_scheme(file: str) -> str:
+    """Return the path of a local file, whose scheme is written in several ways; others as they are."""
+    return unquote("/" + file.removeprefix("file:").lstrip("/")) if file.startswith("file:") else file
 
 
 def address(source: str | os.PathLike[str]) -> str:
@@ -109,6 +139,9 @@ def read(session: SparkSession, source: Any, options: ReadOptions) -> Source:
     do not have the same columns."""
     if is_spark_frame(source):
         return _framed(source, source.columns, options, text=False)
+    if is_table(source):
+        frame = table_frame(session, str(source))
+        return _framed(frame, frame.columns, options, text=False, place=str(source))
     place = address(source)
     store = Store(session, place)
     if not store.exists():

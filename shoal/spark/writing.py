@@ -1,28 +1,44 @@
-"""A release as a folder of files: written under a temporary name, read back, and renamed once it is verified."""
+"""A release as a folder of files: written under a temporary name, read back, and renamed once it is verified.
+
+On a file system that this machine sees, its temporary folder is locked, and the next run removes what a dead one has
+left. Elsewhere nobody can tell a dead run from a live one, so the next run only names what it finds.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError
 from shoal.frames.databases.writing import forced
-from shoal.frames.drafts import Draft, is_draft
-from shoal.frames.formats import FORMATS, scheme_of, suffix_of, suffixes
+from shoal.frames.draft_folders import DraftFolder, remove_abandoned_folders
+from shoal.frames.drafts import alone_in, draft_number, draft_path, is_draft
+from shoal.frames.formats import FORMATS, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
 from shoal.frames.formats.parquet import Parquet
 from shoal.machine.ending import journal
 from shoal.spark.session import translated
-from shoal.spark.sources import EMPTY, Store, address, with_empty_text
+from shoal.spark.sources import EMPTY, Store, address, shares_files, with_empty_text
+from shoal.spark.table_names import is_table
+from shoal.spark.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+ROWS = "rows"
+"""The folder in a temporary folder that holds the files, next to its lock."""
 MARK = "_SUCCESS"
 """An empty file that appears last, because object stores rename one file after the other."""
+
+
+def place_of(session: SparkSession, output: Any, *, force: bool) -> Folder | Table:
+    """Return where a release goes, or raise OutputError, before any work, if it cannot be written there."""
+    if is_table(output):
+        return Table.at(session, str(output), force=force)
+    return Folder.at(session, output, force=force)
 
 
 @dataclass
@@ -34,6 +50,8 @@ class Folder:
     force: bool
     kind: type
     delimiter: str = ","
+    notes: list[str] = field(default_factory=list)
+    """What a user should know about the place."""
 
     @classmethod
     def at(cls, session: SparkSession, output: Any, *, force: bool) -> Folder:
@@ -58,23 +76,49 @@ class Folder:
         return folder
 
     @property
+    def place(self) -> str:
+        """Where the release is in the end."""
+        return self.target
+
+    @property
     def is_text(self) -> bool:
         """Whether its files hold text without types."""
         return issubclass(self.kind, Csv)
+
+    def check_apart(self, _source: Any, frame: DataFrame) -> None:
+        """Refuse to replace a folder that the data is read from, which not even --force allows."""
+        with translated("looking at the place of the release"):
+            if Store(self.session, self.target).exists() and shares_files(frame, [self.target], folder=True):
+                raise OutputError(f"{self.target} (the release) would replace the data; choose another name")
 
     @contextlib.contextmanager
     def draft(self) -> Iterator[str]:
         """Yield the address of a folder that is gone after the block, unless it was renamed."""
         parent, _, name = self.target.rpartition("/")
-        place = f"{parent}/{Draft(Path(name)).path.name}"
-        local = not scheme_of(place)
-        if local:
-            journal.lend(place)  # whoever ends this process removes it
-        try:
-            yield place
-        finally:
-            with contextlib.suppress(Exception):
-                Store(self.session, place).delete()
+        store = Store(self.session, parent or "/")
+        folder = store.local
+        if folder is not None:
+            self.notes += [_left(str(stays)) for stays in remove_abandoned_folders(folder)]
+            held = DraftFolder(folder / name)
+            try:
+                try:
+                    own = held.create().name
+                except OSError as error:
+                    raise OutputError(f"{self.target} could not be written: {error.strerror}") from None
+                yield f"{parent}/{own}/{ROWS}"
+            finally:
+                held.close()
+            return
+        with translated("looking at the place of the release"):
+            self.notes += [_left(stays) for stays in store.drafts()]
+        place = f"{parent}/{draft_path(Path(name)).name}"
+        with journal.owe(place):
+            try:
+                yield f"{place}/{ROWS}"
+            finally:
+                with contextlib.suppress(Exception):
+                    if Store(self.session, place).delete():
+                        journal.settle(place)
 
     def write(self, frame: DataFrame, columns: tuple[str, ...], place: str) -> None:
         """Write rows with columns f0, f1, .. under their names."""
@@ -125,25 +169,37 @@ class Folder:
     def appear(self, place: str) -> None:
         """Give a verified release its name, and mark it as complete."""
         store, target = Store(self.session, place), Store(self.session, self.target)
-        with translated("renaming the release"), journal.move():
-            aside = None
+        folder = Store(self.session, self.target.rpartition("/")[0] or "/").local
+        aside = None
+        with translated("renaming the release"), alone_in([folder] if folder else []), journal.move():
             if target.exists():
                 if not self.force:
                     raise OutputError(
                         f"{self.target} was created in the meantime; choose another name, or use {forced()}"
                     )
-                aside = Store(self.session, f"{place}.former")
-                target.rename(aside)
+                aside = Store(self.session, f"{self.target}.former-{draft_number()}")
+                if not target.rename(aside):
+                    raise OutputError(
+                        f"{self.target} could not be put aside to be replaced; nothing was changed"
+                    )
             if not store.rename(target):
                 if aside is not None:
                     aside.rename(target)
                 raise OutputError(
                     f"{self.target} could not be renamed from its temporary name; nothing was changed"
                 )
-            if aside is not None:
-                aside.delete()
             Store(self.session, f"{self.target}/{MARK}").touch()
             journal.write(self.target)
+        if aside is not None:
+            with translated("removing the folder that was replaced"):
+                aside.delete()
+
+
+def _left(place: str) -> str:
+    return (
+        f"{place} is from a run that was killed, or that still writes, and holds rows that were not verified: if no "
+        "run writes there, remove it"
+    )
 
 
 def fingerprint(frame: DataFrame) -> list[Any]:
