@@ -10,15 +10,23 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
 import shoal
 from shoal.errors import PolicyError, ShoalError
 from shoal.kernels.preparing import LISTED, types_text
+from shoal.machine.parallel import PIECE
 from shoal.methods import METHODS, Method
+from shoal.methods.full_domain.search import Search
+from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.requirements import Requirements
+from shoal.run import Run
 from shoal.samples import sample
+from shoal.table.encode import encode
+from shoal.table.plan import ColumnPlan
 from tests.sampled import CENSUS, DATA, PATIENTS
 from tests.test_contract_methods import ANSWERS, ask
 
@@ -112,8 +120,23 @@ def ask_people(names: Iterable[str]) -> None:
                 )
 
 
+def ask_rarely() -> None:
+    """Call kernels that few tables need: a wheel has them, but no method has them compiled before it starts."""
+    few, many = (
+        encode(sample("census", rows), [ColumnPlan(name, "quasi") for name in ("age", "education")])
+        for rows in (60, 2 * PIECE + 1)
+    )
+    five = Requirements(models=(KAnonymity(k=5),))
+    Mondrian().first_boxes(many, five, 0, Run.start(1))
+    for measure in ("lm", "avg"):
+        own = Search(few, replace(five, measure=measure), Run.start(1))
+        own._settle_between(own.lattice.top.copy())
+        own._settle_highest(own.lattice.bottom.copy())
+
+
 if __name__ == "__main__":
     watch()
     ask_all(ANSWERS)
     ask_people(METHODS)
+    ask_rarely()
     write(LISTED)

@@ -6,9 +6,26 @@ its first code, which has room in the same field, so a mapping is rolled up from
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from shoal.arrays import FloatVector, IntVector, LongMatrix
 from shoal.kernels.compiled import njit
+
+
+class Gains(NamedTuple):
+    """How much more a row loses at least if it is suppressed, by what a mapping above shows of it.
+
+    The nodes of column j at a level are ``nodes[first[j, level] : first[j, level + 1]]``, named by their first codes.
+    For each of them, ``least[place[j, level] + below * (number of nodes) + node]`` is what a row inside it gains at
+    least if it is shown at the level `below`.
+    """
+
+    nodes: IntVector
+    first: LongMatrix
+    least: FloatVector
+    place: LongMatrix
 
 
 @njit(cache=True, nogil=True)
@@ -144,8 +161,7 @@ def shortfall(keys, lost, levels, fields, gain, most):
 def least_shortfall(keys, lost, levels, fields, gains, counts, floors):
     """Bound how much more than they show the specializations of a mapping lose by dropped rows, column by column.
 
-    ``lost[g]`` rows of group g, whichever they are, are dropped in each of them. `gains` is as in
-    `shoal.methods.full_domain.objective.Gains`, ``counts`` has a zero for each code of any column, and is left so.
+    ``lost[g]`` rows of group g, whichever they are, are dropped in each of them. ``counts`` has a zero for each code of any column, and is left so.
     ``floors[j, level]`` receives what dropped rows lose more in column j, if a specialization shows it at this level.
     Returns how many rows are lost, the sum of `floors` at the mapping's own levels, and the sum of the least of each
     column. O((groups with losses + nodes x levels) x columns).

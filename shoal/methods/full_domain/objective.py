@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,19 +16,8 @@ from shoal.measures.base import CellMeasure, ClassMeasure, Measure
 from shoal.models.requirements import Requirements
 from shoal.table import CodedTable
 
-
-class Gains(NamedTuple):
-    """How much more a row loses at least if it is suppressed, by what a mapping above shows of it, for kernels.
-
-    The nodes of column j at a level are ``nodes[first[j, level] : first[j, level + 1]]``, named by their first codes.
-    For each of them, ``least[place[j, level] + below * (number of nodes) + node]`` is what a row inside it gains at
-    least if it is shown at the level `below`.
-    """
-
-    nodes: IntVector
-    first: LongMatrix
-    least: FloatVector
-    place: LongMatrix
+if TYPE_CHECKING:
+    from shoal.kernels.lattice import Gains
 
 
 @dataclass(eq=False, repr=False)
@@ -57,6 +46,8 @@ class Objective(Brief):
     @cached_property
     def gains(self) -> Gains:
         """Lower bounds on `gain`, for all nodes below a node at each level. O(nodes x levels)."""
+        from shoal.kernels.lattice import Gains
+
         levels = max(hierarchy.height for hierarchy in self.hierarchies) + 1
         first: LongMatrix = np.zeros((len(self.hierarchies), levels + 1), np.int64)
         place: LongMatrix = np.zeros((len(self.hierarchies), levels), np.int64)
