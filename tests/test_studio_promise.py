@@ -15,7 +15,7 @@ from starlette.datastructures import FormData, QueryParams
 from shoal.methods import METHODS
 from shoal.models import MODELS
 from shoal.models.keys import parameters
-from shoal.policy import Policy
+from shoal.policy import Policy, notes
 from shoal.policy.adversaries import ADVERSARIES
 from shoal.policy.checks import AUTO, method_kind, option_types
 from shoal.policy.notes import field_notes
@@ -292,6 +292,7 @@ def test_docstrings_are_parsed_by_one_thread_at_a_time(monkeypatch):
         return real(*args, **options)  # type: ignore[call-overload, no-any-return]
 
     monkeypatch.setattr(ast, "parse", slow)
+    notes._own_notes.cache_clear()
     threads = [threading.Thread(target=field_notes, args=(Column,)) for _ in range(4)]
     for thread in threads:
         thread.start()

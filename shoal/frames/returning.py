@@ -131,7 +131,7 @@ def _in_place(
     wanted = given.placed[start : start + len(found)]
     if places is not None and isinstance(found, Coded):
         place = np.array([places.get(text, -1) for text in found.values], np.int64)
-        known = bool((place >= 0).all())
+        known = bool((place >= 0).all()) and int(found.codes.max(initial=0)) < max(len(place), 1)
         return known and np.array_equal(np.take(place.astype(wanted.dtype), found.codes, mode="clip"), wanted)
     back = found.gather(slice(None)) if isinstance(found, Coded) else found
     return same_values(back, given.values.gather(wanted)) is not None

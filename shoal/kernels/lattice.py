@@ -162,7 +162,8 @@ def least_shortfall(keys, lost, levels, fields, gains, counts, floors):
     """Bound how much more than they show the specializations of a mapping lose by dropped rows, column by column.
 
     ``lost[g]`` rows of group g, whichever they are, are dropped in each of them. ``counts`` has a zero for each code
-    of any column, and is left so. ``floors[j, level]`` receives what dropped rows lose more in column j, if a specialization shows it at this level.
+    of any column, and is left so. ``floors[j, level]`` receives what dropped rows lose more in column j, if a
+    specialization shows it at this level.
     Returns how many rows are lost, the sum of `floors` at the mapping's own levels, and the sum of the least of each
     column. O((groups with losses + nodes x levels) x columns).
     """
