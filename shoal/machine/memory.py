@@ -12,22 +12,24 @@ BASE, PER_PROCESSOR = 1.6, 0.2
 _SIGNS = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "cannot allocate")
 """What libraries and the system say when they cannot even be loaded."""
 
-ARENAS, MAPPED, TRIMMED = -8, -4, -1
-"""Settings of the allocator of the GNU C library: pools for threads, blocks that the system gives one by one, and the
-free memory at which some is given back."""
+ARENAS, MAPPED, TRIMMED = -8, -3, -1
+"""Settings of the allocator of the GNU C library: pools for threads, the size from which the system gives blocks one by
+one, and the free memory at which some is given back."""
+LARGEST_KEPT = 1 << 25
+"""Larger blocks go back to the system: kept, they would not fit what comes next. The library allows no more."""
 
 
 def keep_freed() -> None:
     """Let this process use the memory again that it has freed, in all its threads.
 
-    The system clears what it gives, and would do so for every large array. Pools of single threads would keep what
+    The system clears what it gives, and would do so for every array of more than some kilobytes. Pools of single threads would keep what
     others need: with one pool, ten million rows take a tenth less memory. Other C libraries stay as they are.
     """
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
         setting = ctypes.CDLL(None).mallopt
-        for name, value in ((ARENAS, 1), (MAPPED, 0), (TRIMMED, 2**31 - 1)):
+        for name, value in ((ARENAS, 1), (MAPPED, LARGEST_KEPT), (TRIMMED, 2**31 - 1)):
             setting(name, value)
 
 
