@@ -33,10 +33,10 @@ def used():
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
 if sys.argv[1] == "keep":
     keep_freed()
-before = used()
-array = np.ones(1 << 27, np.uint8)
+pieces, before = int(sys.argv[2]), used()
+arrays = [np.ones((1 << 27) // pieces, np.uint8) for _ in range(pieces)]
 assert used() - before > 1 << 26
-del array
+del arrays
 print(used() - before > 1 << 26)
 """
 
@@ -52,9 +52,12 @@ def test_other_threads_and_what_is_registered_come_before_the_end(code, found):
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries stay as they are")
-@pytest.mark.parametrize(("word", "kept"), [("keep", "True"), ("return", "False")])
-def test_freed_memory_is_kept(word, kept):
-    assert said(KEEPING, word) == (0, [kept], "")
+@pytest.mark.parametrize(
+    ("word", "pieces", "kept"),
+    [("keep", "8", "True"), ("return", "8", "False"), ("keep", "1", "False"), ("return", "1", "False")],
+)
+def test_freed_memory_is_kept_unless_it_is_large(word, pieces, kept):
+    assert said(KEEPING, word, pieces) == (0, [kept], "")
 
 
 def test_other_c_libraries_stay_as_they_are(monkeypatch):

@@ -22,8 +22,9 @@ LARGEST_KEPT = 1 << 25
 def keep_freed() -> None:
     """Let this process use the memory again that it has freed, in all its threads.
 
-    The system clears what it gives, and would do so for every array of more than some kilobytes. Pools of single threads would keep what
-    others need: with one pool, ten million rows take a tenth less memory. Other C libraries stay as they are.
+    The system clears what it gives, and would do so for every array of more than some kilobytes. Pools of single
+    threads would keep what others need: with one pool, ten million rows take a tenth less memory. Other C libraries
+    stay as they are.
     """
     import ctypes
 
