@@ -246,6 +246,7 @@ class DistantJudge(Judge):
     def __init__(self, table: Counted, requirements: Requirements, combinations: Combinations) -> None:
         self.combinations = combinations
         super().__init__(table, requirements, fine=True)
+        assert not self.rules, "rules over all groups together are refused on Spark"
 
     def _roll_ups(self, table: Any) -> RollUps:
         return HeldRollUps(table, sensitive=self.fine, most=self.combinations.most)
