@@ -55,7 +55,10 @@ class Floor(NamedTuple):
 
 
 class Judge:
-    """Groups rows by mappings and checks the groups against the requirements."""
+    """Groups rows by mappings and checks the groups against the requirements.
+
+    With `fine`, rows with different sensitive values stay apart, for whoever moves or counts them one by one.
+    """
 
     def __init__(self, table: CodedTable, requirements: Requirements, fine: bool = False) -> None:
         from shoal.kernels import grouping
@@ -86,6 +89,7 @@ class Judge:
         self.objective = objective(table, requirements)
         measure = self.objective.measure
         self.classes = measure if isinstance(measure, ClassMeasure) else None
+        """The measure, if it is one of classes."""
         self._floors = (self.rollups.quasi, 1 + max(a.hierarchy.height for a in table.attributes))
         self.checked = 0
         self.fewest = table.rows

@@ -8,7 +8,6 @@ import numpy as np
 
 from shoal.arrays import FloatMatrix, FloatVector, IntVector, LongVector
 from shoal.errors import LimitError
-from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.judging import Check, Judge
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.telling import infeasible, proof, pruning
@@ -42,7 +41,7 @@ class Search:
         self._until = time.perf_counter() + seconds
         self.lattice = Lattice(table)
         self.judge = judge or Judge(table, requirements)
-        self.by_classes = isinstance(self.judge.objective.measure, ClassMeasure)
+        self.by_classes = self.judge.classes is not None
         self.least: FloatVector = self.lattice.sums(self.judge.objective.least)
         self.more: FloatVector = np.zeros(self.lattice.size)
         """A lower bound on the loss of each mapping beyond `least`; infinite once it is decided."""

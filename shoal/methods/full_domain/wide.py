@@ -13,7 +13,6 @@ import numpy as np
 
 from shoal.arrays import LongVector
 from shoal.errors import LimitError
-from shoal.measures.base import ClassMeasure
 from shoal.methods.full_domain.cuts import Box, Cuts, Solved
 from shoal.methods.full_domain.judging import Check, Judge
 from shoal.methods.full_domain.lattice import Rank, rank
@@ -55,7 +54,7 @@ class WideSearch:
         self._began = time.perf_counter()
         self.judge = Judge(table, requirements)
         self.cuts = Cuts(self.judge.objective.least)
-        self.by_classes = isinstance(self.judge.objective.measure, ClassMeasure)
+        self.by_classes = self.judge.classes is not None
         self.value = np.inf
         self.rank: Rank | None = None
         self.levels: LongVector = self.cuts.heights
