@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import shoal.kernels
+from shoal.kernels import compiled
+from shoal.machine.trusted_files import write_trusted
 
 KERNELS = Path(shoal.kernels.__file__).parent
 
@@ -91,13 +94,20 @@ def test_the_folder_is_the_users_own_or_next_to_the_kernels_or_none(tmp_path):
     assert len(list(beside.glob("near.result-*.nbc"))) == 1
     shutil.rmtree(beside)
     beside.touch()
-    assert ask(here, XDG_CACHE_HOME=str(blocked)) == [[7, 4], [0, 0]]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    assert ask(here, XDG_CACHE_HOME=str(blocked), TMPDIR=str(temporary)) == [[7, 4], [0, 0]]
+    (kept,) = temporary.iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    shutil.rmtree(kept)
+    kept.touch()
+    assert ask(here, XDG_CACHE_HOME=str(blocked), TMPDIR=str(temporary)) == [[7, 4], [0, 0]]
 
 
 def test_processes_that_start_together_compile_a_kernel_once(tmp_path):
     here = package(tmp_path / "here")
-    slow = "import time\nfrom shoal.kernels import compiled\nwrite = compiled._write\n"
-    slow += "compiled._write = lambda *given: (time.sleep(0.5), write(*given))\n" + ASK
+    slow = "import time\nfrom shoal.kernels import compiled\nwrite = compiled.write_trusted\n"
+    slow += "compiled.write_trusted = lambda *given: (time.sleep(0.5), write(*given))\n" + ASK
     environment = {
         **os.environ,
         "PYTHONPATH": str(here),
@@ -129,9 +139,47 @@ def test_kernels_of_a_wheel_are_loaded_where_the_processor_has_their_level(tmp_p
 def test_a_damaged_file_is_compiled_again(tmp_path):
     here, cache = package(tmp_path / "here"), tmp_path / "cache"
     ask(here, NUMBA_CACHE_DIR=str(cache))
-    for file in (cache / "shoal").glob("near.result-*.nbc"):
-        file.write_bytes(file.read_bytes()[:-100])
+    (file,) = (cache / "shoal").glob("near.result-*.nbc")
+    content = bytearray(file.read_bytes())
+    content[content.index(b".text") + 1_000] ^= 1  # still a pickle, with other machine code
+    file.write_bytes(content)
     assert ask(here, NUMBA_CACHE_DIR=str(cache)) == [[7, 4], [0, 1]]
+
+
+class Planted:
+    """An object that runs code when it is loaded."""
+
+    def __reduce__(self):
+        return print, ("planted",)
+
+
+def test_what_others_could_have_written_is_not_loaded(tmp_path):
+    """What was planted would print, so the answer would not be JSON."""
+    here, cache = package(tmp_path / "here"), tmp_path / "cache"
+    own = {"NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(tmp_path / "own")}
+    ask(here, **own)
+    (file,) = (cache / "shoal").glob("near.result-*.nbc")
+    write_trusted(file, pickle.dumps(Planted()))  # with the right digest, which anyone can compute
+    file.chmod(0o666)
+    assert ask(here, **own) == [[7, 4], [0, 1]]
+    write_trusted(file, pickle.dumps(Planted()))
+    file.parent.chmod(0o777)
+    assert ask(here, **own) == [[7, 4], [0, 0]]
+    assert (tmp_path / "own" / "shoal").is_dir()
+
+
+def test_a_folder_that_is_not_used_is_named_in_one_line(tmp_path, monkeypatch):
+    cache_folder = compiled.cache_folder.__wrapped__
+    place = tmp_path / "shared" / "shoal"
+    place.mkdir(parents=True)
+    place.chmod(0o777)
+    monkeypatch.setattr(compiled.config, "CACHE_DIR", str(place.parent))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    with pytest.warns(UserWarning, match=f"{place} is not used .* set NUMBA_CACHE_DIR") as told:
+        assert cache_folder() == tmp_path / "own" / "shoal"
+    assert len(told) == 1
+    place.chmod(0o700)
+    assert cache_folder() == place
 
 
 @pytest.mark.parametrize(

@@ -296,9 +296,21 @@ def test_k_holds_and_cells_are_values_of_the_group(table, show):
             assert shown == by_hand(attribute.hierarchy, own, show, set(table.codes[:, j].tolist()))
 
 
+def test_a_group_is_empty_only_if_most_of_its_cells_are():
+    frame = pl.DataFrame({"town": ["a", "b", "c", None, None], "x": [1] * 5})
+    asked = shoal.Policy.from_keywords(
+        quasi=["town", "x"], k=5, method="microaggregation", relocation={"budget": 1.0}
+    )
+    assert shoal.anonymize(frame, asked, seed=1).table["town"].to_list() == ["a"] * 5
+    most = frame.with_columns(town=pl.Series(["a", "b", None, None, None]))
+    assert shoal.anonymize(most, asked, seed=1).table["town"].to_list() == [None] * 5
+
+
 def by_hand(tree, codes, show, everybody):
     """The aggregate of a group by its definition."""
     if not tree.by_width:
+        values = [code for code in codes if tree.leaves[code] is not None]
+        codes = values if 2 * len(values) >= len(codes) else [code for code in codes if code not in values]
         return min(codes, key=lambda code: (-codes.count(code), code))
     numbers = sorted(code for code in codes if code < tree.ordered)
     if 2 * len(numbers) < len(codes):

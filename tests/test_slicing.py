@@ -205,6 +205,9 @@ def test_pearson_s_coefficient_by_hand():
     assert pearson(one, np.ones(4)) == 0
     assert pearson(np.array([np.nan, 1.0, 2.0, 3.0]), np.array([9.0, 1.0, 2.0, np.nan])) == pytest.approx(1)
     assert pearson(np.array([np.nan, 1.0]), np.array([1.0, 1.0])) == 0
+    # Large and small numbers, whose squares cannot be written.
+    assert pearson(1e300 * one, -1e-300 * one) == pytest.approx(1)
+    assert pearson(1e300 * one, np.array([0.0, 1e-300, 0.0, 1e-300])) == pytest.approx(1 / 5)
     # Of two columns with two values each it is the contingency.
     a, b = np.array([0, 0, 1, 1], np.int32), np.array([0, 0, 0, 1], np.int32)
     assert pearson(a.astype(float), b.astype(float)) == pytest.approx(contingency(a, b))

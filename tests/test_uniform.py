@@ -158,3 +158,17 @@ def test_comparisons_and_auto_heed_it():
     assert lm["mondrian"] <= lm["full-domain"] + 1e-9
     made = shoal.anonymize(data, asked(method={"name": "auto", "methods": ["mondrian", "full-domain"]}))
     assert overlapping(made.table, data, ["age", "free", "town"]) == []
+
+
+def test_labels_are_one_set_where_a_rule_asks_for_the_rows_of_a_class():
+    data = table(60).select("age", "town", "sick")
+    roles = {
+        "quasi": ["age", "town"],
+        "sensitive": ["sick"],
+        "hierarchies": {"age": KINDS["age"], "town": TREE},
+    }
+    everyone = pl.concat([data, table(200).select("age", "town", "sick")]).select("age", "town")
+    made = shoal.anonymize(
+        data, **roles, k_map=5, levels="uniform", method="mondrian", population=everyone, seed=1
+    )
+    assert all(verdict.holds for verdict in made.verdicts)

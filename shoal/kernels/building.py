@@ -33,7 +33,7 @@ def _compile() -> None:
         dispatcher = form.dispatcher()
         form.compile()
         path = dispatcher._cache.path(form.given(), dispatcher.targetctx.codegen())
-        shutil.copy(path, BUILT)
+        shutil.copyfile(path, BUILT / path.name)  # readable by all, which the original is not
 
 
 if __name__ == "__main__":

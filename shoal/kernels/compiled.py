@@ -9,8 +9,9 @@ second waits for the first instead of compiling the same kernel again.
 A wheel can bring kernels that were compiled for a common level of processors (`make wheel`, in the folder `built`).
 They are used where the processor has that level, so that nothing is compiled.
 
-The folder is `NUMBA_CACHE_DIR` if that is set, or `shoal` in the user's cache folder, or `__pycache__`: the first that
-can be written to. If none can, kernels are compiled in every process.
+The folder is `NUMBA_CACHE_DIR` if that is set, or `shoal` in the user's cache folder, or `__pycache__`, or one in the
+folder for temporary files: the first that can be written to, and that nobody else can write to, because what is loaded
+from it is run. If there is none, kernels are compiled in every process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import re
 import sys
 import tempfile
 import time
-import uuid
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,13 +34,15 @@ from typing import Any
 import llvmlite.binding
 import numba
 from numba.core import config, types
-from numba.core.caching import CompileResultCacheImpl, NullCache, _Cache
+from numba.core.caching import NullCache, _Cache
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.misc.appdirs import AppDirs
+
+from shoal.machine.trusted_files import is_trusted_folder, read_trusted, write_trusted
 
 try:
     import fcntl
@@ -85,20 +88,26 @@ def _wide(one: Any) -> Any:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """Return the folder of compiled kernels, or None if there is no place where this process can write."""
-    if config.CACHE_DIR:
-        places = [Path(config.CACHE_DIR) / "shoal"]
-    else:
-        places = [
-            Path(AppDirs("shoal", appauthor=False).user_cache_dir),
-            Path(__file__).parent / "__pycache__",
-        ]
-    for place in places:
+    """Return the folder of compiled kernels, or None if there is no place for this user only where it can write."""
+    named = [Path(config.CACHE_DIR) / "shoal"] if config.CACHE_DIR else []
+    temporary = f"shoal-kernels-{os.geteuid()}" if sys.platform != "win32" else "shoal-kernels"
+    places = [
+        *named,
+        Path(AppDirs("shoal", appauthor=False).user_cache_dir),
+        Path(__file__).parent / "__pycache__",
+        Path(tempfile.gettempdir()) / temporary,
+    ]
+    for place in dict.fromkeys(places):
         with contextlib.suppress(OSError):
-            # Only its owner may write there: what is loaded from it is run.
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=place).close()
-            return place
+            for missing in [part for part in (place, *place.parents) if not part.exists()][::-1]:
+                missing.mkdir(mode=0o700, exist_ok=True)
+            if is_trusted_folder(place):
+                tempfile.TemporaryFile(dir=place).close()
+                return place
+        if place in named:
+            reason = "you cannot write there, or others can; set NUMBA_CACHE_DIR to a folder of your own"
+            told = f"{place} is not used for compiled kernels: {reason}"
+            warnings.warn_explicit(told, UserWarning, "shoal.kernels", 1)  # one line, without a line of code
     return None
 
 
@@ -149,10 +158,10 @@ class KernelCache(_Cache):
         if not self._enabled:
             return None
         path, *built = self._places(sig, target_context.codegen())
-        payload = next(filter(None, map(_read, (path, *built))), None)
+        payload = next(filter(None, map(_load, (path, *built))), None)
         if payload is None:
             self._lock(path)
-            payload = _read(path)
+            payload = _load(path)
             if payload is None:
                 return None
             self._unlock(path)
@@ -175,13 +184,13 @@ class KernelCache(_Cache):
         path = self.path(sig, data.codegen)
         # A full disk, or a folder that was removed meanwhile, costs the next process time and nothing else.
         with contextlib.suppress(OSError):
-            if CompileResultCacheImpl.check_cachable(self, data):
+            if not data.library.has_dynamic_globals:  # else it holds addresses of this process
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._drop_unused()
                 *parts, environments = data._reduce()
                 own = [made for made in environments if not _of_numba(made)]
                 foreign = [(made.env_name, made.consts) for made in environments if _of_numba(made)]
-                _write(path, dumps((*parts, own, foreign)))
+                write_trusted(path, dumps((*parts, own, foreign)))
         self._unlock(path)
 
     def has(self, sig: Any, codegen: Any) -> bool:
@@ -227,7 +236,7 @@ class KernelCache(_Cache):
         if fcntl is None:
             return
         with contextlib.suppress(OSError):  # a file system without locks: compile at the same time, then
-            held = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            held = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             self._locked[path] = held
             fcntl.flock(held, fcntl.LOCK_EX)
 
@@ -261,17 +270,6 @@ def _of_numba(environment: Any) -> bool:
     return str(environment.globals.get("__name__", "")).startswith("numba.")
 
 
-def _read(path: Path) -> Any:
-    try:
-        return pickle.loads(path.read_bytes())
-    except (OSError, EOFError, pickle.UnpicklingError):
-        return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+def _load(path: Path) -> Any:
+    content = read_trusted(path)
+    return None if content is None else pickle.loads(content)

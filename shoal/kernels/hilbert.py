@@ -136,5 +136,5 @@ def best_groups(codes, blocks, k, losses, sets):
         for at in range((parts - first) // 2):
             other = parts - 1 - at
             starts[first + at], starts[other] = starts[other], starts[first + at]
-    starts[parts] = blocks[-1]
+    starts[parts] = blocks[len(blocks) - 1]
     return starts[: parts + 1]

@@ -104,8 +104,8 @@ def mdav(points, labels, weights, starts, k):
     points, labels = points.copy(), labels.copy()
     group_of = np.zeros(total, np.int32)
     ids = np.arange(total)
-    counts = np.zeros(starts[-1], np.int64)
-    costs = np.zeros(starts[-1])
+    counts = np.zeros(starts[len(starts) - 1], np.int64)
+    costs = np.zeros(starts[len(starts) - 1])
     sums = np.zeros(len(points))
     for i in range(total):
         for j in range(len(points)):

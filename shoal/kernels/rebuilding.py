@@ -298,9 +298,11 @@ def rebuild(
                 if growth < best:
                     best, taker, now, inside = growth, candidates[n], total, False
             work -= built + found
-            cost += best
             if taker < 0:
+                # Not `cost + best`: rounded, that can lie below `limit`, and a row without a cluster would be kept.
+                cost = np.inf
                 break
+            cost += best
             if inside:
                 own[row] = taker
                 _join(new_box, new_size, new_loss, taker, values, row, now)

@@ -85,7 +85,7 @@ def lexicographic_groups(codes, blocks, k):
                 stop = first[group + 1] if group + 1 < made else end
                 todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = first[group], stop, column + 1
                 waiting += 1
-    starts[groups] = blocks[-1]
+    starts[groups] = blocks[len(blocks) - 1]
     return starts[: groups + 1]
 
 
@@ -389,5 +389,5 @@ def diverse_groups(codes, values, blocks, k, least):
                 todo[waiting, 0], todo[waiting, 1] = first[group], stop
                 todo[waiting, 2] = columns if mixed[group] else column + 1
                 waiting += 1
-    starts[groups] = blocks[-1]
+    starts[groups] = blocks[len(blocks) - 1]
     return starts[: groups + 1]

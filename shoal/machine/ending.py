@@ -31,8 +31,6 @@ TOO_LATE = b"!"
 class Journal:
     """What the work has begun and finished."""
 
-    folders: set[str] = field(default_factory=set)
-    """Where drafts were begun."""
     made: list[str] = field(default_factory=list)
     """Folders that were made for the output; they go again if nothing appears in them."""
     written: list[str] = field(default_factory=list)
@@ -49,11 +47,6 @@ class Journal:
     """To the process that waits for this one; None if nobody does."""
     answers: int | None = None
     """From the process that waits for this one."""
-
-    def begin(self, folder: str) -> None:
-        """Note that a draft will be in a folder."""
-        if folder not in self.folders:
-            self._note("folders", folder)
 
     def make(self, folder: str) -> None:
         """Note that a folder was made for the output."""
@@ -72,7 +65,7 @@ class Journal:
             yield
 
     def settle(self, what: str) -> None:
-        """Note that something that was owed is gone."""
+        """Note that something that was lent or owed is gone."""
         self._note("settled", what)
 
     def keep(self, what: str) -> None:
@@ -106,20 +99,19 @@ class Journal:
 
     def take(self, what: str, text: str) -> None:
         """Enter a note."""
-        if what == "folders":
-            self.folders.add(text)
-        elif what == "kept":
+        if what == "kept":
             self.kept = text
         elif what == "moving":
             self.moving = bool(text)
         elif what == "settled":
             self.owed = [one for one in self.owed if one != text]
+            self.lent = [one for one in self.lent if one != text]
         elif what in ("made", "lent", "owed", "written"):
             getattr(self, what).append(text)
 
     def clear(self) -> None:
         """Forget all notes, for the next command of this process."""
-        self.folders, self.made, self.lent, self.owed, self.written, self.kept = set(), [], [], [], [], ""
+        self.made, self.lent, self.owed, self.written, self.kept = [], [], [], [], ""
 
     def interrupted(self) -> str:
         """Say what an interrupt has left."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem, ShoalBug, did_you_mean
@@ -12,8 +12,6 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import CodedTable
-
-Chooser = Callable[["Auto", CodedTable, Run], Release]
 
 
 def check_methods(names: Iterable[str]) -> tuple[str, ...]:
@@ -56,8 +54,6 @@ class Auto(Method):
     """Shoal stops a method that takes longer, and does not choose it."""
     jobs: int = 1
     """How many methods run at a time."""
-    chooser: Chooser | None = field(default=None, init=False, repr=False, compare=False)
-    """Chooses the method: it needs the policy, which methods do not know."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "methods", tuple(self.methods))
@@ -74,7 +70,5 @@ class Auto(Method):
             raise PolicyError(problems)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Let the chooser deliver the best release."""
-        if self.chooser is None:
-            raise ShoalBug("auto has no chooser: build it with comparing.auto.method_of")
-        return self.chooser(self, table, run)
+        """Raise: choosing needs the policy, which methods do not have."""
+        raise ShoalBug("auto needs the policy: build it with comparing.auto.method_of")

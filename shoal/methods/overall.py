@@ -317,9 +317,9 @@ def _alike(release: Release) -> tuple[IntVector, IntVector, IntVector]:
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
-    place = np.full(len(release.low), -1, np.int32)
+    place = np.full(len(release.low) + 1, -1, np.int32)  # the last one: a suppressed row, whose region is -1
     place[used] = rank[number.ravel()]
-    class_of = np.where(release.region_of >= 0, place[np.maximum(release.region_of, 0)], -1).astype(np.int32)
+    class_of: IntVector = place[release.region_of]
     chosen = used[first[order]]
     return class_of, release.low[chosen], release.high[chosen]
 

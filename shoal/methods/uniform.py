@@ -24,6 +24,7 @@ from shoal.methods.base import Method
 from shoal.methods.over_time import keeping_open
 from shoal.methods.overall import holding, in_reach
 from shoal.methods.starring import released
+from shoal.models.over_time import KeepsOpen
 from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
@@ -133,13 +134,17 @@ def _of_method(table: CodedTable, release: Release) -> Start:
 
 def _of_levels(table: CodedTable, requirements: Requirements, run: Run) -> Start | None:
     """Return the labels of the best release with one level per column, so that no result is worse than it; None if
-    there is none, or finding it may take long. It may suppress other rows than the method does."""
+    there is none, or finding it may take long, or a rule asks for the rows of each class, which this search does not
+    have. It may suppress other rows than the method does."""
     from shoal.methods.full_domain.full_domain import FullDomain
 
+    method = FullDomain()
     if math.prod(attribute.hierarchy.height + 1 for attribute in table.attributes) > MOST_MAPPINGS:
         return None
+    if any(isinstance(model, KeepsOpen) for model in requirements.models):
+        return None
     try:
-        made = FullDomain().anonymize(table, requirements, run)
+        made = method.anonymize(table, in_reach(method, requirements), run)
     except (InfeasibleError, LimitError):
         return None
     assert made.levels is not None

@@ -193,16 +193,18 @@ def aggregates(table: CodedTable, region_of: IntVector, groups: int, show: str) 
         tree, codes = attribute.hierarchy, table.column(j)[rows].astype(np.int64)
         pairs, counts = np.unique(group * tree.size + codes, return_counts=True)
         of, code = pairs // tree.size, pairs % tree.size
-        # The most frequent code of each group; the lowest among equals.
-        rank = np.lexsort((code, -counts, of))
-        out[:, j] = code[rank][np.searchsorted(of[rank], np.arange(groups))]
-        if not is_number(tree):
-            continue
-        there = known(tree)
+        there = known(tree) if is_number(tree) else tree.leaves.is_not_null().to_numpy()
         inside = there[codes]
         sizes = np.bincount(group, minlength=groups)
         numbers = np.bincount(group[inside], minlength=groups)
         some = 2 * numbers >= sizes
+        # The most frequent code of each group, the lowest among equals: a value, unless most of its cells are empty.
+        fits = there[code] == some[of]
+        of, code, counts = of[fits], code[fits], counts[fits]
+        rank = np.lexsort((code, -counts, of))
+        out[:, j] = code[rank][np.searchsorted(of[rank], np.arange(groups))]
+        if not is_number(tree):
+            continue
         own, values = group[inside], codes[inside]
         assert tree.positions is not None
         if show == "median":
@@ -211,13 +213,6 @@ def aggregates(table: CodedTable, region_of: IntVector, groups: int, show: str) 
             out[some, j] = values[rank][middle[some]] if len(values) else out[some, j]
         elif len(values):
             out[some, j] = _closest(tree.positions, values, own, numbers)[some]
-        # A group with fewer numbers than empty cells shows the most frequent empty one.
-        lost = np.flatnonzero(~some)
-        if len(lost):
-            empty = ~there[code]
-            order = np.lexsort((code[empty], -counts[empty], of[empty]))
-            at = np.searchsorted(of[empty][order], lost)
-            out[lost, j] = code[empty][order][at]
     return out
 
 

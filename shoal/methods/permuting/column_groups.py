@@ -49,9 +49,16 @@ def pearson(one: FloatVector, other: FloatVector) -> float:
     one, other = one[both], other[both]
     if len(one) < 2:
         return 0.0
+    one, other = _scaled(one), _scaled(other)
     one, other = one - one.mean(), other - other.mean()
     square = float(one @ one) * float(other @ other)
     return min(float(one @ other) ** 2 / square, 1.0) if square > 0 else 0.0
+
+
+def _scaled(values: FloatVector) -> FloatVector:
+    """Divide by a power of two, which changes no digit, so that squares are neither infinite nor 0."""
+    scaled: FloatVector = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
+    return scaled
 
 
 def contingency(one: IntVector, other: IntVector) -> float:

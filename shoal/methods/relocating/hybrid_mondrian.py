@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from shoal.methods.relocating.relocation import Allowance, Relocating, account, 
 from shoal.models.hybrid import ChiSquared, chi_squared
 from shoal.models.requirements import Requirements
 from shoal.release import Release
+from shoal.release.render import shown_ends
 from shoal.run import Run
 from shoal.table import CodedTable
 
@@ -164,14 +165,14 @@ def relocate_within(
                 passed, found, test = factor, more, wider
         region_of, low, high = found
         chi, degrees = test.statistic, test.degrees
-    regions = len(low)
+    release = Release(region_of, low, high, relocated=True)
     facts: dict[str, Any] = {
         **base.facts,
-        "split": regions - len(base.low),
+        "split": len(low) - len(base.low),
         **account(table, region_of, low, high, allowance, chi, degrees),
-        **_gained(table, base, measure, region_of, low, high),
+        **_gained(table, base, measure, release),
     }
-    return Release(region_of, low, high, relocated=True, facts=facts)
+    return replace(release, facts=facts)
 
 
 def _tested(table: CodedTable, region_of: IntVector, low: IntMatrix, high: IntMatrix) -> ChiSquared:
@@ -230,16 +231,12 @@ def _within(
     return region_of, low, high, float(chi)
 
 
-def _gained(
-    table: CodedTable, base: Release, measure: str, region_of: IntVector, low: IntMatrix, high: IntMatrix
-) -> dict[str, float]:
+def _gained(table: CodedTable, base: Release, measure: str, relocated: Release) -> dict[str, float]:
     """Return the loss with and without relocation, over the published rows."""
     out = {}
-    for name, (regions, first, last) in {
-        "loss_without_relocation": (base.region_of, base.low, base.high),
-        "loss_with_relocation": (region_of, low, high),
-    }.items():
-        sizes = np.bincount(regions[regions >= 0], minlength=len(first))
+    for name, own in {"loss_without_relocation": base, "loss_with_relocation": relocated}.items():
+        first, last = shown_ends(table, own)
+        sizes = np.bincount(own.region_of[own.region_of >= 0], minlength=len(first))
         rule = cell_measure(measure)
         total = sum(
             attribute.weight
