@@ -1,7 +1,11 @@
-"""Folders under temporary names, for releases of many files.
+"""Folders under temporary names, which hold what is written until it is verified. Only their owner can enter them.
 
-Who writes one holds a lock on a file in it, because not every file system locks folders. The lock is there before
-anything else, and goes last. So a folder whose lock nobody holds, or that has none, is what a dead run has left.
+So nobody else reads a draft, nor a file that a library writes next to it, such as the journal of a database, whatever
+the mode of these files is.
+
+Who writes into a folder holds a lock on a file in it, because not every file system locks folders. The lock is there
+before anything else, and goes last. So a folder whose lock nobody holds, or that has none, is what a dead run has left,
+for example after a power cut or ``kill -9``, and the next run that writes next to it removes it.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
-from shoal.frames.drafts import draft_path, is_draft
+from shoal.frames.drafts import draft_path, is_draft, shorten_name
 from shoal.machine.ending import journal
 
 if sys.platform != "win32":  # there, what a killed process has left stays
@@ -38,7 +43,7 @@ class DraftFolder:
         """Make the folder and lock it. Until it is locked, another run may take it for an abandoned one."""
         while True:
             journal.lend(str(self.path))  # whoever ends this process removes it
-            self.path.mkdir()
+            self.path.mkdir(mode=0o700)
             try:
                 self._held = os.open(self.path / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
                 if sys.platform == "win32":
@@ -71,6 +76,49 @@ class DraftFolder:
                 os.close(held)
         if sys.platform == "win32":  # which removes no file that is open
             shutil.rmtree(self.path, ignore_errors=True)
+        if not self.path.exists():
+            journal.settle(str(self.path))
+
+
+class Draft:
+    """A file in a folder of its own under a temporary name, which nobody else removes until it is closed."""
+
+    def __init__(self, target: Path, *, private: bool) -> None:
+        self.target = target
+        self.private = private
+        self._folder = DraftFolder(target)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is. It ends like its target, so that it can be read back as such."""
+        return self._folder.path / f"draft-{shorten_name(self.target.name)}"
+
+    def create(self) -> IO[bytes]:
+        """Create the file, and return it open for writing. Only its owner will ever read a private one."""
+        self._folder.create()
+        return open(self.path, "xb", opener=_open_private if self.private else None)
+
+    def appear(self, *, force: bool) -> None:
+        """Rename the file to its target, or raise FileExistsError if there is one and it may not be replaced."""
+        if not force:
+            try:
+                os.link(self.path, self.target)  # at once, so that of two runs only one can have it
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                if self.target.exists():
+                    raise FileExistsError from None
+            else:
+                return
+        os.replace(self.path, self.target)
+
+    def close(self) -> None:
+        """Remove the file, unless it was renamed, with its folder."""
+        self._folder.close()
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def remove_abandoned_folders(parent: Path) -> list[Path]:

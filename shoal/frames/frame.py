@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,21 +13,26 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars import selectors
 
+from shoal.arrays import IntVector
 from shoal.brief import Brief
 from shoal.errors import DataError, did_you_mean
 from shoal.frames.coded import Coded, coded, in_pieces
 from shoal.frames.coding import factorize
 from shoal.frames.column_names import refuse_patterns
-from shoal.frames.given import Given
+from shoal.frames.given import Given, restored_values
+from shoal.frames.narrowing import Guessed
 from shoal.frames.notation import as_told, with_nulls
 from shoal.frames.options import ColumnReading, ReadOptions
 from shoal.frames.sheet import Cells, Sheet
+from shoal.frames.unreadable import as_data_error
 from shoal.machine.parallel import PIECE, in_threads
-from shoal.wording import first_line
 
 if TYPE_CHECKING:
     from shoal.frames.coded import Codes
     from shoal.frames.databases import DatabaseTable
+
+_PER_DAY = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_FIRST_DAY, _LAST_DAY = ((day - dt.date(1970, 1, 1)).days for day in (dt.date.min, dt.date.max))
 
 Pieces = Callable[[str], Iterator[tuple["Codes", pl.Series]] | None]
 """From the name of a column to its pieces as codes, or None if they are not stored so."""
@@ -60,8 +67,16 @@ class Frame(Brief):
     """The types and labels of a dataframe of another library."""
     stored: DatabaseTable | None = None
     """Where it is in a database; None for files and dataframes."""
+    guessed: Guessed = field(default_factory=Guessed)
+    """The columns whose types follow from their values. A release has the types of its own values there."""
     pieces: Pieces | None = None
     """How to read columns as the codes that the file itself has, where reading options change none of their values."""
+
+    def as_shown(self, values: pl.Series, source: str, rows: IntVector) -> pl.Series:
+        """Return what a release shows of the column `source` in the type that it was read in, where no text changes. If
+        that type was guessed, return it in the type that these values have by themselves. `rows` are those published.
+        """
+        return self.guessed.narrowed(restored_values(values, self.schema), source, rows, self.options)
 
     def give_back(self, data: pl.DataFrame) -> Any:
         """Return a result in the kind and the types that this table was given in."""
@@ -86,15 +101,14 @@ class Frame(Brief):
         read in pieces. O(rows)."""
         if self.rows <= PIECE or self.version is None or self.schema[name].is_nested():
             return coded(self.column(name))
-        try:
+        with self._reading():
             self._refuse_changes()
             stored = None if self.pieces is None else self.pieces(name)
             found = in_pieces(self._read_in_pieces(name) if stored is None else stored)
             if found.values.dtype != self.schema[name]:  # categories are stored as text
                 found = replace(found, values=found.values.cast(self.schema[name]))
             self._refuse_changes()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{self.path}: cannot be read: {first_line(error)}") from None
+            refuse_other_calendars(found.values, self._where)
         return found
 
     def _read_in_pieces(self, name: str) -> Iterator[tuple[Codes, pl.Series]]:
@@ -121,17 +135,39 @@ class Frame(Brief):
         return self._collect(self.query)
 
     def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
-        try:
+        with self._reading():
             self._refuse_changes()
             data = query.collect()
             self._refuse_changes()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{self.path}: cannot be read: {first_line(error)}") from None
+            for column in data:
+                refuse_other_calendars(column, self._where)
         return data
+
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        return as_data_error(self._where, self.kind)
+
+    @property
+    def _where(self) -> object:
+        return self.path or self.stored or "the frame"
 
     def _refuse_changes(self) -> None:
         if self.path is not None and self.version is not None:
             refuse_changed(self.path, self.version)
+
+
+def refuse_other_calendars(column: pl.Series, where: object) -> None:
+    """Refuse dates and timestamps before the year 1 or after 9999: Python has none, and libraries fail at them."""
+    if not isinstance(column.dtype, pl.Date | pl.Datetime):
+        return
+    per_day = 1 if isinstance(column.dtype, pl.Date) else _PER_DAY[column.dtype.time_unit]
+    numbers = column.to_physical()
+    least: Any = numbers.min()
+    most: Any = numbers.max()
+    if least is not None and not (_FIRST_DAY * per_day <= least and most < (_LAST_DAY + 1) * per_day):
+        raise DataError(
+            f"{where}: column '{column.name}' holds dates before the year 1 or after 9999: correct them, or leave it "
+            "out"
+        )
 
 
 def file_version(path: Path) -> tuple[int, ...]:
@@ -158,12 +194,13 @@ def framed(
     given: Given | None = None,
     where: str = "",
     stored: DatabaseTable | None = None,
+    guessed: Guessed | None = None,
     pieces: Pieces | None = None,
 ) -> Frame:
     """Return the table of any source after checking its shape and names.
 
     Replaces `options.null_values` by null, unless the reader did so (`nulls_done`), and reads single columns as
-    `options.columns` say.
+    `options.columns` say. `guessed`: the columns whose types follow from their values.
     """
     where = where or (str(path) if path else f"the {kind} frame")
     schema = query.collect_schema()
@@ -178,6 +215,7 @@ def framed(
         query = query.with_columns(selectors.by_name(*untyped).cast(pl.String))
         schema = pl.Schema({**schema, **dict.fromkeys(untyped, pl.String())})
     query = _with_nulls(query, schema, options, nulls_done=nulls_done)
+    texts = [name for name in options.columns if schema.get(name) == pl.String]
     told = _told(query, schema, options, where)
     if told:
         query = query.with_columns(told)
@@ -188,7 +226,14 @@ def framed(
             given = replace(given, types=types)
     if options.null_values or options.columns:
         pieces = None  # values of the file may become others
-    return Frame(kind, schema, rows, options, digest, path, query, version, given, stored, pieces)
+    guessed = guessed or Guessed()
+    by_values = {
+        name: own
+        for name, own in (dict.fromkeys(texts) | dict(guessed.columns)).items()
+        if not _reading(options, name).date_format
+    }
+    guessed = replace(guessed, columns=by_values)
+    return Frame(kind, schema, rows, options, digest, path, query, version, given, stored, guessed, pieces)
 
 
 def _with_nulls(

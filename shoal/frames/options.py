@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -56,6 +55,8 @@ class ReadOptions:
     """How to read single columns."""
     guess_types: bool = True
     """Whether to convert text columns that only hold numbers or dates; otherwise text stays text."""
+    escape_formulas: bool = False
+    """Whether texts of a CSV file that a spreadsheet would run as formulas have an apostrophe before them."""
     likely_delimiter: str | None = None
     """A delimiter that is tried first, where it is to be detected."""
     labels: Labels = field(default_factory=Labels)
@@ -83,10 +84,16 @@ class ReadOptions:
             )
         if self.decimal == self.thousands:
             raise DataError(f"decimal and thousands are both {self.decimal!r}: they must differ")
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise DataError(
-                    f"encoding = {self.encoding!r} is unknown; common encodings: 'utf-8', 'latin-1', 'cp1252', 'utf-16'"
-                ) from None
+        if self.encoding is not None and not is_encoding(self.encoding):
+            raise DataError(
+                f"encoding = {self.encoding!r} is unknown; common encodings: 'utf-8', 'latin-1', 'cp1252', 'utf-16'"
+            )
+
+
+def is_encoding(name: str) -> bool:
+    """Return whether Python has an encoding of text by this name; it has others, such as zlib, that are not of text."""
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True

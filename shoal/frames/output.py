@@ -1,28 +1,34 @@
 """`write`, `write_text` and `Outbox`: a file appears complete or not at all.
 
-Shoal writes to a temporary file next to the target, flushes it to the disk, and only then renames it to the target.
+Shoal writes to a temporary file in a folder next to the target that only its owner can enter, flushes it to the disk,
+and only then renames it to the target. A public file then has the permissions of any new file, or of the one that it
+replaces; a private file can be read by its owner only, from its first byte on.
 If anything fails before that (an error, a full disk, an interrupt), Shoal removes the temporary file and leaves an
 older file as it was.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from shoal.errors import DataError, OutputError
+from shoal.errors import OutputError
 from shoal.frames.databases import DatabaseTable
 from shoal.frames.databases.writing import Pending, check_kept, check_target, forced
-from shoal.frames.drafts import Draft, alone_in, is_draft, remove_abandoned
+from shoal.frames.draft_folders import Draft, remove_abandoned_folders
+from shoal.frames.drafts import alone_in, is_draft
 from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
 from shoal.frames.options import ReadOptions
 from shoal.machine.ending import journal
+from shoal.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
 from shoal.machine.parallel import PIECE
 from shoal.wording import first_line
 
@@ -117,7 +123,9 @@ class Outbox:
                 back = Sheet.of(found)
         except OSError as error:  # for example, its folder is gone
             raise _not_written(target, error) from error
-        except (DataError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        except MemoryError:
+            raise
+        except (Exception, pl.exceptions.PanicException):
             # The message may name the temporary file, or show values.
             back, changed = sheet, "the table"
         if lost or changed:
@@ -159,21 +167,21 @@ class Outbox:
             )
         return back
 
-    def write_text(self, path: str | Path, text: str, *, private: bool = False) -> Path:
+    def write_text(self, path: str | Path, text: str, *, private: bool = True) -> Path:
         """Prepare a text in UTF-8, and return where it will be. Only its owner can read a `private` one."""
         return self.write_bytes(path, text.encode(), private=private)
 
-    def write_bytes(self, path: str | Path, content: bytes, *, private: bool = False) -> Path:
+    def write_bytes(self, path: str | Path, content: bytes, *, private: bool = True) -> Path:
         """Prepare a file with this content, and return where it will be. Only its owner can read a `private` one."""
         target = check_writable(path, force=self.force, table=False)
         self._prepare(target, lambda file: file.write(content), private=private)
         return target
 
-    def copy(self, source: Path, path: str | Path) -> Path:
+    def copy(self, source: Path, path: str | Path, *, private: bool = True) -> Path:
         """Prepare a copy of a file, byte by byte, and return where it will be."""
         target = check_writable(path, force=self.force, table=False)
         with source.open("rb") as given:
-            self._prepare(target, lambda file: shutil.copyfileobj(given, file, 1 << 20))
+            self._prepare(target, lambda file: shutil.copyfileobj(given, file, 1 << 20), private=private)
         return target
 
     def _prepare(self, target: Path, fill: Callable[[IO[bytes]], object], *, private: bool = False) -> None:
@@ -182,7 +190,7 @@ class Outbox:
         if any(target == other for other, _ in self._waiting):
             raise OutputError(f"{target} would be written twice; choose another name for one of the files")
         try:
-            remove_abandoned([target.parent])
+            remove_abandoned_folders(target.parent)
             draft = Draft(target, private=private)
             self._waiting.append((target, draft))
             with draft.create() as file:
@@ -250,10 +258,10 @@ def write(
         return box.write(data, path, options=options)
 
 
-def write_text(path: str | Path, text: str, *, force: bool = False) -> Path:
-    """Write a text in UTF-8, and return where it is."""
+def write_text(path: str | Path, text: str, *, force: bool = False, private: bool = True) -> Path:
+    """Write a text in UTF-8, and return where it is. Only its owner can read a `private` one."""
     with Outbox(force=force) as box:
-        return box.write_text(path, text)
+        return box.write_text(path, text, private=private)
 
 
 def check_holds(
@@ -278,29 +286,54 @@ def check_apart(
     sources: Mapping[Any, str], outputs: Sequence[tuple[Path | DatabaseTable | None, str]]
 ) -> None:
     """Refuse outputs that would replace a source or each other, which not even --force allows, and sources that have
-    the name of a draft, which writing next to them would remove.
+    the name of a draft, which writing next to them would remove. Links and other spellings of a name are followed. A
+    source that is a folder stands for its files, and an output that is a folder would replace all that is in it.
 
     `sources` and `outputs` say what each path is, such as ``the data``; anything that is not a path is ignored.
     """
-    places = {_file_of(source): what for source, what in sources.items()}
-    taken = {os.path.realpath(path): what for path, what in places.items() if path is not None}
-    for place, what in taken.items():
-        if is_draft(os.path.basename(place)):
-            raise OutputError(f"{place} ({what}): {_LIKE_A_DRAFT}; rename it first")
-    for path, what in outputs:
-        if path is None:
+    places = [(path, what) for source, what in sources.items() if (path := file_of(source)) is not None]
+    for path, what in places:
+        if is_draft(os.path.basename(os.path.realpath(path))):
+            raise OutputError(f"{os.path.realpath(path)} ({what}): {_LIKE_A_DRAFT}; rename it first")
+    places += [(str(file), what) for path, what in places if os.path.isdir(path) for file in _parts(path)]
+    taken = {key: what for path, what in reversed(places) for key in _identities(path)}
+    for output, what in outputs:
+        if output is None:
             continue
-        if isinstance(path, DatabaseTable):  # other tables of its file stay
-            taken.setdefault(os.path.realpath(_file_of(path) or os.devnull), "the database of the release")
+        if isinstance(output, DatabaseTable):  # other tables of its file stay
+            for key in _identities(file_of(output) or os.devnull):
+                taken.setdefault(key, "the database of the release")
             continue
-        place = os.path.realpath(path)
-        if place in taken:
-            raise OutputError(f"{path} ({what}) would replace {taken[place]}; choose another name")
-        taken[place] = what
+        for key in _identities(output):
+            if key in taken:
+                raise OutputError(f"{output} ({what}) would replace {taken[key]}; choose another name")
+            taken[key] = what
+        if os.path.isdir(output):
+            folder = Path(os.path.realpath(output))
+            for path, inside in places:
+                if Path(os.path.realpath(path)).is_relative_to(folder):
+                    raise OutputError(
+                        f"{output} ({what}) is a directory and would replace {inside}, which is in it; add a file "
+                        "name, or choose another folder"
+                    )
     check_kept(list(sources), [path for path, _ in outputs])
 
 
-def _file_of(source: Any) -> str | None:
+def _parts(folder: str) -> list[Path]:
+    """Return the files of a folder that commands read: the parts of a table, and the result of a comparison."""
+    return [*Path(folder).glob("part-*"), *Path(folder).glob("comparison.json")]
+
+
+def _identities(path: str | Path) -> list[object]:
+    """Return what two names of one file have in common: the path behind links, and the file itself, if it exists."""
+    found: list[object] = [os.path.normcase(os.path.realpath(path))]
+    with contextlib.suppress(OSError, ValueError):
+        known = os.stat(path)
+        found += [(known.st_dev, known.st_ino)] if stat.S_ISREG(known.st_mode) else []
+    return found
+
+
+def file_of(source: Any) -> str | None:
     """Return the file that a source is in, if it is in one."""
     if isinstance(source, DatabaseTable):
         known = isinstance(source.source, str) and source.database.in_file
@@ -355,10 +388,13 @@ def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = 
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         raise MemoryError from error  # the disk is good
     reason = first_line(error)
-    if isinstance(error, OSError) and error.strerror:
+    if denied_by_system(error) == TOO_FEW_HANDLES:
+        reason = TOO_FEW_HANDLES
+    elif isinstance(error, OSError) and error.strerror:
         reason = error.strerror
     elif isinstance(error, pl.exceptions.PanicException):
-        reason = "the writer failed"  # its message may show values
+        # Its message may show values.
+        reason = TOO_FEW_HANDLES if few_handles_left() else "the writer failed"
     rest = f"already replaced: {', '.join(map(str, replaced))}" if replaced else "nothing was changed"
     return OutputError(f"{target} could not be written: {reason}; {rest}")
 

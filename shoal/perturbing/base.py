@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from shoal.wording import shown
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -46,7 +48,7 @@ class Perturbation(ABC):
     def given(cls, value: Any) -> Self:
         """Return the perturbation with a setting of a policy; raise ValueError in words if it is wrong."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ValueError(f"must be a number, not {value!r}")
+            raise ValueError(f"must be a number, not {shown(value)}")
         flaw = cls.flaw(value)
         if flaw:
             raise ValueError(f"{flaw}, not {value}")

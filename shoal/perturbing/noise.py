@@ -63,7 +63,7 @@ class Noise(Perturbation):
         """Add noise. Whole numbers stay whole, and others keep their number of digits."""
         import polars as pl
 
-        own = values.to_numpy().astype(np.float64)
+        own = values.cast(pl.Float64).to_numpy()
         finite = np.isfinite(own)
         if np.abs(own[finite]).max(initial=0.0) > LARGEST:
             raise DataError(
@@ -82,7 +82,9 @@ class Noise(Perturbation):
 
     def judged(self, own: pl.Series, shown: pl.Series) -> Judged:
         """Measure the largest noise, in its standard deviations; rounding adds half a unit."""
-        before, after = own.to_numpy().astype(np.float64), shown.to_numpy().astype(np.float64)
+        import polars as pl
+
+        before, after = own.cast(pl.Float64).to_numpy(), shown.cast(pl.Float64).to_numpy()
         finite = np.isfinite(before)
         spread = _spread(before[finite]) * self.amount
         digits = 0 if own.dtype.is_integer() else _digits(before[finite])

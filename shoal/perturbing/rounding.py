@@ -54,13 +54,14 @@ class Rounding(Perturbation):
         """Round."""
         import polars as pl
 
-        if values.dtype.is_integer():
+        if values.dtype.is_integer() and float(self.amount).is_integer():
             return self._whole(values)
-        own = values.to_numpy().astype(np.float64)
+        own = values.cast(pl.Float64).to_numpy()
         digits = max(0, -int(np.floor(np.log10(self.amount))) + 2)
         with np.errstate(invalid="ignore"):
             rounded = np.round(np.floor(own / self.amount + 0.5) * self.amount, min(digits, 15))
-        return pl.Series(values.name, np.where(np.isfinite(own), rounded, own)).cast(values.dtype)
+        found = pl.Series(values.name, np.where(np.isfinite(own), rounded, own))
+        return found.cast(values.dtype) if values.dtype.is_float() else found
 
     def _whole(self, values: pl.Series) -> pl.Series:
         """Round whole numbers exactly."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -179,11 +180,11 @@ def _check_columns(table: _Columns, plan: Sequence[ColumnPlan]) -> None:
     lines = []
     if table.rows == 0:
         lines.append("the table has no rows")
-    names = [column.name for column in plan]
-    for name in dict.fromkeys(names):
-        if name not in table.columns:
-            lines.append(f"the table has no column '{name}' ({did_you_mean(name, table.columns)})")
-        elif names.count(name) > 1:
+    present = dict.fromkeys(table.columns)
+    for name, plans in Counter(column.name for column in plan).items():
+        if name not in present:
+            lines.append(f"the table has no column '{name}' ({did_you_mean(name, present)})")
+        elif plans > 1:
             roles = ", ".join(column.role for column in plan if column.name == name)
             lines.append(f"column '{name}' has more than one role: {roles}")
     if lines:

@@ -48,9 +48,18 @@ class Address:
 
     def __str__(self) -> str:
         """Return the address without its options."""
-        hosts = ",".join(f"{host}:{port}" if port else host for host, port in self.hosts)
+        hosts = ",".join(
+            f"{quote(host, safe='[:]')}:{port}" if port else quote(host, safe="[:]")
+            for host, port in self.hosts
+        )
         user = f"{quote(self.user)}@" if self.user else ""
         return f"{self.scheme}://{user}{hosts}/{quote(self.name, safe='/')}"
+
+    @property
+    def whole(self) -> str:
+        """The address with its options."""
+        options = "&".join(f"{quote(name)}={quote(value)}" for name, value in self.options.items())
+        return f"{self}?{options}" if options else str(self)
 
     @property
     def path(self) -> Path:
@@ -86,14 +95,49 @@ def parsed(text: str, example: str) -> Address:
         raise DataError(f"the {scheme}:// address cannot be read; write it like {example}")
     if ":" in unquote(found["user"] or ""):
         raise DataError(f"the {scheme}:// address contains a password; {SECRETS}")
-    options = dict(_option(part, scheme) for part in (found["options"] or "").split("&") if part)
+    pairs = [_option(part, scheme) for part in (found["options"] or "").split("&") if part]
+    options = dict(pairs)
+    if len(options) < len(pairs):
+        raise DataError(f"the {scheme}:// address has an option twice; give it once")
     hosts = []
     for part in (found["hosts"] or "").split(",") if found["hosts"] else ():
         one = _HOST.fullmatch(part)
         if one is None:
             raise DataError(f"the {scheme}:// address has no readable host and port; write it like {example}")
         hosts.append((unquote(one["host"]), one["port"] or ""))
-    return Address(scheme, unquote(found["user"] or ""), tuple(hosts), unquote(found["name"] or ""), options)
+    return _without_second_names(
+        Address(scheme, unquote(found["user"] or ""), tuple(hosts), unquote(found["name"] or ""), options)
+    )
+
+
+def _without_second_names(address: Address) -> Address:
+    """Return an address whose options name no host, port, user or database: they are moved to its parts, which
+    messages show. A password goes to the server that the user was asked about. Raises `DataError` if a part is named
+    twice.
+    """
+    options = dict(address.options)
+    host, port, user, name = (options.pop(key, "") for key in ("host", "port", "user", "dbname"))
+    twice = (
+        (host or port) and address.hosts,
+        user and address.user,
+        name and address.name,
+        ":" in user,  # what follows may be a password
+    )
+    ports = port.split(",") if port else []
+    hosts = host.split(",") if host or port else []
+    if any(twice) or not all(one.isdecimal() for one in ports) or len(ports) not in (0, 1, len(hosts)):
+        raise DataError(
+            f"the {address.scheme}:// address names its host, port, user or database twice, or not readably; write "
+            "each once, in front of the question mark"
+        )
+    ports = ports * len(hosts) if len(ports) == 1 else ports or [""] * len(hosts)
+    return Address(
+        address.scheme,
+        address.user or user,
+        address.hosts or tuple(zip(hosts, ports, strict=True)),
+        address.name or name,
+        options,
+    )
 
 
 def _option(text: str, scheme: str) -> tuple[str, str]:

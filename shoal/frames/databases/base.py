@@ -18,12 +18,15 @@ from shoal.frames.databases.passwords import scrubbed
 from shoal.frames.databases.sessions import Session
 from shoal.frames.databases.stored import DatabaseTable
 from shoal.frames.formats.base import Format, Holder, check_readable
+from shoal.frames.unreadable import as_data_error
+from shoal.machine.memory import is_lack_of_memory
 from shoal.wording import either
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.frames.frame import Frame
+    from shoal.frames.narrowing import Guessed
     from shoal.frames.options import ReadOptions
 
 
@@ -67,6 +70,12 @@ class Database(Format, Holder):
     @abstractmethod
     def tables(self, session: Session) -> list[TableName]:
         """Return all tables and views; those that need no schema also without one."""
+
+    @abstractmethod
+    def check_query(self, session: Session, query: str) -> None:
+        """Raise an error of the driver, or `DataError`, unless a query is one SELECT. Runs nothing: a policy may come
+        from anybody, and its query must not write, neither into the database nor into a file.
+        """
 
     @abstractmethod
     def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
@@ -126,20 +135,26 @@ class Database(Format, Holder):
     def read(self, source: str | os.PathLike[str] | DatabaseTable, options: ReadOptions) -> Frame:
         """Return a table, or the result of a query."""
         stored = source if isinstance(source, DatabaseTable) else DatabaseTable(os.fspath(source))
-        with self.opened(stored) as session:
+        with as_data_error(stored, self.title), self.opened(stored) as session:
             from shoal.frames.frame import framed
 
-            data = self.data(session, self.wanted(session, stored))
-            return framed(self.name, data.lazy(), options, where=str(stored), stored=stored)
+            wanted = self.wanted(session, stored)
+            data = self.data(session, wanted)
+            own = self.guessed(session, wanted, data)
+            return framed(self.name, data.lazy(), options, where=str(stored), stored=stored, guessed=own)
+
+    def guessed(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
+        """Return the columns whose types follow from their values, because the database declares none."""
+        return None
 
     def check(self, stored: DatabaseTable) -> None:
         """Raise `DataError` if there is no such table, or no connection. Asks for a password, if it must."""
-        with self.opened(stored) as session:
+        with as_data_error(stored, self.title), self.opened(stored) as session:
             self.wanted(session, stored)
 
     def has(self, stored: DatabaseTable) -> bool:
         """Return whether there is such a table."""
-        with self.opened(stored) as session:
+        with as_data_error(stored, self.title), self.opened(stored) as session:
             there = self.tables(session)
         return stored.table is not None and any(name in there for name in meanings(stored.table))
 
@@ -171,6 +186,8 @@ class Database(Format, Holder):
 
     def fail(self, error: BaseException, stored: DatabaseTable, kind: type[ShoalError]) -> NoReturn:
         """Raise an error of the driver in words. The driver's own may show values, so nothing leads back to it."""
+        if is_lack_of_memory(error) or type(error).__name__ == "OutOfMemoryException":
+            raise MemoryError from None  # the table is good
         raise kind(scrubbed(f"{stored}: {self.meaning(error)}")) from None
 
     def wanted(self, session: Session, stored: DatabaseTable) -> Wanted:
@@ -179,6 +196,7 @@ class Database(Format, Holder):
             query = stored.query.strip().rstrip(";").strip()
             if not query:
                 raise DataError(f"{stored.place}: the query is empty")
+            self.check_query(session, query)
             # A comment at its end ends with the line.
             return Wanted(f"SELECT * FROM ({query}\n) AS shoal_query", str(stored))
         there = self.tables(session)

@@ -61,7 +61,7 @@ def as_polars(
     import polars as pl
 
     for name in table.schema.names:
-        problem = _problem(table.column(name))
+        problem = _problem(table.column(name)) or _invalid(table.column(name))
         if problem:
             raise DataError(f"{where}: column '{name}' {problem}")
     data = pl.from_arrow(table)
@@ -94,6 +94,17 @@ def _problem(column: pa.ChunkedArray) -> str:
         return (
             "" if _within(column, pa.int64(), 0, _MICROSECONDS - 1) else f"holds the time 24:00:00; {ADVICE}"
         )
+    return ""
+
+
+def _invalid(column: pa.ChunkedArray) -> str:
+    """Return that texts are not valid, in words: drivers give bytes as they are, and polars would fail at any time."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return f"holds text that is not valid UTF-8; {ADVICE}"
     return ""
 
 

@@ -18,7 +18,7 @@ from shoal.errors import DataError, OutputError
 from shoal.frames.databases.base import Wanted
 from shoal.frames.databases.names import TableName, quoted
 from shoal.frames.databases.stored import DatabaseTable
-from shoal.frames.drafts import Draft
+from shoal.frames.draft_folders import Draft
 from shoal.wording import either
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ class Pending:
         self._waiting: list[tuple[DatabaseTable, TableName, TableName]] = []
         self._stack = ExitStack()
         if self.database.in_file and not Path(self.database.address(stored.source).name).exists():
-            self.draft = Draft(Path(os.path.realpath(self.database.address(stored.source).name)))
+            self.draft = Draft(
+                Path(os.path.realpath(self.database.address(stored.source).name)), private=False
+            )
             self._stack.callback(self.draft.close)
             place = self.database.address(stored.source)
             stored = replace(stored, source=str(replace(place, name=str(self.draft.path))))

@@ -5,7 +5,6 @@ files Shoal writes, too.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 from abc import ABC, abstractmethod
@@ -16,14 +15,16 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, did_you_mean
+from shoal.frames.unreadable import as_data_error
 from shoal.machine.memory import check_addresses
 from shoal.machine.parallel import PIECE
-from shoal.wording import first_line, type_name
+from shoal.wording import type_name
 
 if TYPE_CHECKING:
     import polars as pl
 
     from shoal.frames.frame import Frame
+    from shoal.frames.narrowing import Guessed
     from shoal.frames.options import ReadOptions
     from shoal.frames.row_groups import RowGroups
 
@@ -81,6 +82,10 @@ class SourceFile(Format):
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read a file that exists and is not empty, and return its options with what was detected filled in."""
 
+    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+        """Return the columns whose types follow from their values, because the file declares none."""
+        return None
+
     def pieces(self, path: Path, name: str) -> Iterator[tuple[Any, pl.Series]] | None:
         """Yield the pieces of a column as codes and the distinct values of each; None if a file does not hold it so."""
         return None
@@ -89,8 +94,6 @@ class SourceFile(Format):
         """Return the table in a file, with the digest of its bytes."""
         path = Path(source)
         check_readable(path)  # before polars is imported, which takes longer
-        import polars as pl
-
         from shoal.frames.frame import file_version, framed, refuse_changed
 
         missing = self.missing()
@@ -98,37 +101,33 @@ class SourceFile(Format):
             raise DataError(f"{path}: {missing}")
         version: tuple[int, ...] | None = None
         try:
-            version = file_version(path)
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if not path.stat().st_size:
-                raise DataError(f"{path}: the file is empty")
-            query, options = self.load(path, options)
-            frame = framed(
-                self.name,
-                query,
-                options,
-                path=path,
-                digest=digest,
-                version=version if self.on_disk else None,
-                nulls_done="null_values" in self.options,
-                pieces=partial(self.pieces, path),
-            )
-            refuse_changed(path, version)
-            return frame
-        except (OSError, DataError, pl.exceptions.PolarsError) as error:
+            with as_data_error(path, self.title):
+                version = file_version(path)
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                if not path.stat().st_size:
+                    raise DataError(f"{path}: the file is empty")
+                query, options = self.load(path, options)
+                frame = framed(
+                    self.name,
+                    query,
+                    options,
+                    path=path,
+                    digest=digest,
+                    version=version if self.on_disk else None,
+                    nulls_done="null_values" in self.options,
+                    guessed=self.guessed(path, query, options),
+                    pieces=partial(self.pieces, path),
+                )
+                refuse_changed(path, version)
+                return frame
+        except DataError:
             if version is not None:
                 with contextlib.suppress(OSError):
                     refuse_changed(
                         path, version
                     )  # what looks like a mistake in the file may be half of an edit
-            if isinstance(error, DataError):
-                raise
-            if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-                raise MemoryError from None  # the file is good
-            if isinstance(error, pl.exceptions.PolarsError):
-                raise DataError(f"{path}: is not a readable {self.title} file: {first_line(error)}") from None
-            raise DataError(f"{path}: cannot be read as {self.title}: {error.strerror or error}") from None
+            raise
 
 
 class Holder(ABC):

@@ -11,6 +11,7 @@ from shoal.frames.formats.base import FileFormat, has_empty_text
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.frames.narrowing import Guessed
     from shoal.frames.options import ReadOptions
 
 
@@ -30,6 +31,7 @@ class Csv(FileFormat):
         "decimal",
         "thousands",
         "guess_types",
+        "escape_formulas",
     )
     refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
     nests: ClassVar[bool] = False
@@ -41,11 +43,19 @@ class Csv(FileFormat):
         data, options = read_delimited(path, options)
         return data.lazy(), options
 
+    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+        """Return all columns: text has no types."""
+        from shoal.frames.narrowing import Guessed
+
+        return Guessed(dict.fromkeys(query.collect_schema())) if options.guess_types else None
+
     def _written(self, path: Path, options: ReadOptions | None) -> pl.LazyFrame:
         """Return a table that `save` wrote, split as it was written, all of it text."""
         from shoal.frames.options import ReadOptions
 
-        return self.load(path, ReadOptions(delimiter=self.delimiter(options), guess_types=False))[0]
+        escaped = options is not None and options.escape_formulas
+        told = ReadOptions(delimiter=self.delimiter(options), guess_types=False, escape_formulas=escaped)
+        return self.load(path, told)[0]
 
     def problems(self, data: pl.DataFrame, sensitive: Collection[str] = ()) -> list[str]:
         """Return what text cannot hold. Only quotes tell empty text from null, and many readers ignore them."""
@@ -80,8 +90,12 @@ class Csv(FileFormat):
         return as_text(column, sets=True)
 
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
-        """Write the table with the delimiter that `options` give."""
+        """Write the table with the delimiter that `options` give, and formulas escaped if they say so."""
         packed = target.name.lower().endswith(".gz")
+        if options is not None and options.escape_formulas:
+            from shoal.frames.formulas import escape_formulas
+
+            data = escape_formulas(data)
         data.write_csv(
             file, separator=self.delimiter(options), compression="gzip" if packed else "uncompressed"
         )

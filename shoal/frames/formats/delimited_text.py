@@ -24,9 +24,10 @@ import polars as pl
 
 from shoal.errors import DataError
 from shoal.frames.column_names import refuse_duplicates, refuse_patterns
-from shoal.frames.inference import guess_numbers_and_dates
-from shoal.frames.notation import in_plain_notation
+from shoal.frames.formulas import unescape_formulas
+from shoal.frames.narrowing import typed
 from shoal.frames.options import ReadOptions
+from shoal.frames.unreadable import check_unpacked
 from shoal.wording import counted, setting
 
 DELIMITERS = (";", "\t", "|", ",")
@@ -34,6 +35,8 @@ DELIMITERS = (";", "\t", "|", ",")
 _BYTES_TO_SNIFF = 1 << 16
 _RECORDS_TO_SNIFF = 100
 _CHUNK = 1 << 23
+_PAIRS = 64
+"""Bytes whose zeros show UTF-16."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -83,6 +86,8 @@ def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Read
     text = replace(text, delimiter=delimiter, quote=quote)
     options = replace(options, delimiter=delimiter, quote=quote, encoding=encoding)
     data = _read_fast(text, _column_names(text, options.header), options)
+    if options.escape_formulas:
+        data = unescape_formulas(data)
     return data.with_columns([typed(column, options) for column in data]), options
 
 
@@ -102,29 +107,17 @@ def settled(head: bytes, path: Path, options: ReadOptions) -> tuple[list[str], R
     return _column_names(text, options.header), options
 
 
-def typed(texts: pl.Series, options: ReadOptions) -> pl.Series:
-    """Return a column of text in the type that all its values have, if nothing is lost."""
-    plain, points = in_plain_notation(texts, options)
-    if not options.guess_types:
-        return (
-            plain if options.of_release else texts
-        )  # numbers of a release are to be compared with the original's
-    guessed = guess_numbers_and_dates(plain, points=points)
-    return texts if guessed.dtype == pl.String else guessed
-
-
 def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
     converted: bytes | None = None
     if path.suffix == ".gz":
-        try:
-            converted = gzip.decompress(path.read_bytes())
-        except (OSError, EOFError) as error:
-            raise DataError(f"{path}: cannot be decompressed ({error})") from None
+        converted = _unpacked(path)
     text = _Text(path, converted, section=options.section)
     if converted == b"":
         raise DataError(f"{path}: the file is empty")
     head = text.head()
     encoding = options.encoding or next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+    if not options.encoding:
+        _refuse_unmarked(text, head)
     if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig"):
         raw = path.read_bytes() if converted is None else converted
         try:
@@ -137,6 +130,29 @@ def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
         whole = path.read_bytes() if converted is None else converted
         converted = whole.replace(b"\r", b"\n")
     return _Text(path, converted, section=options.section), encoding
+
+
+def _refuse_unmarked(text: _Text, head: bytes) -> None:
+    """Refuse UTF-16 without its mark: each ASCII character has a zero byte before or after it."""
+    for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros, others = head[first:_PAIRS:2], head[1 - first : _PAIRS : 2]
+        if len(zeros) > 1 and not any(zeros) and any(others):
+            own = f'[{text.section}] encoding = "{name}" in the policy'
+            raise DataError(
+                f"{text.path}: the file looks like UTF-16 without a byte order mark; name its encoding: {own}, or "
+                f"{setting(f'{text.section}.encoding', name)}"
+            )
+
+
+def _unpacked(path: Path) -> bytes:
+    """Return what a compressed file holds, if there is memory for it."""
+    content = bytearray()
+    with gzip.open(path) as file:
+        while piece := file.read(_CHUNK):
+            content += piece
+            if len(content) > _CHUNK:
+                check_unpacked(path, len(content))
+    return bytes(content)
 
 
 def _not_decodable(text: _Text, encoding: str, before: bytes, byte: int) -> DataError:

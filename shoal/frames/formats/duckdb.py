@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
     from shoal.frames.databases.stored import DatabaseTable
 
-_SETTINGS: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_SETTINGS: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+"""A view in a file runs when it is read. It sees the tables of its file, and no other file, address or variable."""
 _WIDE = ("HUGEINT", "UHUGEINT", "BIGNUM")
 """Whole numbers that may have more digits than a decimal number of Arrow; they are read as text."""
 _AS_TEXT = ("BIT", "UUID", "TIME WITH TIME ZONE", "JSON")
@@ -63,7 +71,7 @@ class DuckDb(Database):
         """Open the file, and begin a transaction."""
         import duckdb
 
-        session = DuckDbSession(duckdb.connect(address.name, read_only=not writing, config=_SETTINGS))
+        session = DuckDbSession(duckdb.connect(_place(address), read_only=not writing, config=_SETTINGS))
         session.execute("BEGIN TRANSACTION" if writing else "BEGIN TRANSACTION READ ONLY")
         return session
 
@@ -100,13 +108,17 @@ class DuckDb(Database):
             TableName(table, schema) for schema, table, _ in found
         ]
 
-    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
-        """Return the rows; enums keep their order."""
+    def check_query(self, session: Session, query: str) -> None:
+        """Let DuckDB parse the query; a PIVOT has several steps in one statement."""
         import duckdb
 
-        statements = duckdb.extract_statements(wanted.select)
-        if len(statements) != 1:
-            raise DataError(f"{wanted.where}: the query has {len(statements)} statements; give one SELECT")
+        found = [statement.type for statement in duckdb.extract_statements(query)]
+        if found not in ([duckdb.StatementType.SELECT], [duckdb.StatementType.MULTI]):
+            given = ", ".join(kind.name for kind in found) or "no statement"
+            raise DataError(f"the query must be one SELECT statement, and it is {given}")
+
+    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
+        """Return the rows; enums keep their order."""
         found = session.rows(f"DESCRIBE {wanted.select}")
         columns = [(str(name), str(kind)) for name, kind, *_ in found]
         refuse_duplicates([name for name, _ in columns], wanted.where)
@@ -209,6 +221,11 @@ class DuckDb(Database):
         given.connection.register("shoal_given", data.to_arrow())
         session.execute(f"CREATE TABLE {name.sql} AS SELECT * FROM shoal_given")
         given.connection.unregister("shoal_given")
+
+
+def _place(address: Address) -> str:
+    """Return the absolute path: DuckDB takes a name such as md:x or sqlite:x for something else than a file."""
+    return str(Path(address.name).absolute())
 
 
 def _scanned(plan: Any) -> Iterator[str]:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import io
 import logging
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, did_you_mean
-from shoal.frames.column_names import refuse_duplicates
+from shoal.frames.column_names import refuse_duplicates, refuse_patterns
 from shoal.frames.formats.base import FileFormat, SourceFile, has_empty_text
-from shoal.wording import first_line
+from shoal.frames.unreadable import as_data_error, check_unpacked
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.frames.narrowing import Guessed
     from shoal.frames.options import ReadOptions
 
 _ROWS, _COLUMNS = 1_048_576, 16_384
@@ -32,6 +34,8 @@ _NO_LETTERS = "[\ufffe\uffff]"
 _CONTROLS = r"[\x00-\x08\x0b-\x1f]"
 _ESCAPES = "_x[0-9A-Fa-f]{4}_"
 """A workbook spells control characters so, and readers differ in which of the two they give back."""
+_MOMENT = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+"""How the reader writes a day or a moment in a column of text."""
 
 
 class OldExcel(SourceFile):
@@ -47,10 +51,15 @@ class OldExcel(SourceFile):
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read one sheet."""
         try:
-            return _sheet(path, options)
+            with as_data_error(path, self.title):
+                return _sheet(path, options)
         except DataError as error:
             hint = "if Excel opens it, save it as .xlsx there, and give that file"
             raise DataError(f"{error}; {hint}") from None
+
+    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+        """Return the columns with cells that are no text."""
+        return _guessed(path, query, options)
 
 
 class Excel(FileFormat):
@@ -68,8 +77,15 @@ class Excel(FileFormat):
     nests: ClassVar[bool] = False
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
-        """Read one sheet."""
+        """Read one sheet, if there is memory for what the workbook unpacks to."""
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as packed:
+                check_unpacked(path, sum(entry.file_size for entry in packed.infolist()))
         return _sheet(path, options)
+
+    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+        """Return the columns with cells that are no text."""
+        return _guessed(path, query, options)
 
     def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
         """Return what a table in a sheet cannot have: so many rows and columns, and some names."""
@@ -163,40 +179,85 @@ class Excel(FileFormat):
 
 def _sheet(path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
     import fastexcel
-    import polars as pl
+    from polars import selectors as cs
+
+    from shoal.frames.narrowing import as_days
 
     # Shoal handles empty columns itself, so their warnings only disturb.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
-    try:
-        book = fastexcel.read_excel(path)
-        sheet = book.sheet_names[0] if options.sheet is None else options.sheet
-        if sheet not in book.sheet_names:
-            raise DataError(f"{path}: there is no sheet '{sheet}'; {did_you_mean(sheet, book.sheet_names)}")
-        names: list[str | None] = []
-        if options.header:
-            first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-            # The reader renames duplicates silently.
-            names = list(first.row(0)) if first.height else []
-            refuse_duplicates([name for name in names if name is not None], str(path))
-        # The reader takes `*` for all columns, so it gets other names to work with.
-        numbered = [f"{number}" for number in range(len(names))] if "*" in names else []
-        data = pl.read_excel(
-            path,
-            sheet_name=sheet,
-            has_header=options.header and not numbered,
-            read_options={"column_names": numbered, "skip_rows": 1} if numbered else None,
-            infer_schema_length=None,
-            drop_empty_rows=False,
-            drop_empty_cols=False,
-            raise_if_empty=False,
-        )
-    except (pl.exceptions.PolarsError, fastexcel.FastExcelError) as error:
-        # The reader's message about a column may end in a list of its values.
-        reason = first_line(error).partition(": [")[0]
-        raise DataError(f"{path}: is not a readable Excel file: {reason}") from None
+    book = fastexcel.read_excel(path)
+    sheet = book.sheet_names[0] if options.sheet is None else options.sheet
+    if sheet not in book.sheet_names:
+        raise DataError(f"{path}: there is no sheet '{sheet}'; {did_you_mean(sheet, book.sheet_names)}")
+    names: list[str | None] = []
+    if options.header:
+        first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
+        # The reader renames duplicates silently.
+        names = list(first.row(0)) if first.height else []
+        refuse_duplicates([name for name in names if name is not None], str(path))
+        refuse_patterns([name for name in names if name is not None], str(path))
+    # The reader takes `*` for all columns, so it gets other names to work with.
+    numbered = [f"{number}" for number in range(len(names))] if "*" in names else None
+    how: dict[str, Any] = {"column_names": numbered, "skip_rows": 1} if numbered else {}
+    read = partial(book.load_sheet, sheet, header_row=0 if options.header else None, **how)
+    data = read(schema_sample_rows=None).to_polars()
+    if any(dtype.is_numeric() for dtype in data.dtypes):
+        texts = read(dtypes="string").to_polars()
+        data = data.with_columns(_numbers(column, texts[column.name]) for column in data.select(cs.numeric()))
+    if any(column.str.contains(_MOMENT).any() for column in data.select(cs.string())):
+        moments = read(dtypes="datetime").to_polars()
+        data = data.with_columns(_texts(column, moments[column.name]) for column in data.select(cs.string()))
+    data = data.with_columns(as_days(column) for column in data.select(cs.datetime()))
     if numbered:
         data.columns = [name or f"__UNNAMED__{number}" for number, name in enumerate(names)]
+    elif not options.header:
+        data.columns = [f"column_{number}" for number in range(data.width)]
     return data.lazy(), options
+
+
+def _numbers(numbers: pl.Series, texts: pl.Series) -> pl.Series:
+    """Return a column that was read as numbers. The reader takes truth values for numbers; where a column has both, it
+    is text, as all columns of several types are.
+    """
+    from shoal.frames.narrowing import narrowed
+    from shoal.frames.options import ReadOptions
+
+    return texts if texts.is_in(["true", "false"]).any() else narrowed(numbers, ReadOptions())
+
+
+def _texts(texts: pl.Series, moments: pl.Series) -> pl.Series:
+    """Return a column of text. Days in it are written as days, as in a column of days, if it has no other moments."""
+    there = texts.str.contains(_MOMENT) & moments.is_not_null()
+    days = texts.str.strip_suffix(" 00:00:00")
+    return days.zip_with(there, texts) if (days != texts).filter(there).all() else texts
+
+
+def _guessed(path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed:
+    """Return all columns but those of text only, and where their cells are text: only text is neither
+    a truth value nor a moment.
+    """
+    import fastexcel
+    import polars as pl
+
+    from shoal.frames.narrowing import Guessed, mixed_texts
+
+    data = query.collect()
+    refuse_patterns(data.columns, str(path))
+    found: dict[str, pl.Series | None] = {
+        name: pl.repeat(False, data.height, eager=True)
+        for name, dtype in data.schema.items()
+        if dtype != pl.String
+    }
+    mixed = mixed_texts(data)
+    place: int | str = 0 if options.sheet is None else options.sheet
+    for kind in ("boolean", "datetime") if mixed else ():
+        book = fastexcel.read_excel(path)
+        skipped = int(options.header)
+        read = book.load_sheet(place, header_row=None, skip_rows=skipped, dtypes=kind).to_polars()
+        for name in mixed:
+            other = read.to_series(data.columns.index(name)).is_null()
+            found[name] = other & found.get(name, data[name].is_not_null())
+    return Guessed(found, days=True)
 
 
 def _beyond_digits(numbers: pl.Series) -> bool:

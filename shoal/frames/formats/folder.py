@@ -12,7 +12,7 @@ from shoal.errors import DataError
 from shoal.frames.formats.base import Format, SourceFile
 from shoal.frames.formats.delimited import Csv, Tsv
 from shoal.frames.formats.parquet import Parquet
-from shoal.wording import first_line
+from shoal.frames.unreadable import as_data_error
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +45,7 @@ class Folder(Format):
         digest = hashlib.sha256()
         queries: list[pl.LazyFrame] = []
         first: ReadOptions | None = None
-        try:
+        with as_data_error(folder, kind.title):
             for file in files:
                 with file.open("rb") as opened:
                     digest.update(hashlib.file_digest(opened, "sha256").digest())
@@ -59,17 +59,21 @@ class Folder(Format):
                 queries.append(query)
             whole = pl.concat(queries)
             if isinstance(kind, Csv) and options.guess_types:
-                from shoal.frames.formats.delimited_text import typed
+                from shoal.frames.narrowing import typed
 
                 data = whole.collect()
                 whole = data.with_columns([typed(column, options) for column in data]).lazy()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{folder}: is not readable as {kind.title} files: {first_line(error)}") from None
-        done = isinstance(kind, Csv)
-        detected = replace(first or options, guess_types=options.guess_types)
-        return framed(
-            self.name, whole, detected, digest=digest.hexdigest(), nulls_done=done, where=str(folder)
-        )
+            done = isinstance(kind, Csv)
+            detected = replace(first or options, guess_types=options.guess_types)
+            return framed(
+                self.name,
+                whole,
+                detected,
+                digest=digest.hexdigest(),
+                nulls_done=done,
+                where=str(folder),
+                guessed=kind.guessed(folder, whole, options),
+            )
 
 
 def files_in(folder: Path) -> list[Path]:

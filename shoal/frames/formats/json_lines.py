@@ -15,6 +15,7 @@ from shoal.wording import type_name
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.frames.narrowing import Guessed
     from shoal.frames.options import ReadOptions
 
 
@@ -47,6 +48,33 @@ class JsonLines(FileFormat):
             data = data.with_columns([guess_dates(column) for column in data if column.dtype == pl.String])
         return data.lazy(), options
 
+    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+        """Return all columns, and where their cells are strings: lines are read again if there may be others."""
+        import polars as pl
+
+        from shoal.frames.narrowing import Guessed, mixed_texts
+
+        data = query.collect()
+        mixed = mixed_texts(data)
+        nested = [column.name for column in data if _may_hold_objects(column)]
+        texts: dict[str, list[bool]] = {name: [] for name in mixed}
+        if mixed or nested:
+            shapes: dict[tuple[str, ...], type] = {}
+            with path.open(encoding="utf-8-sig") as file:
+                for line in filter(str.strip, file):
+                    cells = json.loads(line)
+                    for name in mixed:
+                        texts[name].append(isinstance(cells.get(name), str))
+                    for place, shape in (one for name in nested for one in _shapes(cells.get(name), (name,))):
+                        if shapes.setdefault(place, shape) is not shape:
+                            raise _several_shapes(path, place[0])
+        found: dict[str, pl.Series | None] = {
+            name: pl.repeat(dtype == pl.String, data.height, eager=True, dtype=pl.Boolean)
+            for name, dtype in data.schema.items()
+        }
+        found |= {name: pl.Series(own, dtype=pl.Boolean) for name, own in texts.items()}
+        return Guessed(found, dates=options.guess_types)
+
     def problem(self, column: pl.Series) -> str:
         """Return why the values would not come back: JSON has neither infinity nor NaN, nor durations inside lists."""
         import polars as pl
@@ -71,6 +99,38 @@ class JsonLines(FileFormat):
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
         """Write one object per row."""
         data.write_ndjson(file)
+
+
+def _may_hold_objects(column: pl.Series) -> bool:
+    """Return whether texts in a column may be lists or objects: the reader makes text of them if others are text."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        return bool(column.str.contains(r"^[\[{]").any())
+    return any(inner == pl.String for inner in types_in(column.dtype))
+
+
+def _shapes(cell: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], type]]:
+    """Yield where a cell has a list, an object or a single value."""
+    if cell is None:
+        return
+    yield place, type(cell) if isinstance(cell, dict | list) else str
+    inside = (
+        cell.items()
+        if isinstance(cell, dict)
+        else (("", one) for one in cell)
+        if isinstance(cell, list)
+        else ()
+    )
+    for key, one in inside:
+        yield from _shapes(one, (*place, key))
+
+
+def _several_shapes(path: Path, name: str) -> DataError:
+    return DataError(
+        f"{path}: '{name}' holds a list or an object on one line and another kind of value on another; write all of "
+        "them as text, or in one form"
+    )
 
 
 def _floats_in(column: pl.Series) -> Iterator[pl.Series]:
@@ -109,4 +169,7 @@ def _bad_line(path: Path) -> DataError:
                 return DataError(f"{path}: line {number}, byte {error.start} of the line: not valid UTF-8")
             except ValueError:
                 return DataError(f"{path}: line {number}: not valid JSON; every line must be a JSON object")
-    return DataError(f"{path}: the objects on its lines do not form a table")
+    return DataError(
+        f"{path}: the objects on its lines do not form a table: a key may hold a number of more than 128 bits, or an "
+        "object on one line and a single value on another; write such values as text"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -118,6 +119,14 @@ class PostgreSql(Database):
         return [TableName(table) for _, table, visible in found if visible] + [
             TableName(table, schema) for schema, table, _ in found
         ]
+
+    def check_query(self, session: Session, query: str) -> None:
+        """Let the server prepare the query, which it gets as a text: some drivers would run several statements."""
+        mark = f"$shoal_{secrets.token_hex(12)}$"
+        session.rows(
+            "SELECT pg_catalog.length(pg_catalog.query_to_xmlschema("
+            f"{mark}{query}{mark}, false, false, '')::pg_catalog.text)"
+        )
 
     def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
         """Return the rows: numbers with all their digits, enums in their order."""

@@ -30,5 +30,5 @@ class Sas(SourceFile):
 
         transport = path.suffix.lower() == ".xpt"
         return load_with_labels(
-            path, options, self.title, pyreadstat.read_xport if transport else pyreadstat.read_sas7bdat
+            path, options, pyreadstat.read_xport if transport else pyreadstat.read_sas7bdat
         )

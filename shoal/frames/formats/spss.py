@@ -33,7 +33,7 @@ class Spss(StatisticalFile):
         """Read the file; missing values that its author declared are null."""
         import pyreadstat
 
-        return load_with_labels(path, options, self.title, pyreadstat.read_sav)
+        return load_with_labels(path, options, pyreadstat.read_sav)
 
     def name_problem(self, name: str) -> str:
         """Return why SPSS has no such name."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     from shoal.frames.databases.stored import DatabaseTable
+    from shoal.frames.narrowing import Guessed
 
 _CLASSES = ("integer", "real", "text", "blob")
 _DATES = ("DATE", "TIME")
@@ -30,6 +31,8 @@ _BATCH = "adbc.sqlite.query.batch_rows"
 """From how many rows ADBC takes the types."""
 _SECONDS = 5.0
 """How long to wait for somebody else's transaction."""
+_UNTRUSTED = "PRAGMA trusted_schema = OFF"
+"""Views and triggers of a file call no function that could have side effects."""
 
 
 class Sqlite(Database):
@@ -58,12 +61,13 @@ class Sqlite(Database):
         return reading or _by_standard_library(address, writing=writing)
 
     def errors(self) -> tuple[type[BaseException], ...]:
-        """Return the errors of both drivers."""
+        """Return the errors of both drivers; before Python 3.12, several statements are a warning."""
+        own = (sqlite3.Error, sqlite3.Warning)
         try:
             from adbc_driver_manager import Error
         except ImportError:
-            return (sqlite3.Error,)
-        return (sqlite3.Error, Error)
+            return own
+        return (*own, Error)
 
     def meaning(self, error: BaseException) -> str:
         """Return what an error means."""
@@ -81,6 +85,13 @@ class Sqlite(Database):
         )
         return [TableName(name) for (name,) in found]
 
+    def check_query(self, session: Session, query: str) -> None:
+        """Let SQLite parse the query in parentheses, and then without: ADBC would ignore a second statement, and what
+        is complete both ways is one statement.
+        """
+        session.rows(f"EXPLAIN SELECT * FROM ({query}\n)")
+        session.rows(f"EXPLAIN {query}")
+
     def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
         """Return the rows. Texts in columns that are declared as dates become dates if nothing is lost."""
         table = self._rows(session, wanted)
@@ -95,6 +106,23 @@ class Sqlite(Database):
             for name in data.columns
             if name in dates and data.schema[name] == pl.String
         )
+
+    def guessed(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
+        """Return all columns, and where their cells are text: SQLite keeps values of any type in any column."""
+        import polars as pl
+
+        from shoal.frames.narrowing import Guessed, mixed_texts
+
+        dates, mixed = self._declared(session, wanted), mixed_texts(data)
+        found: dict[str, pl.Series | None] = {}
+        for name, dtype in data.schema.items():
+            found[name] = pl.repeat(dtype == pl.String, data.height, eager=True, dtype=pl.Boolean)
+            if name in dates:
+                found[name] = None  # its texts are dates where they can be
+            elif name in mixed:
+                rows = session.rows(f"SELECT typeof({quoted(name)}) = 'text' AS t FROM ({wanted.select})")
+                found[name] = pl.Series([bool(own) for (own,) in rows], dtype=pl.Boolean)
+        return Guessed(found)
 
     # --- writing --------------------------------------------------------------------------------------
 
@@ -208,13 +236,18 @@ def _by_adbc(address: Address) -> Session | None:
         import adbc_driver_sqlite.dbapi as driver
     except ImportError:
         return None
-    connection = driver.connect(_place(address, writing=False))
-    return AdbcSession(connection, other=lambda: _by_standard_library(address, writing=False))
+    session = AdbcSession(
+        driver.connect(_place(address, writing=False)),
+        other=lambda: _by_standard_library(address, writing=False),
+    )
+    session.execute(_UNTRUSTED)
+    return session
 
 
 def _by_standard_library(address: Address, *, writing: bool) -> Session:
     place = _place(address, writing=writing)
     session = RowSession(sqlite3.connect(place, uri=True, timeout=_SECONDS, isolation_level=None), own=True)
+    session.execute(_UNTRUSTED)
     if writing:
         # Otherwise a file that is handed over still has the rows of a table that was replaced, in unused pages.
         session.execute("PRAGMA secure_delete = ON")

@@ -36,7 +36,7 @@ class Stata(StatisticalFile):
         """Read the file; missing values of all kinds are null."""
         import pyreadstat
 
-        return load_with_labels(path, options, self.title, pyreadstat.read_dta)
+        return load_with_labels(path, options, pyreadstat.read_dta)
 
     def name_problem(self, name: str) -> str:
         """Return why Stata has no such name."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import DataError, OutputError
+from shoal.errors import OutputError
 from shoal.frames.formats.base import FileFormat, has_empty_text
 from shoal.wording import first_line
 
@@ -32,23 +32,17 @@ Codes = Mapping[float | str, str]
 
 
 def load_with_labels(
-    path: Path, options: ReadOptions, title: str, read: Callable[..., tuple[Any, Any]]
+    path: Path, options: ReadOptions, read: Callable[..., tuple[Any, Any]]
 ) -> tuple[pl.LazyFrame, ReadOptions]:
     """Read a file with a function of pyreadstat. Whole numbers become integers, labelled codes their labels."""
     from dataclasses import replace
 
     import polars as pl
-    from pyreadstat import PyreadstatError, ReadstatError
 
     from shoal.frames.column_names import refuse_duplicates
     from shoal.frames.options import Labels
 
-    try:
-        data, about = read(os.fspath(path), encoding=options.encoding, output_format="polars")
-    except (PyreadstatError, ReadstatError, ValueError, OverflowError) as error:
-        # Other messages than those of the library itself may show values.
-        reason = first_line(error) if isinstance(error, ReadstatError) else "it is damaged, or has odd dates"
-        raise DataError(f"{path}: is not a readable {title} file: {reason}") from None
+    data, about = read(os.fspath(path), encoding=options.encoding, output_format="polars")
     refuse_duplicates(data.columns, str(path))
     labels = Labels(
         {name: text for name, text in about.column_names_to_labels.items() if text},
