@@ -12,7 +12,7 @@ from shoal.errors import HierarchyError
 from shoal.hierarchy.date_text import dates_in
 from shoal.hierarchy.domains import Domain, category_domain, ordered_domain
 from shoal.hierarchy.masks import from_mask
-from shoal.hierarchy.naming import INTERVAL, SPAN, Ends
+from shoal.hierarchy.naming import INTERVAL, Ends, style_of
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, is_ordered, text_of
 
@@ -37,8 +37,8 @@ def automatic(values: pl.Series) -> Hierarchy:
     Numbers and dates get intervals ``[first, last]``. Texts that look like codes (one length, digits and
     capitals, such as zip codes) are masked from the right; others are sorted, numbers inside them by value,
     unless their type lists them in an order, and nodes are named ``{a, b, c}`` if that is short, else
-    ``first..last``. Raises HierarchyError for dates that are not ISO dates, because sorting them as text would
-    put them out of order. O(n log n).
+    ``first..last``; texts that are all numbers or dates are named like these. Raises HierarchyError for dates that are
+    not ISO dates, because sorting them as text would put them out of order. O(n log n).
     """
     data = distinct_values(values)
     if is_ordered(data.dtype):
@@ -50,7 +50,7 @@ def automatic(values: pl.Series) -> Hierarchy:
     if data.dtype == pl.String and _is_code(data.drop_nulls()):
         return _slim(from_mask(data))
     domain = _listed(data, values.dtype) if isinstance(values.dtype, pl.Enum) else _natural(data)
-    return replace(_balanced(domain, SPAN), grown=True)
+    return replace(_balanced(domain, style_of(domain.leaves)), grown=True)
 
 
 def _is_code(values: pl.Series) -> bool:

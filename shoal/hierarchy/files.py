@@ -13,6 +13,7 @@ from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.rows import from_rows
 from shoal.hierarchy.tree import ROOT, Hierarchy
 from shoal.hierarchy.values import text_of
+from shoal.machine.files import read_bytes
 from shoal.wording import counted
 
 DELIMITERS = (";", "\t", ",", "|")
@@ -27,7 +28,7 @@ def read_text(path: str | Path, name: str = "") -> str:
     """Return the text of a hierarchy file; errors call it `name`."""
     file = Path(path)
     try:
-        content = file.read_bytes()
+        content = read_bytes(file)
     except FileNotFoundError:
         there = sorted(other.name for other in file.parent.glob("*.csv")) if file.parent.is_dir() else []
         hint = did_you_mean(file.name, there)

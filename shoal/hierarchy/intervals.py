@@ -56,7 +56,7 @@ def from_widths(
     step, bins = 1, _bins(inside, widths[0], origin, whole)
     levels: list[Level] = []
     words: dict[str, str] = {}
-    mixed = _mixed_texts(domain, given)
+    mixed = _is_mixed(domain, given)
     clip = (bottom, top)
     for width in widths:
         ratio = round(width / widths[0])
@@ -99,7 +99,7 @@ def from_cuts(
     whole = _all_whole(numbers, [cut for level in cuts for cut in level])
     levels: list[Level] = []
     words: dict[str, str] = {}
-    mixed = _mixed_texts(domain, [cut for level in cuts for cut in level])
+    mixed = _is_mixed(domain, [cut for level in cuts for cut in level])
     for level in cuts:
         edges = np.array(level, np.int64 if whole else np.float64)
         bins = np.searchsorted(edges, numbers, side="right")
@@ -122,11 +122,11 @@ def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
     )
 
 
-def _mixed_texts(domain: Domain, settings: Sequence[Number]) -> bool:
-    """Return whether some texts are no whole numbers, so that names depend on which texts are published."""
+def _is_mixed(domain: Domain, settings: Sequence[Number]) -> bool:
+    """Return whether names depend on which values are published: some may not be whole numbers."""
     assert domain.numbers is not None
     return (
-        domain.leaves.dtype == pl.String
+        not domain.leaves.dtype.is_integer()
         and domain.numbers.dtype.kind == "f"
         and all(float(number).is_integer() and abs(number) <= _LARGEST for number in settings)
     )

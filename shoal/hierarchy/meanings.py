@@ -158,6 +158,8 @@ _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?inf"
 _LOOSE = r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|-?inf"
 _STRICTLY, _LOOSELY, _WHOLLY = re.compile(_NUMBER), re.compile(_LOOSE), re.compile(r"[+-]?[0-9]+")
 _SPAN = re.compile(r"([0-9]+)-([0-9]+)|(-?[0-9]+) to (-?[0-9]+)")
+_LONGEST = 4000
+"""Characters of the longest number; Python reads no whole number of more digits."""
 _CUT = re.compile(rf"(<|>=)({_NUMBER})")
 _TOP = re.compile(rf"({_NUMBER})\+")
 _TO_AN_END = re.compile(rf"\[(<)?({_NUMBER}), ({_NUMBER})(\+)?\]")
@@ -165,6 +167,8 @@ _TO_AN_END = re.compile(rf"\[(<)?({_NUMBER}), ({_NUMBER})(\+)?\]")
 
 def number_of(text: str, *, loose: bool = False) -> Bound | None:
     """Return the number that a text is, exactly; None if it is none. `loose` also takes ``007`` and ``5.``"""
+    if len(text) > _LONGEST:
+        return None
     if text.isdecimal() and text.isascii() and (text[0] != "0" or loose or text == "0"):
         return int(text)  # as nearly all are: quickly
     if (_LOOSELY if loose else _STRICTLY).fullmatch(text) is None:
@@ -189,7 +193,7 @@ def interval_label(label: str) -> Meaning | None:
     at an end, ``90+``, and a range up to one, ``[85, 90+]``.
     """
     found = _SPAN.fullmatch(label)
-    if found is not None:
+    if found is not None and len(label) <= _LONGEST:
         low, high = (int(part) for part in found.groups() if part is not None)
         return Meaning("range", low, high)
     cut = _CUT.fullmatch(label)

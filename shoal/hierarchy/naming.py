@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntVector
-from shoal.hierarchy.values import parse
+from shoal.hierarchy.values import all_whole, parse
 
 if TYPE_CHECKING:
     from shoal.hierarchy.tree import Hierarchy
@@ -67,9 +67,9 @@ class Ends(Naming):
         several = hierarchy.told_apart(low) != hierarchy.told_apart(high)
         at = np.flatnonzero(several & ~self._tops(hierarchy, low, high))
         a, b = low.copy(), high.copy()
-        a[at], b[at], some = _within(low[at], high[at], seen)
-        # A range in which nothing is seen has nothing to be named by: it shows the whole domain.
-        a[at[~some]], b[at[~some]] = 0, hierarchy.size - 1
+        a[at], b[at], some = within(low[at], high[at], seen)
+        whole = at[~some | _all_seen(hierarchy, a[at], b[at], seen)]
+        a[whole], b[whole] = 0, hierarchy.size - 1
         return a, b
 
     def _tops(self, hierarchy: Hierarchy, low: IntVector, high: IntVector) -> BoolVector:
@@ -90,16 +90,20 @@ class Ends(Naming):
         at = np.flatnonzero(several & (names != ROOT).fill_null(True).to_numpy())
         if not len(at):
             return names
-        a, b, some = _within(low[at], high[at], seen)
-        made = self.text(hierarchy.own_names, a, b, seen)
-        return names.scatter(at, made.set(pl.Series(~some), ROOT))
+        a, b, some = within(low[at], high[at], seen)
+        style = self
+        if self.listed:
+            style = style_of(hierarchy.leaves.filter(pl.Series(seen & ~hierarchy.hidden)))
+        made = style.text(hierarchy.value_names(seen), a, b, seen)
+        return names.scatter(at, made.set(pl.Series(~some | _all_seen(hierarchy, a, b, seen)), ROOT))
 
     def text(
         self, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector | None = None
     ) -> pl.Series:
         """Return the name of each range of codes; `names` are those of the leaves. O(ranges).
 
-        Values are listed only if all values between the first and the last are `seen`, so that a list means a range.
+        Values that are `seen` are listed. Others between them, which only suppressed rows have, change nothing: such a
+        list is read as a set of its values.
         """
         size = high.astype(np.int64) - low + 1
         frame = pl.DataFrame({"first": names.gather(low), "last": names.gather(high), "size": size})
@@ -110,14 +114,12 @@ class Ends(Naming):
         frame = frame.with_columns(names=name)
         if not self.listed or not len(size):
             return frame["names"]
-        full = size >= 2
-        if seen is not None:
-            count = np.concatenate([[0], np.cumsum(seen)])
-            full &= count[high + 1] - count[low] == size
+        codes = np.arange(len(names)) if seen is None else np.flatnonzero(seen)
+        first, last = np.searchsorted(codes, low), np.searchsorted(codes, high)
         for length in range(2, LISTED_VALUES + 1):
-            at = np.flatnonzero(full & (size == length))
+            at = np.flatnonzero(last - first + 1 == length)
             if len(at):
-                members = pl.DataFrame({f"m{i}": names.gather(low[at] + i) for i in range(length)})
+                members = pl.DataFrame({f"m{i}": names.gather(codes[first[at] + i]) for i in range(length)})
                 whole = members.select(pl.concat_str(pl.all(), separator=", ").alias("whole")).to_series()
                 short = (whole.str.len_chars() <= LISTED_CHARACTERS).to_numpy()
                 braced = pl.select("{" + whole.filter(pl.Series(short)) + "}").to_series()
@@ -155,6 +157,8 @@ class Ends(Naming):
             more = [(text, *meant) for text in unsure for meant in self._splits(text, code_of)]
             more += [(text, *meant) for text in braced for meant in _lists(text, code_of)]
             found = found.vstack(pl.DataFrame(more, schema=FOUND, orient="row"))
+        if self.listed:
+            found = found.vstack(INTERVAL.read(hierarchy, texts, unknown).select(found.columns))
         return found.group_by("names").agg(pl.col("low").min(), pl.col("high").max())
 
     def _splits(self, text: str, code_of: dict[str, int]) -> Iterator[tuple[int, int]]:
@@ -167,7 +171,33 @@ class Ends(Naming):
             at = inside.find(self.between, at + 1)
 
 
-def _within(low: IntVector, high: IntVector, seen: BoolVector) -> tuple[IntVector, IntVector, BoolVector]:
+def _all_seen(hierarchy: Hierarchy, low: IntVector, high: IntVector, seen: BoolVector) -> BoolVector:
+    """Return which ranges hold all values that are seen, and more than one: they are called like the root, as they are
+    if nobody has another value. A range in which nothing is seen has nothing to be named by, and is called so, too.
+    """
+    codes = np.flatnonzero(seen)
+    rooted = hierarchy.unlimited is None and hierarchy.levels[-1].names[0] == ROOT
+    if not rooted or len(codes) < 2:
+        return np.zeros(len(low), np.bool_)
+    all_of_them: BoolVector = (low <= codes[0]) & (high >= codes[-1])
+    return all_of_them
+
+
+def style_of(values: pl.Series) -> Ends:
+    """Return how nodes over texts are named, in the order of the leaves: as in a column of numbers or dates, if all
+    texts are such and in their order. One other text, which may be that of a suppressed row, would make them texts.
+    """
+    texts = values.drop_nulls()
+    if texts.dtype != pl.String or not len(texts):
+        return SPAN
+    for kind in (pl.Float64(), pl.Date(), pl.Datetime()):
+        found = parse(texts, kind)
+        if not found.null_count() and not texts.str.contains(_CODE).any():
+            return INTERVAL if found.is_sorted() else SPAN
+    return SPAN
+
+
+def within(low: IntVector, high: IntVector, seen: BoolVector) -> tuple[IntVector, IntVector, BoolVector]:
     """Return the first and the last code that is seen in each range, and whether there is one."""
     codes = np.flatnonzero(seen).astype(np.int32)
     first = np.searchsorted(codes, low, side="left")
@@ -213,6 +243,8 @@ def _lists(text: str, code_of: dict[str, int]) -> Iterator[tuple[int, int]]:
         yield from continued(0, 0, 0, 0)
 
 
+_CODE = "^[+-]?0[0-9]"
+"""A text with zeros in front is a code, not a number."""
 INTERVAL = Ends("[", ", ", "]")
 SPAN = Ends("", "..", "", listed=True)
 
@@ -248,7 +280,7 @@ class Unmissed(Naming):
 
 @dataclass(frozen=True, eq=False)
 class Whole(Naming):
-    """Intervals over texts are written for whole numbers if all texts that are seen are whole numbers."""
+    """Intervals are written for whole numbers if all numbers that are seen are whole, or texts that are such."""
 
     words: Mapping[str, str]
     """The names of intervals of any numbers -> of whole numbers: ``[20.0, 25.0)`` -> ``20-24``."""
@@ -256,15 +288,18 @@ class Whole(Naming):
     def renamed(
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
-        """Return the names for whole numbers, unless a text that is seen is another number."""
-        texts = hierarchy.leaves.filter(pl.Series(seen & ~hierarchy.hidden)).drop_nulls()
-        return names if parse(texts, pl.Int64()).null_count() else names.replace(dict(self.words))
+        """Return the names for whole numbers, unless another number is seen."""
+        values = hierarchy.leaves.filter(pl.Series(seen & ~hierarchy.hidden)).drop_nulls()
+        if values.dtype == pl.String:
+            values = parse(values, pl.Float64())
+        return names.replace(dict(self.words)) if all_whole(values) else names
 
     def read(self, hierarchy: Hierarchy, texts: pl.Series, unknown: pl.Series) -> Found:
         """Return the intervals of whole numbers."""
         real = {whole: name for name, whole in self.words.items()}
         # Also known texts: an interval of width 1 has the name of a value.
-        wanted = pl.DataFrame({"whole": texts, "names": texts.replace_strict(real, default=None)})
+        names = texts.replace_strict(real, default=None, return_dtype=pl.String)
+        wanted = pl.DataFrame({"whole": texts, "names": names})
         found = wanted.drop_nulls().join(hierarchy.named, on="names", how="inner").drop("names")
         return found.select(pl.col("whole").alias("names"), "low", "high")
 

@@ -16,7 +16,7 @@ from shoal.hierarchy.naming import Unmissed
 from shoal.hierarchy.reading import locate
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, is_ordered, numbers_of, parse, runs, text_of
-from shoal.wording import some_values
+from shoal.wording import cut, some_values
 
 
 def from_rows(
@@ -128,12 +128,12 @@ def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: 
     names = text_of(leaves).drop_nulls()
     alike = dict(zip(names.str.strip_chars().str.to_lowercase(), names, strict=True))
     close = [
-        f"{value!r} is there as {alike[value.strip().lower()]!r}"
+        cut(f"{value!r} is there as {alike[value.strip().lower()]!r}", 200)
         for value in missing.head(1000)
         if value.strip().lower() in alike
     ]
     hint = f"; {' and '.join(close[:3])}" if close else ""
-    example = ";".join([str(missing[0]), *([".."] if frame.width > 2 else []), ROOT])
+    example = ";".join([cut(str(missing[0]), 60), *([".."] if frame.width > 2 else []), ROOT])
     count = "1 value of the data is" if len(missing) == 1 else f"{len(missing):,} values of the data are"
     advice = f"Add a line for each, such as {example!r}" if in_lines else "Put each of them under a node"
     raise HierarchyError(f"{source}: {count} missing: {some_values(missing.to_list())}{hint}. {advice}")

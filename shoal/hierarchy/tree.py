@@ -16,7 +16,7 @@ from shoal.errors import HierarchyError, did_you_mean
 from shoal.hierarchy.naming import INTERVAL, Naming
 from shoal.hierarchy.naming import ROOT as ROOT
 from shoal.hierarchy.reading import locate, named, read_names
-from shoal.hierarchy.values import text_of
+from shoal.hierarchy.values import all_whole, text_of
 
 if TYPE_CHECKING:
     from shoal.hierarchy.kinds.base import Kind
@@ -123,6 +123,25 @@ class Hierarchy(Brief):
         if len(level.starts) == self.size:
             return level.names
         return level.names.gather(np.repeat(np.arange(len(level.starts)), self._widths(level)))
+
+    def value_names(self, seen: BoolVector | None) -> pl.Series:
+        """Return what a cell shows that stands for one code, if published rows have the codes that are `seen`: numbers
+        without a fraction and moments without a time, unless one of theirs has one."""
+        return self._whole_names if self._is_whole(seen) else self.own_names
+
+    @cached_property
+    def _whole_names(self) -> pl.Series:
+        return self.own_names.str.replace(r"^(-?[0-9]+)\.0$", "$1").str.strip_suffix(" 00:00:00")
+
+    def _is_whole(self, seen: BoolVector | None) -> bool:
+        """Return whether all values that are seen, and not hidden, are whole numbers in a column of fractions, or days
+        in a column of moments."""
+        dtype = self.leaves.dtype
+        days = isinstance(dtype, pl.Datetime) and dtype.time_zone is None
+        if not (days or dtype.is_float()):
+            return False
+        shown = self.leaves.filter(pl.Series(~self.hidden if seen is None else seen & ~self.hidden))
+        return bool((shown.dt.truncate("1d") == shown).all()) if days else all_whole(shown)
 
     @cached_property
     def hidden(self) -> BoolVector:
@@ -289,9 +308,13 @@ class Hierarchy(Brief):
         values. Null for the null value alone. O(levels) per range.
         """
         names = self._names(low, high, level)
-        if seen is None or self.naming is None:
+        if seen is None and self._is_whole(None):
+            seen = np.ones(self.size, np.bool_)
+        if seen is None:
             return names
-        return self.naming.renamed(self, names, low, high, seen)
+        single = names.eq_missing(self.own_names.gather(low))
+        names = names.zip_with(~single, self.value_names(seen).gather(low))
+        return names if self.naming is None else self.naming.renamed(self, names, low, high, seen)
 
     def shown(self, low: IntVector, high: IntVector, seen: BoolVector | None) -> tuple[IntVector, IntVector]:
         """Return the codes that the names of ranges stand for, if they are made of the values that are `seen`."""

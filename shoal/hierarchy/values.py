@@ -12,6 +12,7 @@ from shoal.wording import type_name
 
 Numbers = NDArray[np.int64] | NDArray[np.float64]
 
+_EXACT = 2.0**53
 _TIMES = (pl.Date, pl.Datetime, pl.Time, pl.Duration)
 
 
@@ -32,6 +33,14 @@ def distinct_values(values: pl.Series) -> pl.Series:
 def one_zero(values: pl.Series) -> pl.Series:
     """Replace -0.0 by 0.0: they are the same number but not the same text."""
     return values.set(values == 0.0, 0.0)
+
+
+def all_whole(values: pl.Series) -> bool:
+    """Return whether numbers with a fraction of zero are all that there is, so that they can be written without it."""
+    if not values.dtype.is_float():
+        return False
+    numbers = values.drop_nulls()
+    return bool(((numbers == numbers.round()) & (numbers.abs() < _EXACT)).all())
 
 
 def is_ordered(dtype: pl.DataType) -> bool:
@@ -62,7 +71,14 @@ def text_of(values: pl.Series) -> pl.Series:
         return values.dt.to_string("iso").alias("names")
     if isinstance(values.dtype, pl.Time):
         return values.dt.to_string("%H:%M:%S%.f").alias("names")  # a cast would cut fractions of a second
-    text = values.cast(pl.String).alias("names")
+    try:
+        text = values.cast(pl.String).alias("names")
+    except pl.exceptions.PolarsError:  # its message may show values
+        where = f"column '{values.name}': " if values.name else ""
+        raise HierarchyError(
+            f"{where}values of type {type_name(values.dtype)} cannot be read as text: turn them into text, numbers or "
+            "dates"
+        ) from None
     if isinstance(values.dtype, pl.Datetime):
         return text.str.replace(r"\.0+($|[+-])", "$1")
     return text
