@@ -112,22 +112,30 @@ class ShoalBug(Exception):
     """Our mistake, never the user's: an internal check failed."""
 
 
+_LONGEST_WORD = 100
+"""Characters of the longest names that are compared, or listed in full."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ``did you mean 'x'?`` for the closest known word, else the list of known words."""
     names = list(known)
-    lowered = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    # Comparing takes long for long words, and for many.
+    lowered = {name.lower(): name for name in names[:10_000] if len(name) <= _LONGEST_WORD}
+    close = difflib.get_close_matches(word.lower()[: 2 * _LONGEST_WORD], lowered, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{lowered[close[0]]}'?"
     if not names:
         return ""
-    shown = ", ".join(names[:12])
-    return f"available: {shown}, .." if len(names) > 12 else f"available: {shown}"
+    first = ", ".join(
+        name if len(name) <= _LONGEST_WORD else f"{name[:_LONGEST_WORD]}…" for name in names[:12]
+    )
+    return f"available: {first}, .." if len(names) > 12 else f"available: {first}"
 
 
 def check_known(path: str, word: str, known: Iterable[str]) -> None:
     """Raise `PolicyError` if a word is not one of the known ones. A path without a dot is the name of an argument."""
     names = list(known)
     if word not in names:
-        problem = Problem(path, f"'{word}' is unknown", did_you_mean(str(word), names))
+        shown = f"'{word}'" if isinstance(word, str) else f"a {type(word).__name__}"  # which may hold rows
+        problem = Problem(path, f"{shown} is unknown", did_you_mean(str(word), names))
         raise PolicyError([problem], where=POLICY if "." in path else ARGUMENTS)

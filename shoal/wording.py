@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
+import re
 import shlex
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -95,11 +98,20 @@ def counted_parts(classes: int | None, buckets: int | None, *, explained: bool =
     return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text of at most about so many characters: its start and its end, which often says what to do."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} … {text[-(most // 3) :]}"
+
+
 def some_values(values: Sequence[object], most: int = 8) -> str:
     """List a few values for a message: ``'a', 'b' and 3 more``."""
-    shown = ", ".join(repr(value) for value in values[:most])
+    shown = ", ".join(cut(repr(value), 100) for value in values[:most])
     rest = len(values) - most
     return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+ROUNDING = 1e-12
+"""What is smaller comes from rounding: it is written as 0, and so is -0."""
 
 
 def number(value: object) -> str:
@@ -107,6 +119,7 @@ def number(value: object) -> str:
     if value is None or value != value:
         return "-"
     if isinstance(value, float):
+        value = 0.0 if abs(value) < ROUNDING else value
         return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
@@ -119,20 +132,76 @@ def rounded_down(value: float) -> str:
     return number(math.floor(value / step) * step)
 
 
+def visible(text: str) -> str:
+    """Return a text for the terminal. Line breaks stay; other characters that control it, or turn the direction of the
+    text, are shown as their codes, such as \\x1b: names and values are hostile input.
+    """
+    return "".join(
+        one
+        if one in "\n\t" or unicodedata.category(one) not in _CONTROLS
+        else one.encode("unicode_escape").decode()
+        for one in text
+    )
+
+
+_CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def escape_markdown(text: object) -> str:
+    """Return a text for a cell of a table in Markdown, on one line: portals render it, and data is hostile input."""
+    flat = " ".join("".join(one if one.isprintable() else " " for one in str(text)).split())
+    for sign in "\\`*_[]|#":
+        flat = flat.replace(sign, f"\\{sign}")
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def escape_formula(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: with an apostrophe before it, unless it is a number or
+    a range."""
+    return (
+        f"'{text}"
+        if text.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(text)
+        else text
+    )
+
+
+_NUMBER = re.compile(r"[+-]?[0-9][0-9 .,eE+-]*( to [+-]?[0-9][0-9 .,eE+-]*)?")
+"""Numbers and ranges of numbers, such as -20 to -1."""
+
+
 def printable(text: str) -> str:
     """Return a column's name on one line, without characters that would control the terminal."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
+_WRITTEN = (str, int, float, dt.date, dt.time, type(None))
+"""Types of single values in a policy."""
+_MOST_ENTRIES = 8
+
+
 def shown(value: object) -> str:
-    """Show a wrong value as a policy has it, shortened."""
+    """Show a wrong value as a policy has it, shortened. Only what a person writes into a policy is shown: frames, and
+    lists that come from columns, hold rows of the data, and messages end in logs.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
         keys = [str(key) for key in value]
         return f"a table with {', '.join(keys[:4])}" if keys else "an empty table"
+    if isinstance(value, list | tuple):
+        plain = type(value) in (list, tuple) and all(isinstance(one, _WRITTEN) for one in value)
+        if not plain or len(value) > _MOST_ENTRIES:
+            return f"a list of {counted(len(value), 'entry', 'entries')}"
+    elif not isinstance(value, _WRITTEN):
+        return f"a {kind_name(value)}"
     text = repr(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def kind_name(value: object) -> str:
+    """Return the name of the type of an object, with the package it comes from: polars.DataFrame."""
+    package, name = type(value).__module__.partition(".")[0], type(value).__name__
+    return name if package == "builtins" else f"{package}.{name}"
 
 
 def first_line(error: BaseException) -> str:
@@ -140,13 +209,20 @@ def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def type_name(dtype: Any) -> str:
+_DEEP = 4
+"""Levels of a nested type, and fields of one level, that messages show."""
+
+
+def type_name(dtype: Any, levels: int = _DEEP) -> str:
     """Return a polars type for a message, without categories: those are values of the data."""
-    name = dtype.base_type().__name__
-    if name in ("Enum", "Categorical"):
-        return str(name)
+    name = str(dtype.base_type().__name__)
+    if name in ("Enum", "Categorical") or not dtype.is_nested():
+        return name if name in ("Enum", "Categorical") else str(dtype)
+    if not levels:
+        return "…"
     if name in ("List", "Array"):
-        return f"{name}({type_name(dtype.inner)})"
+        return f"{name}({type_name(dtype.inner, levels - 1)})"
     if name == "Struct":
-        return f"Struct({', '.join(f'{field.name}: {type_name(field.dtype)}' for field in dtype.fields)})"
+        fields = [f"{field.name}: {type_name(field.dtype, levels - 1)}" for field in dtype.fields[:_DEEP]]
+        return f"Struct({', '.join([*fields, *(['…'] if len(dtype.fields) > _DEEP else [])])})"
     return str(dtype)

@@ -18,10 +18,13 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli import main
-from shoal.codebooks.writing import codebook_csv, codebook_json, codebook_markdown
+from shoal.codebooks.writing import codebook_csv, codebook_json, codebook_markdown, codebook_text
 from shoal.errors import OutputError
 from shoal.hierarchy import KINDS
+from shoal.hierarchy.meanings import interval_label
 from shoal.methods import METHODS
+from shoal.release.record import NOT_FOR_PUBLICATION
+from shoal.wording import escape_formula
 
 ANALYST = Path(__file__).parent / "analyst.py"
 
@@ -347,7 +350,7 @@ def test_the_three_forms_tell_the_same(tmp_path):
     told = json.loads(codebook_json(book))
     lines = list(csv.DictReader(io.StringIO(codebook_csv(book))))
     assert [(line["column"], line["label"], line["means"], int(line["rows"])) for line in lines] == [
-        (column["name"], label["label"] or "", label["means"], label["rows"])
+        (column["name"], label["label"] or "", escape_formula(label["means"]), label["rows"])
         for column in told["columns"]
         for label in column["labels"]
     ]
@@ -520,3 +523,36 @@ def test_sets_and_buckets_are_explained(method):
             assert sum(label.rows for label in column.labels) == len(made.table)
         assert all(label.meaning.kind != "unknown" for label in column.labels)
     assert [column.name for column in made.codebook.columns] == made.table.columns
+
+
+@pytest.mark.parametrize("name", ["book.md", "book.json", "book.jsonld", "datapackage.json"])
+def test_a_codebook_of_a_release_that_is_not_for_publication_says_so(name):
+    book = shoal.codebook(pl.DataFrame({"town": ["a", "b"]}), quasi=["town"], k=2)
+    path, release = Path(name), Path("out.csv")
+    assert NOT_FOR_PUBLICATION not in codebook_text(book, path, release)
+    text = codebook_text(book, path, release, for_publication=False)
+    assert NOT_FOR_PUBLICATION in text
+    if name == "book.json":
+        found = json.loads(text)
+        assert (found["for_publication"], found["warning"]) == (False, NOT_FOR_PUBLICATION)
+        assert found.items() >= json.loads(codebook_text(book, path, release)).items()
+
+
+def test_the_codebook_of_a_seeded_run_says_that_it_is_not_for_publication(tmp_path):
+    pl.DataFrame({"age": [20, 21, 22, 30, 31, 32]}).write_csv(tmp_path / "data.csv")
+    (tmp_path / "p.toml").write_text('[columns]\nage = "quasi"\n[privacy]\nk = 3\n')
+    words = ["-p", str(tmp_path / "p.toml"), "--record", str(tmp_path / "record.json")]
+    for run in ("anonymize", "audit"):
+        books = [tmp_path / f"{run}.md", tmp_path / f"{run}.json"]
+        more = [word for book in books for word in ("--codebook", str(book))]
+        start = ["anonymize", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out.csv"), "--seed", "3"]
+        start = start if run == "anonymize" else ["audit", str(tmp_path / "out.csv")]
+        done = CliRunner().invoke(main, [*start, *words, *more])
+        assert done.exit_code == 0, done.output
+        assert all(NOT_FOR_PUBLICATION in book.read_text() for book in books)
+
+
+@pytest.mark.parametrize("label", ["9" * 5000, f"1-{'9' * 5000}", f"[1, {'9' * 5000}]", f"<{'9' * 5000}"])
+def test_numbers_of_more_digits_than_python_reads_are_texts(label):
+    found = interval_label(label)
+    assert found is None or (found.low, found.high) == (None, None)

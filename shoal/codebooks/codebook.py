@@ -91,7 +91,13 @@ def check_codebooks(
 
 
 def write_codebooks(
-    paths: Sequence[Path], release: Any, policy: Policy, *, second: Any = None, force: bool = False
+    paths: Sequence[Path],
+    release: Any,
+    policy: Policy,
+    *,
+    second: Any = None,
+    for_publication: bool = True,
+    force: bool = False,
 ) -> None:
     """Write the codebook of a release that exists to files, each in the format of its name."""
     if not paths:
@@ -99,4 +105,6 @@ def write_codebooks(
     book = codebook(release, policy, second=second)
     with frames.Outbox(force=force) as box:
         for path in paths:
-            box.write_text(path, codebook_text(book, path, release if isinstance(release, Path) else None))
+            place = release if isinstance(release, Path) else None
+            text = codebook_text(book, path, place, for_publication=for_publication)
+            box.write_text(path, text, private=False)

@@ -14,6 +14,8 @@ from shoal.codebooks.book import Codebook, Column, Label
 from shoal.codebooks.packages import catalogue_text, package_text
 from shoal.errors import OutputError
 from shoal.hierarchy.meanings import NATURAL, Meaning
+from shoal.release.record import NOT_FOR_PUBLICATION
+from shoal.wording import escape_formula, escape_markdown
 
 Written = Callable[[Codebook, Path, Path | None], str]
 """Makes the text of a codebook for a file, given where the release is."""
@@ -32,13 +34,19 @@ def codebook_json(book: Codebook) -> str:
 
 
 def codebook_csv(book: Codebook) -> str:
-    """Write a codebook as CSV, one line per label; lists are JSON. A column without labels has one line."""
+    """Write a codebook as CSV, one line per label; lists are JSON. A column without labels has one line.
+
+    People open it in a spreadsheet, so a text that would be a formula there begins with an apostrophe.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEAD)
     for table, columns in ((1, book.columns), (2, book.second)):
         for column in columns:
-            start = [table, column.name, column.type, column.values, column.role, column.published]
+            start = [
+                table,
+                *map(_csv_cell, (column.name, column.type, column.values, column.role, column.published)),
+            ]
             for label in column.labels or [None]:
                 writer.writerow([*start, *_csv_cells(column, label)])
     return out.getvalue()
@@ -54,7 +62,7 @@ def _csv_cells(column: Column, label: Label | None) -> list[Any]:
 def _csv_cell(value: Any) -> Any:
     if isinstance(value, bool | list):
         return json.dumps(value, ensure_ascii=False)
-    return "" if value is None else value
+    return "" if value is None else escape_formula(value) if isinstance(value, str) else value
 
 
 def codebook_markdown(book: Codebook) -> str:
@@ -103,20 +111,20 @@ def column_markdown(column: Column, heading: str) -> list[str]:
     words = "" if column.values == column.type else f", values are {column.values}"
     counts = f"{column.distinct:,} different" + (f", {column.missing:,} empty" if column.missing else "")
     lines = [
-        f"{heading} {markdown_cell(column.name)}",
+        f"{heading} {escape_markdown(column.name)}",
         "",
-        f"{column.role}; {column.published}. Type {column.type}{words}; {counts}.",
+        f"{column.role}; {escape_markdown(column.published)}. Type {column.type}{words}; {counts}.",
         "",
     ]
     if column.title:
-        lines[2:2] = [markdown_cell(column.title), ""]
+        lines[2:2] = [escape_markdown(column.title), ""]
     if column.low is not None:
-        lines += [f"From {column.low} to {column.high}.", ""]
+        lines += [f"From {escape_markdown(column.low)} to {escape_markdown(column.high)}.", ""]
     if column.labels:
         lines += ["| label | meaning | rows |", "| --- | --- | ---: |"]
         lines += [
-            f"| {markdown_cell('(empty)' if label.text is None else label.text)} | "
-            f"{markdown_cell(_brief_words(label, column.name))} | {label.rows:,} |"
+            f"| {escape_markdown('(empty)' if label.text is None else label.text)} | "
+            f"{escape_markdown(_brief_words(label, column.name))} | {label.rows:,} |"
             for label in column.labels
         ]
         lines.append("")
@@ -127,7 +135,7 @@ def _transitions(column: Column) -> list[str]:
     """Return the probabilities with which values became others, one line per true value."""
     if not column.transitions:
         return []
-    names = [markdown_cell(label.text) for label in column.labels if label.text is not None]
+    names = [escape_markdown(label.text) for label in column.labels if label.text is not None]
     lines = [f"| true \\ shown | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
     lines += [
         f"| {name} | {' | '.join(f'{share:.6g}' for share in row)} |"
@@ -144,14 +152,6 @@ def _brief_words(label: Label, name: str) -> str:
     return f"{short} and {len(values) - LONGEST_LIST:,} more"
 
 
-def markdown_cell(text: str) -> str:
-    """Return a text for a cell of a table: data is hostile input."""
-    flat = " ".join("".join(one if one.isprintable() else " " for one in text).split())
-    for sign in "\\`*_[]<>|#":
-        flat = flat.replace(sign, f"\\{sign}" if sign not in "<>" else {"<": "&lt;", ">": "&gt;"}[sign])
-    return flat
-
-
 _FORMATS: Mapping[str, Written] = {
     ".md": lambda book, _path, _release: codebook_markdown(book),
     ".json": lambda book, _path, _release: codebook_json(book),
@@ -163,9 +163,26 @@ _NAMED: Mapping[str, Written] = {
 }
 
 
-def codebook_text(book: Codebook, path: Path, release: Path | None = None) -> str:
-    """Write a codebook in the format that the name of its file says. `release` is where the release is."""
-    return _format(path)(book, path, release)
+def codebook_text(
+    book: Codebook, path: Path, release: Path | None = None, *, for_publication: bool = True
+) -> str:
+    """Write a codebook in the format that the name of its file says. `release` is where the release is. If that is not
+    `for_publication`, the codebook says so in the words of the card; CSV has no place for it.
+    """
+    chosen = _format(path)
+    text = chosen(book, path, release)
+    if for_publication or chosen is _FORMATS[".csv"]:
+        return text
+    if chosen is _FORMATS[".md"]:
+        title, rest = text.split("\n", 1)
+        return f"{title}\n\n> **{NOT_FOR_PUBLICATION}**\n{rest}"
+    found = json.loads(text)
+    if chosen is _FORMATS[".json"]:
+        found = {"for_publication": False, "warning": NOT_FOR_PUBLICATION, **found}
+    else:
+        key = "dct:description" if chosen is _FORMATS[".jsonld"] else "description"
+        found[key] = f"{NOT_FOR_PUBLICATION} {found[key]}"
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def check_codebook_paths(paths: Sequence[Path], release: Any = None) -> None:

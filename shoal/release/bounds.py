@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntVector
+from shoal.arrays import BoolVector, IntVector
 from shoal.frames import factorize
 from shoal.frames.coded import Codes
 from shoal.frames.sets import as_text, elements_of, is_set, sets_as_text
@@ -22,7 +22,7 @@ from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.kinds import Kind
 from shoal.hierarchy.meanings import Bound, Meaning
-from shoal.hierarchy.values import is_ordered, parse, text_of
+from shoal.hierarchy.values import all_whole, is_ordered, parse, text_of
 from shoal.release.value_sets import PlacedCells, read_cells
 from shoal.table.plan import bound_names
 
@@ -67,25 +67,26 @@ def _spread(meanings: Sequence[Meaning]) -> tuple[Bound | None, Bound | None]:
     )
 
 
-def bound_columns(column: pl.Series, kind: Kind, hierarchy: Hierarchy) -> list[pl.Series]:
+def bound_columns(
+    column: pl.Series, kind: Kind, hierarchy: Hierarchy, seen: BoolVector | None
+) -> list[pl.Series]:
     """Return the lower and the upper ends of published cells; null where there is none. O(rows).
 
-    Both follow from the text of the cell. Among whole numbers both ends are included; among others an interval
-    ``[a, b)`` does not include its upper end.
+    Both follow from the text of the cell, and from the values that are `seen` in published rows (None: all). Among
+    whole numbers both ends are included; among others an interval ``[a, b)`` does not include its upper end.
     """
     places, values = factorize(label_texts(column) if column.dtype.is_nested() else column)
     texts = label_texts(values).to_list()
     meanings = meanings_of(kind, [text for text in texts if text is not None])
-    whole = hierarchy.leaves.dtype.is_integer() or _whole_texts(hierarchy)
+    leaves = hierarchy.leaves if seen is None else hierarchy.leaves.filter(pl.Series(seen))
+    # Texts may be fractions: no whole number is the last one below an end then.
+    numbers = parse(leaves, pl.Float64()) if leaves.dtype == pl.String else leaves
+    whole = numbers.dtype.is_integer() or all_whole(numbers)
     found = [(None, None) if text is None else _ends(meanings[text], whole=whole) for text in texts]
     dtype = _dtype(kind, hierarchy, found)
     return [
         _typed([ends[side] for ends in found], dtype, column.name, side).gather(places) for side in (0, 1)
     ]
-
-
-def _whole_texts(hierarchy: Hierarchy) -> bool:
-    return hierarchy.leaves.dtype == pl.String
 
 
 def _ends(meaning: Meaning, *, whole: bool) -> tuple[Bound | None, Bound | None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import IntVector
 from shoal.errors import PolicyError, Problem
+from shoal.hierarchy.values import parse
 from shoal.perturbing import Judged, Perturbation
 from shoal.release.release import Release
 from shoal.table import CodedTable
@@ -35,24 +36,25 @@ def check_perturbed(table: CodedTable, ways: Mapping[str, Perturbation]) -> None
 
 
 def perturbed(
-    table: CodedTable, release: Release, ways: Mapping[str, Perturbation], random: np.random.Generator
+    table: CodedTable,
+    release: Release,
+    ways: Mapping[str, Perturbation],
+    random: np.random.Generator,
+    as_shown: Callable[[pl.Series, str, IntVector], pl.Series],
 ) -> dict[str, pl.Series]:
-    """Return what the columns show instead of their values, row by row of the table. Only values of published rows
-    count, so nothing about suppressed rows shows; these keep their own. O(rows log rows) per column.
+    """Return what the columns show instead of their values, row by row of the table; null in suppressed rows. Only
+    values of published rows count, and `as_shown` gives these the type that they have in the release, so nothing about
+    suppressed rows shows. O(rows log rows) per column.
     """
     out = {}
     for name, way in ways.items():
         column = column_of(table, name)
         there = (release.region_of >= 0) & column.is_not_null().to_numpy()
-        rows = np.flatnonzero(there)
-        shown = way.applied(column.gather(rows), random)
-        if len(rows) == len(column):
-            out[name] = shown
-            continue
-        # Each row finds its value among the new ones, or its own after them.
-        place = np.arange(len(rows), len(rows) + len(column))
+        rows = np.flatnonzero(there).astype(np.int32)
+        shown = way.applied(as_shown(column.gather(rows), name, rows), random)
+        place = np.full(len(column), len(rows))
         place[rows] = np.arange(len(rows))
-        out[name] = pl.concat([shown, column]).gather(place).alias(name)
+        out[name] = shown.extend_constant(None, 1).gather(place).alias(name)
     return out
 
 
@@ -64,17 +66,21 @@ def judged(before: pl.Series, shown: pl.Series, owner: IntVector | None, way: Pe
     if isinstance(before.dtype, pl.Categorical | pl.Enum):
         # Categories come back as text.
         before, shown = before.cast(pl.String), shown.cast(pl.String)
+    empty = int(shown.null_count()) - int(before.null_count())
+    before = before if owner is None else before.gather(owner)
+    if before.dtype == pl.String != shown.dtype:
+        # The value of a suppressed row may have made the column text; published rows have the type of their own values.
+        read = parse(before, shown.dtype)
+        before = read if owner is None or read.null_count() == before.null_count() else before
     if shown.dtype != before.dtype:
         return Judged(np.nan, None, False, f"the column holds {shown.dtype}, not {before.dtype}")
     if owner is None:
-        empty = int(shown.null_count()) - int(before.null_count())
         found = way.judged_apart(before.drop_nulls(), shown.drop_nulls())
         if found is not None and empty > 0:
             return found._replace(holds=False, detail=f"{empty:,} more empty cells than in the original")
         return found
-    own = before.gather(owner)
-    there = own.is_not_null()
+    there = before.is_not_null()
     moved = int((there != shown.is_not_null()).sum())
     if moved:
         return Judged(np.nan, None, False, f"{moved:,} cells are empty in one table only")
-    return way.judged(own.filter(there), shown.filter(there))
+    return way.judged(before.filter(there), shown.filter(there))

@@ -18,7 +18,7 @@ from shoal.release import Release
 from shoal.release.bounds import read_bounded
 from shoal.release.published import Boxes, Published
 from shoal.release.render import Rendered
-from shoal.release.retyping import without_fraction
+from shoal.release.retyping import find_texts, without_fraction
 from shoal.release.two_tables import joined
 from shoal.release.value_sets import PlacedCells, class_sets
 from shoal.table import Attribute, CodedTable
@@ -59,6 +59,10 @@ def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]
             # Whole numbers with gaps are fractions to some tools: 4 becomes 4.0.
             whole = attribute.hierarchy.locate(without_fraction(values))
             found = np.where(found < 0, whole, found).astype(np.int32)
+        if (found < 0).any():
+            found = np.where(found < 0, find_texts(attribute.hierarchy.leaves, values), found).astype(
+                np.int32
+            )
         if (found < 0).any():
             odd = values.filter(found < 0).to_list()
             raise DataError(

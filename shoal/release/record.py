@@ -14,9 +14,15 @@ from shoal.errors import ShoalBug
 from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
-from shoal.wording import counted_parts
+from shoal.wording import counted_parts, number
+from shoal.wording import escape_markdown as _cell
 
 NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
+LOSS_WORDS = (
+    "Information lost: the mean share of a column's domain that a published cell covers, where the domain is what the "
+    "policy lists, or what the published cells span. Everything on this card follows from the published rows and the "
+    "policy; figures that depend on the original are in the private record."
+)
 
 PUBLISHED_AS = {
     "quasi": "generalized",
@@ -79,7 +85,9 @@ def make_card(
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
-    `meanings` says in plain words what each verdict means, in their order; `measures` are those that may be published.
+    `summary` says of the published rows what follows from them and from the policy. How many rows were suppressed does
+    not: who knows all people but one would learn whether the last is in the original. `meanings` says in plain words
+    what each verdict means, in their order; `measures` are those that may be published.
     `roles` are those of the columns, or ``pseudonym`` for an identifier that is published as tokens. `following` warns
     of rows that can be followed, and the columns `person` say whose they are. `groups` are the kinds of groups that
     columns name, such as households. Columns that are `perturbed` show other values than their own, in these words.
@@ -88,21 +96,20 @@ def make_card(
     """
     if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
-    rows, named = summary["rows"], groups or {}
+    named = groups or {}
     changed = {name: f"perturbed: {how}" for name, how in (perturbed or {}).items()}
     # Methods that do not generalize report what they do instead.
-    words = {**PUBLISHED_AS, **summary.get("published_as", {})}
+    words = {**PUBLISHED_AS, **summary["published_as"]}
     return {
         "made_with": f"Shoal {__version__}",
         "made_on": datetime.now(UTC).date().isoformat(),
         "for_publication": seed is None,
-        "rows_published": rows - summary["suppressed"],
-        "rows_suppressed": summary["suppressed"],
-        "share_suppressed": summary["suppressed"] / rows if rows else 0.0,
+        "rows_published": summary["rows"],
+        "share_suppressed_at_most": summary["suppressed_at_most"],
         "classes": summary["classes"],
-        **({"buckets": summary["buckets"]} if "buckets" in summary else {}),
+        **({"buckets": summary["buckets"]} if summary["buckets"] is not None else {}),
         "method": summary["method"],
-        "levels": summary.get("levels"),
+        "levels": summary["levels"],
         "columns": [
             {
                 "name": name,
@@ -125,21 +132,10 @@ def make_card(
         ],
         "measures": {name: plain(value) for name, value in measures.items()},
         **({"codes_for_missing_are_null": list(recoded)} if recoded else {}),
-        **({"shuffled_together": summary["groups"]} if "groups" in summary else {}),
-        **_false_cells(summary),
+        **({"shuffled_together": summary["groups"]} if summary["groups"] is not None else {}),
+        **({"cells_changed_at_most": summary["budget"]} if summary["budget"] is not None else {}),
         **({"rows_that_can_be_followed": list(following)} if following else {}),
     }
-
-
-def _false_cells(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a card says about false cells: how many there may be. How many there are, an adversary who knows
-    everybody but one could solve for the last."""
-    if "budget_share" in summary:
-        return {"cells_changed_at_most": summary["budget_share"]}
-    if not summary.get("budget_cells"):
-        return {}
-    cells = summary["rows"] * len(summary["changed_by_column"])
-    return {"cells_changed_at_most": summary["budget_cells"] / max(cells, 1)}
 
 
 def card_text(card: Mapping[str, Any], path: Path, labels: Callable[[], str] = str) -> str:
@@ -159,8 +155,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         + (f" at levels {card['levels']}." if card["levels"] else "."),
         "",
         f"{card['rows_published']:,} rows are published in "
-        f"{counted_parts(card['classes'], card.get('buckets'), explained=True)}; "
-        f"{card['rows_suppressed']:,} rows ({card['share_suppressed']:.2%}) were suppressed. "
+        f"{counted_parts(card['classes'], card.get('buckets'), explained=True)}. {suppressed_words(card)} "
         "The rows are in random order.",
         "",
         *_edges(card),
@@ -184,10 +179,11 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         "| --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {_cell(c['name'])} | {c['role']} | {c['published']} | "
+        f"| {_cell(c['name'])} | {c['role']} | {_cell(c['published'])} | "
         f"{'' if c['loss'] is None else format(c['loss'], '.1%')} |"
         for c in card["columns"]
     ]
+    lines += ["", LOSS_WORDS]
     if "codes_for_missing_are_null" in card:
         names = ", ".join(map(_cell, card["codes_for_missing_are_null"]))
         lines += ["", f"Codes for missing values in the original are empty cells here: {names}."]
@@ -201,8 +197,14 @@ def card_markdown(card: Mapping[str, Any]) -> str:
             "value of the person whose row it is. Which ones is secret. Information lost does not count them.",
         ]
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
-    lines += [f"| {name} | {_short(value)} |" for name, value in card["measures"].items()]
+    lines += [f"| {_cell(name)} | {_short(value)} |" for name, value in card["measures"].items()]
     return "\n".join(lines) + "\n"
+
+
+def suppressed_words(card: Mapping[str, Any]) -> str:
+    """Say what the policy allows: how many rows were suppressed is not public."""
+    most = card["share_suppressed_at_most"]
+    return f"At most {most:.2%} of the original's rows were suppressed." if most else "No row was suppressed."
 
 
 def _edges(card: Mapping[str, Any]) -> list[str]:
@@ -218,17 +220,4 @@ def _edges(card: Mapping[str, Any]) -> list[str]:
 
 
 def _short(value: Any) -> str:
-    if value is None:
-        return ""
-    return (
-        f"{value:,.4g}"
-        if isinstance(value, float)
-        else f"{value:,}"
-        if isinstance(value, int)
-        else str(value)
-    )
-
-
-def _cell(text: str) -> str:
-    """A name inside a Markdown table. Portals render cards, and a name may be made to act there."""
-    return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;").replace(">", "&gt;")
+    return "" if value is None else _cell(number(value))

@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, IntVector
+from shoal.arrays import BoolVector, IntMatrix, IntVector
 from shoal.brief import Brief
 from shoal.frames.coded import Coded
 from shoal.frames.sheet import Cells, Sheet
 from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.naming import within
 from shoal.machine.parallel import PIECE, in_threads
 from shoal.release import Release
 from shoal.release.bounds import bound_columns
@@ -73,7 +74,6 @@ def render(
     regions: dict[int, tuple[IntVector, IntVector | None]] = {}
     for j, attribute in enumerate(table.attributes):
         source = owner if release.shown_from is None else release.shown_from[owner, j]
-        column = _cells(table, release, j, source)
         alike = -1 if release.shown_from is None else j
         if alike not in regions:
             whole = everyone and release.shown_from is None
@@ -82,10 +82,11 @@ def render(
         index, used = regions[alike]
         if release.shown_from is None and used is None:
             index = release.region_of
-        values = column if used is None else column.gather(used)
+        values = _cells(table, release, j, source, slice(None) if used is None else used)
         shown[attribute.name] = Cells(values, index)
         if attribute.bounds is not None:
-            ends = bound_columns(values.alias(attribute.name), attribute.bounds, attribute.hierarchy)
+            seen = seen_codes(table, source, j, release if release.relocated else None)
+            ends = bound_columns(values.alias(attribute.name), attribute.bounds, attribute.hierarchy, seen)
             shown |= {
                 name: Cells(end, index) for end, name in zip(ends, bound_names(attribute.name), strict=True)
             }
@@ -158,15 +159,18 @@ def bucket_name(taken: Collection[str]) -> str:
     return unused_name(BUCKET, taken)
 
 
-def _cells(table: CodedTable, release: Release, j: int, source: IntVector) -> pl.Series:
-    """Return what each region shows in column j, if it shows the values of the rows `source`."""
+def _cells(
+    table: CodedTable, release: Release, j: int, source: IntVector, used: IntVector | slice
+) -> pl.Series:
+    """Return what the regions that are `used` show in column j, if they show the values of the rows `source`."""
     hierarchy = table.attributes[j].hierarchy
-    low, high = hierarchy.wholly(release.low[:, j], release.high[:, j])
+    low, high = hierarchy.wholly(release.low[used, j], release.high[used, j])
     level = release.levels[j] if release.levels is not None else None
     if not level and np.array_equal(low, high) and not hierarchy.hidden[low].any():
         return hierarchy.leaves.gather(low)
     if release.sets is not None:
-        return shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
+        sets = shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
+        return sets if isinstance(used, slice) else sets.gather(used)
     seen = seen_codes(table, source, j, release if release.relocated else None)
     return cells_of(hierarchy, low, high, level, seen)
 
@@ -187,7 +191,8 @@ def cells_of(
         return hierarchy.leaves.gather(ends[0])
     number, first = distinct(np.stack([low, high], axis=1))
     names = hierarchy.names(low[first], high[first], level, seen)
-    return _as_categories(names, ends[0][first], ends[1][first], hierarchy.ordered).gather(number)
+    there = (low[first], high[first]) if seen is None else within(low[first], high[first], seen)[:2]
+    return _as_categories(names, *there, hierarchy.ordered).gather(number)
 
 
 def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: int) -> pl.Series:
@@ -206,16 +211,26 @@ def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: i
     return names.cast(pl.Categorical)
 
 
+def shown_ends(table: CodedTable, release: Release) -> tuple[IntMatrix, IntMatrix]:
+    """Return the first and the last code of the cells of each region, as their published names say. O(rows)."""
+    low, high = release.low.copy(), release.high.copy()
+    kept = np.flatnonzero(release.region_of >= 0).astype(np.int32)
+    for j, attribute in enumerate(table.attributes):
+        seen = seen_codes(table, kept, j, release)
+        low[:, j], high[:, j] = attribute.hierarchy.shown(low[:, j], high[:, j], seen)
+    return low, high
+
+
 def seen_codes(
     table: CodedTable, source: IntVector, j: int, relocated: Release | None = None
 ) -> BoolVector | None:
-    """Return which codes of column j published rows have; None if all of them are public, or no name depends on it.
+    """Return which codes of column j published rows have; None if all of them are public.
 
     `source` holds the rows of the table whose values are shown. The adversary knows the population, so its values are
     public anyway. In a release with `relocated` cells, a row does not show a value that its cell does not cover.
     O(rows).
     """
-    if table.population is not None or table.attributes[j].hierarchy.naming is None:
+    if table.population is not None:
         return None
     if len(source) == table.rows and relocated is None:
         seen = table.value_counts[j] > 0
@@ -231,13 +246,23 @@ def seen_codes(
 
 
 def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
-    """Return the rows of each table in a random order: the order of the input reveals whose row is whose."""
+    """Return the rows of each table in a random order: the order of the input reveals whose row is whose. Buckets are
+    numbered in that order, too: a search also numbers buckets of rows that are suppressed.
+    """
     sheet, owner = rendered.sheet, rendered.owner
     order = permuted(len(sheet), random)
     second = rendered.second
     if second is not None:
         second = second[random.permutation(len(second))]
     rows: Any = sheet.taken(order)
+    if rendered.bucket is not None:
+        old = rows[rendered.bucket].unique(maintain_order=True)
+        new = pl.Series(np.arange(len(old)), dtype=old.dtype)
+        rows = rows.with_values(
+            lambda shown: shown.replace_strict(old, new) if shown.name == old.name else shown
+        )
+        if second is not None:
+            second = second.with_columns(second[old.name].replace_strict(old, new))
     own = rows.order  # row of the table, if the sheet is one of its rows
     everyone = sheet.order is None and np.array_equal(owner, np.arange(len(owner), dtype=owner.dtype))
     owner = own if sheet.order is owner or everyone else owner[order]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.brief import html_table
 from shoal.release import Release
-from shoal.release.verdict import Verdict
+from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.widening import widened_when_read
 from shoal.wording import counted, counted_parts, number, printable
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from shoal.codebooks.book import Codebook
     from shoal.release.pseudonyms import Pseudonyms
+
+
+NOT_CHECKED = "? not checked"
 
 
 @dataclass
@@ -45,11 +48,12 @@ class Audit:
 
     rows: int
     """Rows of the original if it is known, else of the release."""
-    suppressed: int
+    suppressed: int | None
+    """None if the policy allows it, and neither the original nor the record says how many rows were."""
     people: int | None = None
     """Whose rows these are: how many different people; None if every row is a person of its own, or nobody can know."""
-    people_suppressed: int = 0
-    """How many of them have no row in the release."""
+    people_suppressed: int | None = 0
+    """How many of them have no row in the release; None if nobody can know."""
     fewest_people: int = 0
     """How many people the class with the fewest has; 0 if nothing is published, or `people` is None."""
     followed: bool = False
@@ -70,13 +74,13 @@ class Audit:
     """What a reader should know: unreadable cells, measures that could not be computed, .."""
 
     @property
-    def holds(self) -> bool:
-        """Every requirement is satisfied."""
-        return all(verdict.holds for verdict in self.verdicts)
+    def holds(self) -> bool | None:
+        """Every requirement is satisfied; None if none is violated, but some could not be checked."""
+        return all_hold(self.verdicts)
 
     @property
     def failing(self) -> list[Verdict]:
-        """The verdicts that do not hold."""
+        """The verdicts that do not hold, or could not be checked."""
         return [verdict for verdict in self.verdicts if not verdict.holds]
 
     def __repr__(self) -> str:
@@ -87,7 +91,12 @@ class Audit:
         """Return the verdicts as a table for notebooks, which people share: figures that depend on rows that are not
         published are told only as far as a public card tells them."""
         rows = [
-            (verdict.model, number(verdict.required), number(verdict.told), verdict.holds)
+            (
+                verdict.model,
+                number(verdict.required),
+                number(verdict.told),
+                NOT_CHECKED if verdict.holds is None else verdict.holds,
+            )
             for verdict in self.verdicts
         ]
         return html_table(self._head(), ("guarantee", "required", "reached", "holds"), rows)
@@ -127,8 +136,9 @@ class Audit:
 
     def _judged(self) -> str:
         if self.holds:
-            return "satisfies its policy"
-        return f"violates {printable(', '.join(verdict.model for verdict in self.failing))}"
+            return in_words(True)
+        word = "could not check" if self.holds is None else "violates"
+        return f"{word} {printable(', '.join(verdict.model for verdict in self.failing))}"
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json``, records and cards. Numbers that do not exist are null."""
@@ -162,6 +172,7 @@ class Audit:
 class Result(Audit):
     """A verified release and everything that is known about it."""
 
+    suppressed: int
     table: Any
     """The published rows, shuffled, in the kind of frame that was given."""
     second: Any = None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
+from shoal.arrays import IntVector
 from shoal.frames import factorize
-from shoal.hierarchy.values import parse, text_of
+from shoal.frames.inference import guess_numbers_and_dates
+from shoal.hierarchy.reading import locate
+from shoal.hierarchy.values import is_ordered, parse, text_of
 
 
 def retyped(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return a published column in the type that it has in the original, if every value has a counterpart there and no
-    two become one; else unchanged. ``4.0`` is 4 among whole numbers, and midnight is a day among days.
+    two become one; else unchanged. ``4.0`` is 4 among whole numbers, midnight is a day among days, and 0 and 1 are
+    false and true among booleans, which some formats do not have.
 
     O(rows); reads each distinct value once.
     """
@@ -22,11 +27,27 @@ def retyped(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     if isinstance(values.dtype, pl.Datetime) and isinstance(dtype, pl.Date):
         found = values.dt.date()
         found = found.set((found.cast(values.dtype) != values).fill_null(False), None)
+    elif values.dtype.is_numeric() and isinstance(dtype, pl.Boolean):
+        found = values.cast(pl.Boolean).set(((values != 0) & (values != 1)).fill_null(True), None)
     else:
         found = parse(text_of(values), dtype)
     if found.null_count() != values.null_count() or found.n_unique() != len(values):
         return column
     return found.alias(column.name).gather(places)
+
+
+def find_texts(texts: pl.Series, shown: pl.Series) -> IntVector:
+    """Return which of some texts each published value is by its meaning, -1 for none: 2.5 is ``2.50``. A release writes
+    numbers and dates as such where its own values are, even if other values make the column of the original text.
+    """
+    values = guess_numbers_and_dates(shown) if shown.dtype == pl.String else shown
+    if texts.dtype != pl.String or not is_ordered(values.dtype):
+        return np.full(len(shown), -1, np.int32)
+    meant = parse(texts, values.dtype)
+    first = meant.is_first_distinct() & meant.is_not_null()
+    code = locate(meant.filter(first), values)
+    place = np.append(first.arg_true().to_numpy(), -1).astype(np.int32)
+    return place[code]
 
 
 def without_fraction(values: pl.Series) -> pl.Series:

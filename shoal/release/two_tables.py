@@ -54,7 +54,7 @@ def unused_name(name: str, taken: Collection[str]) -> str:
 def split(rows: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
     count = unused_name(COUNT, (bucket, *sensitive))
-    second = rows.group_by([bucket, *sensitive]).len(name=count)
+    second = rows.group_by([bucket, *sensitive], maintain_order=True).len(name=count)
     return rows.drop(sensitive), second.with_columns(pl.col(count).cast(pl.Int64))
 
 

@@ -7,7 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.errors import ViolationError
 from shoal.wording import number
+
+UNCHECKED = 9
+"""The exit code of commands if something could not be checked, and nothing is violated."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +22,8 @@ class Verdict:
     """Name and parameter as a person reads it, such as ``5-anonymity`` or ``distinct 3-diversity of disease``."""
     required: Any
     reached: Any
-    holds: bool
+    holds: bool | None
+    """None: it could not be checked. Whatever asks whether it holds then gets no."""
     detail: str = ""
     """What decided it, in words, with nothing about individuals: ``smallest class has 3 rows``."""
     public: bool = False
@@ -29,7 +34,7 @@ class Verdict:
     @property
     def told(self) -> Any:
         """What the public may learn about `reached`: the value itself, or on which side of the threshold it lies."""
-        if self.public or self.reached is None:
+        if self.public or (self.reached is None and not self.holds):
             return self.reached
         if isinstance(self.required, list | tuple):
             ends = " to ".join(number(end) for end in self.required)
@@ -42,9 +47,29 @@ class Verdict:
         return {name: getattr(self, name) for name in ("model", "required", "reached", "holds", "detail")}
 
 
+_RANKS = [False, None, True]
+
+
+def all_hold(verdicts: Iterable[Verdict]) -> bool | None:
+    """Return whether every requirement holds: no if one is violated, None if another could not be checked."""
+    return min((verdict.holds for verdict in verdicts), key=_RANKS.index, default=True)
+
+
+def in_words(holds: bool | None) -> str:
+    """Say what became of a policy, after the name of a release."""
+    if holds is None:
+        return "could not be checked against all of its policy"
+    return "satisfies its policy" if holds else "violates its policy"
+
+
+def exit_code(holds: bool | None) -> int:
+    """Return how a command ends that judged a release."""
+    return 0 if holds else UNCHECKED if holds is None else ViolationError.exit_code
+
+
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict of one requirement that says least for a release; the first of equals."""
-    return min(verdicts, key=lambda verdict: (verdict.holds, _safety(verdict)))
+    return min(verdicts, key=lambda verdict: (_RANKS.index(verdict.holds), _safety(verdict)))
 
 
 def _safety(verdict: Verdict) -> float:
