@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
+from shoal.arrays import IntVector
 from shoal.brief import Brief
+from shoal.cards import card_of
 from shoal.case import SUPPRESSION_MEANING as SUPPRESSION_MEANING
 from shoal.case import Case, domain_sizes
 from shoal.codebooks.book import Codebook
@@ -25,10 +27,9 @@ from shoal.comparing.portfolio import with_method
 from shoal.errors import InfeasibleError, LimitError, OutputError, ViolationError
 from shoal.frames import Frame
 from shoal.frames.databases import DatabaseTable
-from shoal.frames.given import restored_values
 from shoal.frames.sheet import Sheet
 from shoal.machine.parallel import Ahead
-from shoal.measures.evaluate import false_losses, public_measures
+from shoal.measures.evaluate import false_losses
 from shoal.methods.base import Method
 from shoal.methods.following import alike
 from shoal.methods.limits import instead
@@ -37,12 +38,12 @@ from shoal.methods.uniform import UNIFORM, cost_in_words, proposed
 from shoal.models.feasibility import all_in_one, had_by_all, left_out, reasons_against, unprotected
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
-from shoal.policy.sources import apart
+from shoal.policy.sources import apart, inputs_of
 from shoal.received.earlier import encode_whole
 from shoal.release import Release
 from shoal.release.perturbed import check_perturbed, perturbed
 from shoal.release.pseudonyms import PSEUDONYM, Pseudonyms
-from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_card, make_record
+from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
 from shoal.release.render import Rendered, render, shuffled
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
@@ -50,6 +51,7 @@ from shoal.release.verdict import Verdict, shortfalls
 from shoal.run import Progress, Run, checked_seed, silent
 from shoal.spark import SPARK, is_spark_frame
 from shoal.table import CodedTable
+from shoal.table.plan import bound_names
 
 KERNELS = "shoal.kernels.preparing"
 """What imports numba."""
@@ -121,36 +123,39 @@ def anonymize_file(
         raise OutputError(f'{keys}: there are no keys, because no column has publish = "{PSEUDONYM}"')
     check_codebook_paths(codebooks, output)
     # First what not even --force allows, so that nobody is advised to use it in vain.
-    before = [place for one in policy.earlier for place in one.values()]
-    own = (
-        {source: "the data"}
-        | dict.fromkeys(spare, "the policy")
-        | dict.fromkeys(before, "an earlier release")
-    )
-    frames.check_apart(own, [*outputs, *papers])
+    own = dict.fromkeys(spare, "the policy") | {source: "the data"}
+    frames.check_apart(inputs_of(policy) | own, [*outputs, *papers])
     for place, _ in outputs:
         frames.check_publishable(place, force=force)
     for path, _ in papers:
         frames.check_writable(path, force=force, table=False)
     clock = Clock()
     with frames.Outbox(force=force) as box:
-        made = _make(source, policy, seed, progress, clock, _ToFiles(box, output))
+        made = _make(source, policy, seed, progress, clock, _ToFiles(box, output, policy))
         notes = [*box.notes, *(_before_codebooks(made, policy) if codebooks else ())]
         result = _result(made, policy, made.case.sheet, made.case.second, seed, clock, notes)
         if record:
             box.write_text(record, json.dumps(result.record, indent=2) + "\n")
         if keys is not None and result.keys is not None:
-            box.write_text(keys, result.keys.write_csv(), private=True)
+            box.write_text(keys, result.keys.write_csv())
         for path in cards:
             box.write_text(
                 path,
                 card_text(
                     result.card, path, labels=lambda: labels_markdown(result.describe(most=CARD_LABELS))
                 ),
+                private=False,
             )
         for path in codebooks:
             box.write_text(
-                path, codebook_text(result.codebook, path, output if isinstance(output, Path) else None)
+                path,
+                codebook_text(
+                    result.codebook,
+                    path,
+                    output if isinstance(output, Path) else None,
+                    for_publication=result.record["for_publication"],
+                ),
+                private=False,
             )
     progress("done", 1.0)
     return result
@@ -192,7 +197,8 @@ def _anonymize_file_on_spark(
     refuse_papers(codebooks, keys)
     texts = [*((path, "a card") for path in cards), *([(record, "the record")] if record else [])]
     frames.check_apart(
-        {source: "the data"} | dict.fromkeys(spare, "the policy"), [(output, "the release"), *texts]
+        inputs_of(policy) | dict.fromkeys(spare, "the policy") | {source: "the data"},
+        [(output, "the release"), *texts],
     )
     for path, _ in texts:
         frames.check_writable(path, force=force, table=False)
@@ -203,7 +209,7 @@ def _anonymize_file_on_spark(
             if record:
                 box.write_text(record, json.dumps(result.record, indent=2) + "\n")
             for path in cards:
-                box.write_text(path, card_text(result.card, path))
+                box.write_text(path, card_text(result.card, path), private=False)
     progress("done", 1.0)
     # Its rows were read under a temporary name, which is gone.
     return result if found.appeared is None else replace(result, table=found.appeared())
@@ -252,6 +258,7 @@ class _ToFiles:
 
     box: frames.Outbox
     output: Path | DatabaseTable
+    policy: Policy
 
     def check(self, table: CodedTable, policy: Policy, *, exact: bool) -> None:
         """Refuse values that the format cannot hold. Generalized values are text, so they do not count."""
@@ -274,7 +281,8 @@ class _ToFiles:
     def publish(self, rows: Sheet, frame: Frame, *, second: bool = False) -> Sheet:
         """Write a table, and return it as it is read from the disk."""
         path = second_path(self.output) if second else self.output
-        return self.box.publish_sheet(rows, path, options=frame.options)
+        options = replace(frame.options, escape_formulas=self.policy.release.escape_formulas)
+        return self.box.publish_sheet(rows, path, options=options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -314,13 +322,16 @@ def _make(
     progress("write", 0.8)
     with clock("write"):
         tokens = Pseudonyms() if policy.pseudonyms else None
-        changed = perturbed(table, release, policy.perturbed, run.random)
-        rendered = shuffled(render(table, release, tokens, changed), run.random)
-        as_read = partial(restored_values, schema=frame.schema)
-        seen: Any = way.publish(rendered.sheet.with_values(as_read), frame)
+        random = run.random.spawn(1)[0]  # whatever the search has drawn
+        changed = perturbed(table, release, policy.perturbed, random, frame.as_shown)
+        rendered = shuffled(render(table, release, tokens, changed), random)
+        seen: Any = way.publish(
+            rendered.sheet.with_values(partial(_typed, frame, table, rendered.owner)), frame
+        )
         second = rendered.second
         if second is not None:
-            second = way.publish(Sheet.of(second), frame, second=True).whole()
+            typed = Sheet.of(second).with_values(partial(_typed, frame, table, rendered.owner))
+            second = way.publish(typed, frame, second=True).whole()
         rendered = Rendered(seen, rendered.owner, rendered.bucket, second)
     progress("verify", 0.85)
     with clock("verify"):
@@ -333,6 +344,13 @@ def _make(
     with clock("measure"):
         _ = case.measures, case.losses
     return _Made(case, frame, tokens, unserved)
+
+
+def _typed(frame: Frame, table: CodedTable, owner: IntVector, values: pl.Series) -> pl.Series:
+    """Return what a column shows in the type that it has in the release; tokens are no values."""
+    ends = {end: own.name for own in table.attributes if own.bounds for end in bound_names(own.name)}
+    is_token = table.named is not None and values.name in table.named.columns
+    return values if is_token else frame.as_shown(values, ends.get(values.name, values.name), owner)
 
 
 def propose(policy: Policy, method: Method, table: CodedTable, run: Run) -> Case:
@@ -439,29 +457,14 @@ def _result(
         "describe": describe,
     }
     summary = Result(**parts, record={}, card={}).summary()
-    people = case.original.person is not None
-    can_follow = case.follow is not None
-    roles = {plan.name: plan.publish or plan.role for plan in policy.plans(made.frame.columns)}
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
-    if (case.of_people or case.original.owners is not None) and case.owner is not None:
-        # A release does not show whose its rows are, and later audits, and later releases, have to count people.
+    counted = case.of_people or case.original.owners is not None or case.original.earlier is not None
+    if counted and case.owner is not None:
+        # A release does not show whose its rows are. Later audits and later releases have to count people; next to
+        # earlier releases, only people who are in it.
         record["owners"] = " ".join(map(str, case.owner.tolist()))
-    card = make_card(
-        summary if case.tells_levels else {**summary, "levels": None},
-        roles=roles,
-        groups={name: own.group for name, own in policy.columns.items() if own.group is not None},
-        verdicts=case.verdicts,
-        meanings=case.meanings(),
-        measures=public_measures(
-            summary["measures"], levels=case.tells_levels, people=people and not can_follow
-        ),
-        seed=seed,
-        recoded=recoded,
-        following=case.following,
-        person=policy.names("person"),
-        perturbed={name: way.title for name, way in policy.perturbed.items()},
-    )
+    card = card_of(case, policy, made.frame.columns, summary, seed=seed, recoded=recoded)
     return Result(**parts, record=record, card=card)
 
 

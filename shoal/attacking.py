@@ -135,7 +135,7 @@ def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, An
         "values": tuple(requirements.values_needed(j) for j in range(len(sensitive))),
     }
     if "threshold" not in options:
-        known["thresholds"] = tuple(_belief(requirements, j) for j in range(len(sensitive)))
+        known["thresholds"] = tuple(belief_allowed(requirements, j) for j in range(len(sensitive)))
     kind = options.get("group", "")
     attacker = _attacker(name, options, known)
     if not kind:
@@ -145,7 +145,7 @@ def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, An
     return dataclasses.replace(found, adversary=knows, whom=f"{kind} groups")
 
 
-def _belief(requirements: Requirements, column: int) -> float:
+def belief_allowed(requirements: Requirements, column: int) -> float:
     """Return the largest share of a person's matching rows that the policy allows a value of a column."""
     own = (model for model in requirements.models if getattr(model, "column", None) == column)
     return min((model.belief for model in own), default=1.0)

@@ -81,7 +81,7 @@ def audit(
     sure = had_by_all(case.groups, case.requirements) if followed else ()
     return Audit(
         rows=published.rows + published.suppressed,
-        suppressed=published.suppressed,
+        suppressed=case.suppressed,
         **case.people,
         classes=published.told_classes,
         buckets=published.buckets,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self, TypeVar, cast
@@ -34,9 +34,9 @@ from shoal.received.recorded import (
     recorded_owners,
     recorded_section,
 )
-from shoal.received.released import as_published, read_release, typed
+from shoal.received.released import as_published, attribute_of, read_release, typed
 from shoal.release import Release
-from shoal.release.bounds import label_texts
+from shoal.release.bounds import bounds_among, label_texts
 from shoal.release.perturbed import column_of, judged
 from shoal.release.pseudonyms import (
     PSEUDONYM,
@@ -58,9 +58,10 @@ from shoal.table.plan import REMOVED
 from shoal.table.population import check_size
 from shoal.table.survey import weights_shown
 from shoal.widening import as_given, widened_when_read
-from shoal.wording import either
+from shoal.wording import either, setting
 
 Answer = TypeVar("Answer")
+TOO_MANY_WAYS = "there are too many ways in which columns may have been shuffled; give the record"
 SUPPRESSION_MEANING = "rows that could not be made safe without harming the rest were suppressed"
 
 
@@ -99,6 +100,8 @@ class Case(Evidence):
     """SHA-256 of the original, if it was read from a file."""
     crowd: Callable[[], People] | None = None
     """The people of the original, for the comparison with it, if a thread already looks for them."""
+    counted: bool = True
+    """It is known how many rows were suppressed: from the original, from the record, or because rows are marked."""
 
     @classmethod
     def made(
@@ -226,6 +229,7 @@ class Case(Evidence):
             rows=cast(Any, found.rows),
             notes=found.notes,
             record=record,
+            counted=table is not None or record is not None or found.published.suppressed > 0,
             claimed=None if record is None else recorded_owners(record),
             follow=pseudonym_numbers(found.rows, policy.people),
             told_size=policy.population_size,
@@ -269,15 +273,41 @@ class Case(Evidence):
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What every model of the policy says, and whether suppression stays within its limit."""
-        published, limit = self.published, self.requirements.suppression
-        verdicts = [self._verdict(model) for model in self.requirements.judged]
-        rows = published.rows + published.suppressed
-        if limit or published.suppressed:
-            share = published.suppressed / rows if rows else 0.0
-            holds = published.suppressed <= self.requirements.suppressible(rows)
-            detail = f"{published.suppressed:,} of {rows:,} rows"
-            verdicts.append(Verdict("suppression", limit, share, holds, detail, public=True))
-        return (*verdicts, *self.perturbed.values())
+        verdicts = [
+            self._of_public(model, self._without_whole(model) or self._verdict(model))
+            for model in self.requirements.judged
+        ]
+        return (*verdicts, *self._suppression(), *self.perturbed.values())
+
+    @property
+    def suppressed(self) -> int | None:
+        """How many rows were suppressed. None if the policy allows some, and nothing says how many were."""
+        return None if self.requirements.suppression and not self.counted else self.published.suppressed
+
+    def _suppression(self) -> Iterator[Verdict]:
+        """Yield whether suppression stays within its limit, if rows may be or were suppressed."""
+        limit, suppressed = self.requirements.suppression, self.suppressed
+        if suppressed is None:
+            sources = either(command="--original FILE or --record FILE", python="original or record")
+            why = f"only the original or the record shows how many rows were suppressed; give {sources}"
+            holds = True if limit >= 1 else None  # No number is too large for a limit of 1.
+            detail = "the limit allows any number" if holds else f"could not be checked: {why}"
+            yield Verdict("suppression", limit, None, holds, detail, higher_is_safer=False)
+        elif limit or suppressed:
+            rows = self.published.rows + suppressed
+            share = suppressed / rows if rows else 0.0
+            holds = suppressed <= self.requirements.suppressible(rows)
+            detail = f"{suppressed:,} of {rows:,} rows"
+            yield Verdict("suppression", limit, share, holds, detail, higher_is_safer=False)
+
+    def _of_public(self, model: Model, found: Verdict) -> Verdict:
+        """Say whether the public may learn how far a release gets. The policy decides it, and never the data: otherwise
+        that something is shown would say that nobody was suppressed, or that nobody has several rows.
+        """
+        complete = not self.requirements.suppression
+        of_rows = model.public == "always" and not model.needs_population()
+        hidden = model.about_classes and self.of_people and self.follow is None
+        return replace(found, public=found.public and (complete or of_rows) and not hidden)
 
     @cached_property
     def perturbed(self) -> Mapping[str, Verdict]:
@@ -299,11 +329,23 @@ class Case(Evidence):
 
     def meanings(self) -> tuple[str, ...]:
         """What each verdict means, in plain words."""
-        several, followed = self.table is not None and self.table.person is not None, self.follow is not None
-        models = [model.meaning(several=several, followed=followed) for model in self.requirements.judged]
+        models = [
+            model.meaning(several=self.of_people, followed=self.follow is not None)
+            for model in self.requirements.judged
+        ]
         ways = [self.policy.perturbed[name].meaning for name in self.perturbed]
         others = len(self.verdicts) - len(models) - len(ways)
         return (*models, *[SUPPRESSION_MEANING] * others, *ways)
+
+    def _without_whole(self, model: Model) -> Verdict | None:
+        """Return that a model which compares classes with the whole table could not be checked, if rows may be missing:
+        the published rows stand for the table only if nothing was suppressed.
+        """
+        complete = (self.record or {}).get("suppressed") == 0
+        if not model.of_whole or self.table is not None or complete:
+            return None
+        why = "it compares classes with the whole table, and rows may have been suppressed; give the original"
+        return model.unknown(self.published, why)
 
     def _verdict(self, model: Model) -> Verdict:
         """Return what a model says. A release that is not true of its original may fit no people at all: then nothing
@@ -312,13 +354,12 @@ class Case(Evidence):
         try:
             found = worst(answers(model.verify, (self,) if model.of_text else self.readings))
             if found.holds and model.needs_every_way and not self.complete:
-                why = "cannot be known: there are too many ways in which columns may have been shuffled"
-                return replace(found, reached=None, holds=False, detail=f"{why}; give the record")
+                return model.unknown(self.published, TOO_MANY_WAYS)
             return found
         except DataError as error:
             if self.release is not None or self.truth is None or not self.truth.least:
                 raise
-            return Verdict(model.title, model.required, None, False, f"cannot be known: {error}")
+            return model.unknown(self.published, str(error))
 
     @property
     def people(self) -> dict[str, Any]:
@@ -333,7 +374,7 @@ class Case(Evidence):
             people = there if table is None else table.people
             found = {
                 "people": people,
-                "people_suppressed": people - there,
+                "people_suppressed": None if table is None and self.suppressed != 0 else people - there,
                 "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
                 "followed": self.follow is not None,
             }
@@ -357,13 +398,28 @@ class Case(Evidence):
     def identifiers_removed(self) -> tuple[Verdict, ...]:
         """Whether the columns that name people are removed, if the policy names any, or hold pseudonyms, if it says so.
 
-        Without the original and the record, nobody can tell pseudonyms from names: then they count as names.
+        It could not be checked if the release has columns to which the policy gives no role. Without the original and
+        the record, pseudonyms cannot be distinguished from names: then neither.
         """
         identifiers = (*self.policy.names("identifier"), *self.policy.names("person"))
         left = {name: self._naming(name) for name in identifiers if name in self.sheet.columns}
         words = [f"{name}: {why}" if why else name for name, why in left.items() if why is not None]
-        verdict = Verdict("identifiers removed", 0, len(words), not words, "; ".join(words), public=True)
+        unsure = bool(words) and set(left.values()) <= {None, _names_or_pseudonyms()}
+        reached, holds = (None, None) if unsure else (len(words), not words)
+        unnamed = self.unnamed if self.policy.data.other_columns != "plain" else []
+        if unnamed and holds is not False:
+            reached, holds = None, None
+            hint = f"give each a role, or decide for all: {setting('data.other_columns', 'plain')}"
+            words.append(f"could not be checked: the policy gives no role to {', '.join(unnamed)}; {hint}")
+        verdict = Verdict("identifiers removed", 0, reached, holds, "; ".join(words), public=True)
         return (verdict,) if identifiers else ()
+
+    @property
+    def unnamed(self) -> list[str]:
+        """The published columns that the policy does not name, without those that Shoal adds."""
+        columns, named = self.sheet.columns, self.policy.columns
+        ends = {end for name in self.policy.names("quasi") for end in bounds_among(columns, name, named)}
+        return [name for name in columns if name not in {*named, *ends, bucket_name(named)}]
 
     def _naming(self, name: str) -> str | None:
         """Return why a column names people, in words or empty; None if it holds pseudonyms."""
@@ -373,9 +429,7 @@ class Case(Evidence):
         if self.table is not None and self.table.named is not None:
             return betrayed(shown, self.table.named[name]) or None
         if self.record is None:
-            return "cannot be told from names without the original or the record: give " + either(
-                command="--original FILE or --record FILE", python="original or record"
-            )
+            return _names_or_pseudonyms()
         entry = recorded_section(self.record, "columns").get(name)
         if not isinstance(entry, dict) or entry.get("publish") != PSEUDONYM:
             return "by the record it was not published as pseudonyms"
@@ -502,12 +556,43 @@ class Case(Evidence):
 
     @property
     def tells_levels(self) -> bool:
-        """Whether the public may learn levels of generalization. Not if rows were suppressed and the data decides how
-        many levels a hierarchy has: one of these rows alone may have the longest value.
+        """Whether the public may learn levels of generalization. Not if the data decides how many levels a hierarchy
+        has: one person by themselves may have the longest value.
         """
-        if not self.published.suppressed or self.original.population is not None:
-            return True
         return not any(attribute.hierarchy.grown for attribute in self.original.attributes)
+
+    @property
+    def outside(self) -> Case:
+        """The same release without its original: what public figures are computed from. It has the published rows and
+        the policy, and neither the domains of the original nor how many rows were suppressed, nor what is estimated
+        for a population.
+        """
+        plans = self.policy.plans(list(self.policy.columns), of_release=True)
+        shown = replace(
+            self.published,
+            attributes=tuple(attribute_of(plan) for plan in plans if plan.role == "quasi"),
+            low=None,
+            high=None,
+            sets=None,
+            in_part=None,
+            suppressed=0,
+        )
+        return replace(
+            self,
+            published=shown,
+            rows=as_given(self, "rows"),
+            table=None,
+            owner=None,
+            claimed=None,
+            release=None,
+            record=None,
+            others=(),
+            loosest=None,
+            digest=None,
+            crowd=None,
+            told_size=None,
+            survey=None,
+        )
 
     @cached_property
     def measures(self) -> Mapping[str, float]:
@@ -525,6 +610,12 @@ class Case(Evidence):
 
 
 widened_when_read(Case, "rows")
+
+
+def _names_or_pseudonyms() -> str:
+    """Say what shows whether a column holds names or pseudonyms."""
+    sources = either(command="--original FILE or --record FILE", python="original or record")
+    return f"could not be checked: only the original or the record shows whether these are pseudonyms; give {sources}"
 
 
 def _as_texts(values: pl.Series) -> tuple[Codes, pl.Series]:

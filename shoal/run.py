@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem
+from shoal.wording import shown
 
 Progress = Callable[[str, float], None]
 
@@ -24,7 +25,7 @@ def checked_seed(seed: Any) -> int | None:
         return None
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise PolicyError(
-            [Problem("seed", f"must be a whole number, 0 or higher, not {seed!r}")], where=ARGUMENTS
+            [Problem("seed", f"must be a whole number, 0 or higher, not {shown(seed)}")], where=ARGUMENTS
         )
     return int(seed)
 

@@ -84,18 +84,27 @@ def by_people(
     return found
 
 
-def by_rows(table: Sequence[Row], releases: Sequence[Sequence[Shown]]) -> dict[str, list[Left]]:
-    """The same where nobody can tell who is in which release: everybody of the table whose values match may be."""
+def by_rows(
+    table: Sequence[Row], releases: Sequence[Sequence[Shown]], *, owned: bool = False
+) -> dict[str, list[Left]]:
+    """The same where nobody can tell who is in which release: everybody of the table whose values match may be. If the
+    rows of the last release are `owned`, it is known who is in that one.
+    """
     found: dict[str, list[Left]] = {}
-    for row in table:
+    last = releases[-1]
+    for at, row in enumerate(table):
+        if owned and all(one.of != at for one in last):
+            continue
         fits = [fit for release in releases if (fit := matching(release, row.known))]
-        if len(fits) < 2 or not matching(releases[-1], row.known):
+        if len(fits) < 2 or not matching(last, row.known):
             continue
         common = set.intersection(*({one.values for one in fit} for fit in fits))
+        seen = fits[:-1] if owned else fits
         alike = [
             other
-            for other in table
-            if all(any(all(map(covers, one.cells, other.known)) for one in fit) for fit in fits)
+            for place, other in enumerate(table)
+            if all(any(all(map(covers, one.cells, other.known)) for one in fit) for fit in seen)
+            and (not owned or any(one.of == place for one in fits[-1]))
         ]
         candidates = min(sum(one.values in common for one in fit) for fit in fits)
         values = tuple(len({one[j] for one in common}) for j in range(len(row.values)))

@@ -25,6 +25,7 @@ from shoal.measures.queries import QueryError, count_rows
 from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.table import Attribute, CodedTable
+from shoal.wording import number
 from tests.strategies import tables, tiled
 
 CELLS = [name for name, kind in MEASURES.items() if issubclass(kind, CellMeasure)]
@@ -692,3 +693,15 @@ def test_many_values_are_grouped_by_sorting():
     table = table_of([numbers(range(size))], [0, 10, 10, 4999, 4999, 7])
     shown = publish(table, [0, 0, 1, 1, 2, 2])
     assert close(measure("lm", shown), (2 * 10 + 2 * 4989 + 2 * 4992) / (6 * 4999))
+
+
+def test_what_comes_from_rounding_is_0():
+    """49 rows of one value in a cell of two: log2 49 - (49 log2 49) / 49 is rounded to 5.5e-16 with some counts."""
+    for rows in range(2, 400):
+        counts = np.array([3, rows, 0, 5], np.int64)
+        low, high = np.array([1, 0], np.int32), np.array([2, 3], np.int32)
+        bits = MEASURES["entropy"]().loss(None, counts, low, high)
+        assert bits[0] == 0
+        assert bits[1] > 0.01
+    assert number(5.529e-16) == number(-0.0) == number(-1e-17) == "0"
+    assert number(1e-9) == "1e-09"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import polars as pl
 import pytest
@@ -21,6 +23,7 @@ from shoal.linking import left_open
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from tests import over_time
+from tests.fuzz import series as random_series
 from tests.over_time import Row, Shown
 
 ROLES = {
@@ -445,7 +448,7 @@ def test_the_verdict_is_in_everything_that_speaks_of_a_release(tmp_path):
     assert [one.reached for one in audited.verdicts if "earlier" in one.model] == [0]
     # Without the original nobody can tell, so it does not hold.
     alone = shoal.audit(made.table, policy)
-    assert [one.holds for one in alone.verdicts if "earlier" in one.model] == [False]
+    assert [one.holds for one in alone.verdicts if "earlier" in one.model] == [None]
     report = shoal.report(made, policy, original=second, edition="private")
     assert "intersection of releases, knows some people" in report.html
     assert "people exposed by intersecting earlier releases" in report.html
@@ -562,3 +565,60 @@ def test_explain_says_what_earlier_releases_cost(tmp_path):
         shoal.anonymize(second, weaker, seed=1).classes
         >= shoal.anonymize(second, written(tmp_path), seed=1).classes
     )
+
+
+def test_labels_are_one_set_although_the_search_over_levels_has_no_rows(tmp_path):
+    policy = written(tmp_path, levels="uniform")
+    made = shoal.anonymize(table("yxyxyxyx"), policy, seed=1)
+    assert all(one.holds for one in made.verdicts)
+
+
+@pytest.mark.parametrize("of_people", [True, False])
+@pytest.mark.parametrize("seed", [0, 1, 2, 37, 60])
+def test_an_audit_does_not_take_suppressed_people_for_exposed_ones(seed, of_people, tmp_path):
+    """With the record an audit says what anonymize said; without it, it says at most that it could not be checked."""
+    random = Random(seed)
+    places = [(zip_, age) for zip_ in ("11", "12", "21", "22") for age in ("31", "32", "41")]
+    people = {f"p{at}": random.choice(places) for at in range(12)}
+    # Some values change, so that some people have to be suppressed.
+    months = [
+        frame(
+            [Row(name, people[name], (random.choice("xyz"), "d")) for name in people if random.random() < 0.8]
+        )
+        for _ in range(2)
+    ]
+    asked = {**(ROLES if of_people else WITHOUT), "k": 2, "suppression": 0.5, "method": "mondrian"}
+    first = shoal.anonymize(months[0], seed=seed, **asked)
+    months[0].write_csv(tmp_path / "original.csv")
+    first.table.write_csv(tmp_path / "release.csv")
+    (tmp_path / "record.json").write_text(json.dumps(first.record))
+    files = {"release": "release.csv", "original": "original.csv", "record": "record.json"}
+    policy = Policy.from_keywords(**asked, earlier=[files if of_people else "release.csv"], base=tmp_path)
+    made = shoal.anonymize(months[1], policy, seed=seed)
+    own = {verdict.model: (verdict.reached, verdict.holds) for verdict in made.verdicts}
+    found = shoal.audit(made.table, policy, original=months[1], record=made.record)
+    assert {name: (one.reached, one.holds) for one in found.verdicts if (name := one.model) in own} == own
+    assert shoal.attack(
+        made.table, policy, original=months[1], record=made.record, name="intersection", seed=1
+    ).holds
+    assert shoal.audit(made.table, policy, original=months[1]).holds is not False
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_verdicts_about_series_are_those_of_enumeration(first, tmp_path):
+    """Releases, audits with the record, with the original only and without both; `tests.fuzz.series` runs more."""
+    said: Counter[str] = Counter()
+    for number in range(first, first + 20):
+        found = random_series.tried(random_series.series(5, number), tmp_path)
+        assert found.problems == [], number
+        said += found.said
+    assert said["releases with earlier ones"] > said["releases that expose somebody"] > 0
+
+
+@pytest.mark.parametrize(("seed", "number"), [(7, 3093), (7, 3094), (8, 505)])
+def test_who_knows_all_members_rules_out_people_who_only_may_be_in_a_class(seed, number, tmp_path):
+    """Classes overlap and no column names people: an audit said that nobody is exposed, but the maker knows better."""
+    found = random_series.tried(random_series.series(seed, number), tmp_path)
+    assert found.problems == []
+    assert found.said["releases that expose somebody"] == 1
+    assert found.said["audit with record: None"] == found.said["audit with original: None"] == 1

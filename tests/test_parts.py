@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -62,13 +63,23 @@ def census(rows):
     return made(rows)
 
 
+STARTED: set[int] = set()
+"""Processes that other tests have started, such as a database server."""
+
+
+@pytest.fixture(autouse=True)
+def only_own_processes():
+    STARTED.clear()
+    STARTED.update(children())
+
+
 def children():
-    """The processes that this one has started and not yet seen the end of."""
-    return {
-        int(number)
-        for task in Path("/proc/self/task").iterdir()
-        for number in (task / "children").read_text().split()
-    }
+    """The processes that a test has started and not yet seen the end of."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended since it was listed
+            found.update(map(int, (task / "children").read_text().split()))
+    return found - STARTED
 
 
 # --- what methods say about parts -------------------------------------------------------------------------------

@@ -452,3 +452,19 @@ def test_the_highest_risk_is_a_class_size_for_searches():
 def test_a_wrong_word_in_a_table_is_compared_with_its_own_words():
     with pytest.raises(PolicyError, match="did you mean 'average'"):
         Policy.from_keywords(quasi=["a"], risk={"averag": 0.1})
+
+
+def test_a_release_that_suppresses_every_row_is_weighed_like_any_other():
+    rows = pl.DataFrame({"age": [23, 58, 21], "pay": [4, 1, 8]})
+    policy = shoal.Policy.from_dict(
+        {
+            "columns": {
+                "age": {"role": "quasi", "hierarchy": {"bottom": 30}},
+                "pay": {"role": "quasi", "hierarchy": {"top": 5}},
+            },
+            "privacy": {"risk": {"average": "1/5"}},
+            "method": "full-domain",
+            "utility": {"suppression": 1.0, "suppress": "cells"},
+        }
+    )
+    assert shoal.anonymize(rows, policy, seed=1).suppressed == 3

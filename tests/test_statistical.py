@@ -83,7 +83,7 @@ def test_labels_are_values_hierarchy_levels_and_labels_of_the_release(tmp_path, 
     assert judged.holds
     assert judged.classes == made.classes
     assert judged.measures["lm"] == pytest.approx(made.measures["lm"])
-    assert shoal.audit(out, policy).holds
+    assert shoal.audit(out, policy, record=made.record).holds
     rows, about = raw_of(out)
     assert {name: text for name, text in about.column_names_to_labels.items() if text} == TITLES
     shown = set(read(out).column("work").cast(pl.String)) - {"*"}
@@ -203,7 +203,7 @@ def test_sas_files_are_read_and_not_written(tmp_path):
 def test_damaged_files_are_refused_in_words(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     path.write_bytes(b"no such file at all, and long enough to be read as one" * 20)
-    with pytest.raises(DataError, match=r"is not a readable (SPSS|Stata|SAS|Excel) file"):
+    with pytest.raises(DataError, match=r"is not a readable (SPSS|Stata|SAS|Excel 97-2003) file"):
         read(path)
 
 

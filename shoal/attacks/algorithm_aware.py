@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.base import Edition, Exposure, Options, Setting
+from shoal.attacks.base import Exposure, Options, Setting
 from shoal.attacks.relocation_rerun import rerun_relocation
 from shoal.attacks.rerun import RingAttack, how_to_tell_owners, true_classes
 from shoal.errors import DataError
@@ -70,7 +70,7 @@ class AlgorithmAware(RingAttack):
         return {**super().reads(setting), "method": setting.method}
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         if "class_named" in figures:
             yield f"a rerun names the class of {figures['share_named']:.2%} of the relocated people"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.linking.crowds import candidate_people, crowds
 from shoal.linking.evidence import Evidence
@@ -67,16 +67,11 @@ class AttributeDisclosure(Attack):
         return "" if setting.sensitive else "the table has no sensitive column"
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         for name, column in figures["columns"].items():
-            if "before" not in column:
-                yield f"{name} is certain in {column['after']['certain']:.1%} of the published rows"
-                continue
-            before, after = (
-                edition.share(round(column[when]["certain"] * people), people) for when in ("before", "after")
-            )
-            yield f"{name} is certain for {after} of people, before for {before}"
+            before, after = (column[when]["certain"] for when in ("before", "after"))
+            yield f"{name} is certain for {after:.1%} of people, before for {before:.1%}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Read the rows that match each person, before and after. O(links between people and classes).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,28 +75,6 @@ class Setting:
         """
         other = self.method is not None and self.method.relocates and not self.method.moves_rows
         return self.relocated and not other
-
-
-class Edition(Protocol):
-    """What a report may say about people."""
-
-    @property
-    def public(self) -> bool:
-        """It is for everybody."""
-
-    @property
-    def k(self) -> int:
-        """Counts of fewer people are hidden in the public edition."""
-
-    @property
-    def tells_before(self) -> bool:
-        """Figures over all people of the original may stand next to those of the release."""
-
-    def count(self, people: int) -> str:
-        """Write a number of people."""
-
-    def share(self, people: float, total: int) -> str:
-        """Write people as a share of all."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -277,8 +255,8 @@ class Attack(ABC):
         return {**found, **more}
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
-        """Yield the figures that matter, in words; the edition hides small counts of people."""
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
+        """Yield the figures that matter, in words, for those who keep the original."""
         yield from ()
 
     @abstractmethod

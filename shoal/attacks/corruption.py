@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.attacks.base import Edition, Exposure
+from shoal.attacks.base import Exposure
 from shoal.attacks.rerun import Rerun, RingAttack, true_classes
 from shoal.linking.consistency import Consistency
 from shoal.linking.evidence import Evidence
@@ -39,7 +39,7 @@ class Corruption(RingAttack):
     """How many owners of each ring are known, one number per attempt; None for 0, 1, 2 and k - 2."""
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         for name, entry in figures.items():
             if name.startswith("with_"):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolVector, LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.errors import DataError, check_known
 from shoal.linking.crossing import newest_issue, too_little
 from shoal.linking.evidence import Evidence
@@ -71,16 +71,14 @@ class Intersection(Attack):
         }
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
-        if edition.public:
-            return
         both = int(figures["in_several"])
-        yield f"{edition.count(both)} people are in several releases"
+        yield f"{both:,} people are in several releases"
         if both:
             least = figures["together"]["least_candidates"]
             yield f"together these leave somebody {least:,} candidates"
-            yield f"and {edition.count(int(figures['one_value']))} people a single sensitive value"
+            yield f"and {int(figures['one_value']):,} people a single sensitive value"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Intersect all releases. O(pairs of what people may be known by and matching rows)."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting, check_everybody
+from shoal.attacks.base import Attack, Exposure, Options, Setting, check_everybody
 from shoal.errors import check_known
 from shoal.linking.crowds import candidate_people
 from shoal.linking.evidence import Evidence
@@ -110,31 +110,25 @@ class Linkage(Attack):
         return cls.by_group(found, setting)
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         counts = figures.get("candidates_after_pruning", figures["candidates"])
         if counts["least"] is None:
             yield "no row matches anybody"
             return
-        if not edition.tells_before:
-            return
-        least = counts["least"]
-        if edition.public and least < edition.k:
-            yield f"somebody has fewer than {edition.k:,} candidates"
-        else:
-            yield f"everybody who matches any row has at least {least:,} candidates"
+        yield f"everybody who matches any row has at least {counts['least']:,} candidates"
         yield f"on average {counts['mean']:,.1f}"
         if counts["below_k"]:
-            yield f"{edition.count(int(counts['below_k']))} people have fewer than {figures['k']:,} candidates"
+            yield f"{int(counts['below_k']):,} people have fewer than {figures['k']:,} candidates"
         if figures.get("match_no_row"):
-            yield f"{edition.count(int(figures['match_no_row']))} people match no row: theirs shows other values"
+            yield f"{int(figures['match_no_row']):,} people match no row: theirs shows other values"
         pair = figures.get("likeliest_pair")
         if pair is not None:
             how = "" if pair["exact"] else " (an estimate)"
             yield f"the likeliest pair of a person and a row has a probability of {pair['largest']:.3f}{how}"
             if pair.get("above_one_in_k"):
-                many = edition.count(int(pair["above_one_in_k"]))
-                yield f"{many} people have a row that is more likely theirs than 1/{figures['k']:,}{how}"
+                many = int(pair["above_one_in_k"])
+                yield f"{many:,} people have a row that is more likely theirs than 1/{figures['k']:,}{how}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count candidates, and for ``members`` those after pruning. O(rows + matching pairs)."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.errors import PolicyError, Problem, check_known
 from shoal.linking.evidence import Evidence
 from shoal.membership.chances import MOST_STATES, SECONDS
@@ -66,10 +66,10 @@ class Membership(Attack):
         return "" if setting.population else f"no population is known ({how_to_name()})"
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         yield f"{figures['population']:,} people could be in the table"
-        yield f"{edition.count(figures['certainly_in'])} are certainly in it"
+        yield f"{figures['certainly_in']:,} are certainly in it"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count, bucket by bucket. O(people x classes) without buckets."""

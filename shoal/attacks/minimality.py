@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatMatrix, IntVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.attacks.possible_releases import arrangements, outcomes, shown
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.linking.evidence import Evidence
@@ -89,7 +89,7 @@ class Minimality(Attack):
         return {}
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         how = "" if figures["exact"] else " (an estimate)"
         yield f"the likeliest value of a person has a probability of {figures['largest']:.3f}{how}"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatMatrix, IntMatrix
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.attacks.linkage import SHUFFLED
 from shoal.attacks.rerun import how_to_tell_owners
 from shoal.errors import DataError
@@ -61,13 +61,10 @@ class RecordLinkage(Attack):
         return "" if setting.owners else f"whose row is whose is not known; {how_to_tell_owners()}"
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
-        if not edition.tells_before:
-            return
         yield f"the closest rows include the right one for {figures['right_class']:.2%} of people"
-        if not edition.public:
-            yield f"on average {figures['closest_rows']:,.1f} rows are equally close"
+        yield f"on average {figures['closest_rows']:,.1f} rows are equally close"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Compare all people with all classes. O(people x classes x columns)."""

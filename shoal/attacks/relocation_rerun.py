@@ -15,7 +15,7 @@ from shoal.methods import Method
 from shoal.models.hybrid import untrue_rows
 from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.release.render import seen_codes
+from shoal.release.render import shown_ends
 from shoal.run import Run
 
 MOST_NAMED = 0.1
@@ -88,24 +88,13 @@ def _relocated(codes: IntMatrix, again: Release) -> Any:
     return out
 
 
-def _shown(evidence: Evidence, again: Release) -> IntMatrix:
-    """Return the ends of the cells of each region of a rerun, as their names tell them."""
-    low, high = again.low.copy(), again.high.copy()
-    kept = np.flatnonzero(again.region_of >= 0)
-    for j, attribute in enumerate(evidence.original.attributes):
-        own, regions = evidence.original.codes[kept, j], again.region_of[kept]
-        true = kept[(own >= low[regions, j]) & (own <= high[regions, j])]
-        seen = seen_codes(evidence.original, true, j)
-        low[:, j], high[:, j] = attribute.hierarchy.shown(low[:, j], high[:, j], seen)
-    return np.concatenate([low, high], axis=1)
-
-
 def _classes(evidence: Evidence, again: Release) -> IntVector:
     """Return, per person, the published class that shows what the rerun shows for them; -1 if none does."""
     from shoal.kernels.grouping import distinct
 
     published = evidence.published
-    cells = np.concatenate([np.concatenate(published.covered, axis=1), _shown(evidence, again)])
+    ours, theirs = published.covered, shown_ends(evidence.original, again)
+    cells = np.concatenate([np.concatenate(ours, axis=1), np.concatenate(theirs, axis=1)])
     number, _ = distinct(np.ascontiguousarray(cells))
     class_of = np.full(int(number.max(initial=-1)) + 1, -1, np.int32)
     class_of[number[: published.classes]] = np.arange(published.classes, dtype=np.int32)

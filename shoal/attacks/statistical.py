@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import FloatVector, LongVector
-from shoal.attacks.base import Attack, Edition, Exposure, Options, Setting
+from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.linking.evidence import Evidence
 from shoal.models.hybrid import AlphaHybrid, chi_squared, expected, untrue_rows
@@ -77,11 +77,10 @@ class Statistical(Attack):
         return {"alpha": max(levels)} if levels else {}
 
     @classmethod
-    def findings(cls, figures: Mapping[str, Any], people: int, edition: Edition) -> Iterator[str]:
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         verdict = "more than chance" if figures["rejected"] else "no more than chance"
-        exact = "" if edition.public else f" (p = {figures['p_value']:.3g})"
-        yield f"the sizes of classes show {verdict}{exact}"
+        yield f"the sizes of classes show {verdict} (p = {figures['p_value']:.3g})"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""

@@ -27,7 +27,8 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
     graph = evidence.consistency
     rows, owner, unknown = np.ones(table.rows, np.bool_), None, ""
     exact = evidence.owner if evidence.owner is not None else evidence.claimed
-    if evidence.of_people and owners.person is None and evidence.owner is None:
+    told = evidence.of_people or evidence.claimed is not None
+    if told and owners.person is None and evidence.owner is None:
         # Everybody has one row here, so nobody had to know whose each is; but people are the same in all releases.
         named = replace(table, person=earlier.person.astype(np.int32))
         owners = matched(published, named) if exact is None else confirmed(published, named, exact)
@@ -53,6 +54,25 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         unknown=unknown,
     )
     return made, np.asfortranarray(table.sensitive_codes[:, columns])
+
+
+def knows_rows(evidence: Evidence, newest: Issue, earlier: Earlier) -> bool:
+    """Return whether it is known which rows of the table the newest release shows. Otherwise people whose rows were
+    suppressed count as people who may be in it.
+    """
+    if not evidence.published.suppressed or evidence.owner is not None:
+        return True
+    return evidence.claimed is not None and bool((newest.owner < earlier.people).all())
+
+
+def knows_classes(evidence: Evidence, earlier: Earlier) -> bool:
+    """Return whether it is known who is in which class of the newest release. Otherwise people who may have a row in a
+    class count as having one, although an adversary who knows all members may rule them out.
+    """
+    if evidence.of_people or evidence.owner is not None or evidence.claimed is not None:
+        return True  # or `check_members` refuses
+    named = replace(evidence.original, person=earlier.person.astype(np.int32))
+    return not matched(evidence.published, named).unknown
 
 
 def _strangers(earlier: Earlier) -> int:

@@ -14,7 +14,9 @@ from shoal.release.published import Published
 from shoal.release.value_sets import column_sets
 from shoal.table import CodedTable
 
-_UNSURE = "rows of the release may belong to different people, and a file does not say to whom"
+_UNSURE = (
+    "rows of the release may belong to different people, and only the record of the run says to whom: give it"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,6 +27,7 @@ from shoal.linking.consistency import People, within_sets
 from shoal.linking.pinned import missing_values
 from shoal.machine.parallel import PIECE, in_threads, one_after_another, processors
 from shoal.release.published import Published
+from shoal.release.retyping import find_texts
 from shoal.table import CodedTable
 from shoal.table.table import counted as count_codes
 from shoal.wording import counted
@@ -180,6 +181,8 @@ def _located(before: pl.Series, after: pl.Series) -> _Kept | None:
         code = np.where((code < 0) & read.is_not_null().to_numpy(), locate(values, read), code).astype(
             np.int32
         )
+    if (code < 0).any():
+        code = np.where(code < 0, find_texts(values, shown), code).astype(np.int32)
     return _Kept(before.name, number, code[places], len(values))
 
 

@@ -29,12 +29,6 @@ class Measure(ABC):
     """The size of the population must be known."""
     needs_weights: ClassVar[bool] = False
     """The table must have survey weights."""
-    public: ClassVar[bool] = False
-    """The public may see it: it follows from the published rows, from the number of suppressed ones, and from how
-    many values each column can have. Others are exact functions of the values in the original, and can be solved
-    for what few people have."""
-    by_levels: ClassVar[bool] = False
-    """It counts levels of hierarchies. If these follow from the data, it depends on the values of suppressed rows."""
     share: ClassVar[bool] = False
     """It is a share, 0 to 1, and is told in percent."""
     shown: ClassVar[bool] = False

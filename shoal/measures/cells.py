@@ -71,7 +71,6 @@ class Lm(CellMeasure):
 
     name: ClassVar[str] = "lm"
     share: ClassVar[bool] = True
-    public: ClassVar[bool] = True
     summary: ClassVar[str] = "mean share of its domain that a cell covers, by number of values (0..1)"
     sets_lose_less: ClassVar[bool] = True
 
@@ -111,8 +110,6 @@ class Precision(CellMeasure):
 
     name: ClassVar[str] = "precision"
     share: ClassVar[bool] = True
-    public: ClassVar[bool] = True
-    by_levels: ClassVar[bool] = True
     summary: ClassVar[str] = "mean level of a cell over the height of its hierarchy (0..1)"
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
@@ -124,8 +121,6 @@ class Ag(CellMeasure):
     """Amount of generalization: the sum of the levels by which all cells were raised."""
 
     name: ClassVar[str] = "ag"
-    public: ClassVar[bool] = True
-    by_levels: ClassVar[bool] = True
     summary: ClassVar[str] = "sum over all cells of the levels by which they were generalized"
     total: ClassVar[bool] = True
 
@@ -138,7 +133,6 @@ class Il(CellMeasure):
     """Information loss of a clustering (Byun et al. 2007): numbers by width, categories by height."""
 
     name: ClassVar[str] = "il"
-    by_levels: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "sum over all cells of width over domain (numbers) or height over tree (categories)"
     )

@@ -18,7 +18,6 @@ class Discernibility(ClassMeasure):
 
     name: ClassVar[str] = "dm"
     shown: ClassVar[bool] = True
-    public: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "sum of squared sizes of classes (or buckets); a suppressed row costs the number of all rows"
     )
@@ -42,7 +41,6 @@ class AverageClass(ClassMeasure):
 
     name: ClassVar[str] = "avg"
     shown: ClassVar[bool] = True
-    public: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "rows / (classes (or buckets) x k), suppressed rows counted; 1 is the best for k-anonymity"
     )
@@ -67,7 +65,6 @@ class NumberOfClasses(Measure):
     """How many classes there are. A search for many classes minimizes `avg`, which has the same optimum."""
 
     name: ClassVar[str] = "classes"
-    public: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "number of equivalence classes, or of buckets if columns were shuffled within them"
     )

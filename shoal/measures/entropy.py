@@ -13,6 +13,8 @@ from shoal.measures.base import CellMeasure, Measure
 from shoal.release.value_sets import column_sets
 from shoal.table import Attribute
 
+Ends = tuple[FloatVector, FloatVector]
+
 
 def _weighted_logs(counts: LongVector) -> FloatVector:
     """Return f log2 f of each count, 0 for 0."""
@@ -24,10 +26,14 @@ def _prefix(values: FloatVector | LongVector) -> FloatVector:
     return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
 
 
-def _bits(rows: FloatVector, logs: FloatVector) -> FloatVector:
-    """Return the entropy of a distribution with counts f, from the sums of f and of f log2 f. Never below 0."""
-    some = np.maximum(rows, 1.0)
-    return np.maximum(np.log2(some) - logs / some, 0.0)
+def _bits(rows: Ends, logs: Ends) -> FloatVector:
+    """Return the entropy of distributions with counts f, from prefix sums of f and of f log2 f, given by pairs of ends.
+    What is no more than the rounding of these sums is 0.
+    """
+    some = np.maximum(rows[1] - rows[0], 1.0)
+    bits = np.log2(some) - (logs[1] - logs[0]) / some
+    noise = 8 * np.finfo(np.float64).eps * (np.log2(some) + logs[1] / some)
+    return np.where(bits > noise, bits, 0.0)
 
 
 class Entropy(CellMeasure):
@@ -48,7 +54,7 @@ class Entropy(CellMeasure):
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the entropy of the column restricted to each range, in bits. O(1) per range, O(domain) once."""
         rows, logs = _prefix(counts), _prefix(_weighted_logs(counts))
-        bits = _bits(rows[high + 1] - rows[low], logs[high + 1] - logs[low])
+        bits = _bits((rows[low], rows[high + 1]), (logs[low], logs[high + 1]))
         return np.where(np.asarray(low) == high, 0.0, bits)
 
     def set_loss(
@@ -56,7 +62,7 @@ class Entropy(CellMeasure):
     ) -> FloatVector:
         """Return the entropy of the column restricted to each set, in bits."""
         rows, logs = _prefix(counts[codes]), _prefix(_weighted_logs(counts)[codes])
-        bits = _bits(rows[start[1:]] - rows[start[:-1]], logs[start[1:]] - logs[start[:-1]])
+        bits = _bits((rows[start[:-1]], rows[start[1:]]), (logs[start[:-1]], logs[start[1:]]))
         return np.where(np.diff(start) == 1, 0.0, bits)
 
 
@@ -106,8 +112,9 @@ class NonUniformEntropy(Measure):
                 return float("inf")
             bits = float(np.log2(np.maximum(covered, 1.0)) @ published.sizes)
             bits += (original.rows - published.rows) * math.log2(max(original.rows, 1))
-            bits -= float(_weighted_logs(counts).sum())
-            total += attribute.weight * bits
+            own_bits = float(_weighted_logs(counts).sum())
+            # What is no more than the rounding of the two sums is 0.
+            total += attribute.weight * (bits - own_bits if bits > own_bits * (1 + 1e-12) else 0.0)
             weights += attribute.weight
         share = weights * original.rows
         return max(total, 0.0) / share if share else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.util import find_spec
 
 from shoal.linking.evidence import Evidence
@@ -50,23 +50,6 @@ def per_column(measure: str | CellMeasure, evidence: Evidence) -> dict[str, floa
     rows = 1 if chosen.total else max(published.rows + published.suppressed, 1)
     losses = chosen.column_losses(evidence) / rows
     return dict(zip(names, losses.tolist(), strict=True))
-
-
-def public_measures(
-    measures: Mapping[str, float], *, levels: bool = True, people: bool = False
-) -> dict[str, float]:
-    """Return the measures that may be published; a name that is not registered is not, nor without `levels` those that
-    count levels of hierarchies. If some `people` have several rows, those about crowds are not: the published rows do
-    not show how many people a class has.
-    """
-    return {
-        name: value
-        for name, value in measures.items()
-        if name in MEASURES
-        and MEASURES[name].public
-        and (levels or not MEASURES[name].by_levels)
-        and not (people and MEASURES[name].needs_classes)
-    }
 
 
 def false_losses(evidence: Evidence) -> list[str]:

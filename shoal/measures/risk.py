@@ -14,7 +14,6 @@ class ProsecutorMax(Measure):
     """The risk of the row in the smallest class."""
 
     name: ClassVar[str] = "risk-prosecutor-max"
-    public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "highest probability of finding the row of a person who is known to be in the release"
@@ -29,7 +28,6 @@ class ProsecutorMean(Measure):
     """The risk averaged over rows."""
 
     name: ClassVar[str] = "risk-prosecutor-mean"
-    public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "average probability of finding the row of a person who is known to be in the release"
@@ -45,7 +43,6 @@ class AtRisk(Measure):
     """The share of rows whose prosecutor risk is above a threshold."""
 
     name: ClassVar[str] = "risk-at-risk"
-    public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "share of published rows whose risk is above 0.2"
 
@@ -61,7 +58,6 @@ class JournalistMax(Measure):
     """The highest risk if the adversary does not know who is in the release."""
 
     name: ClassVar[str] = "risk-journalist-max"
-    public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "highest probability of finding anyone of a population (without one: the prosecutor's, an upper bound)"
@@ -76,7 +72,6 @@ class Marketer(Measure):
     """The share of rows that are re-identified if the adversary tries all."""
 
     name: ClassVar[str] = "risk-marketer"
-    public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "share of rows re-identified if all are tried (without a population: an upper bound)"
@@ -105,7 +100,6 @@ class UniqueAfter(Measure):
     """How many rows are still unique."""
 
     name: ClassVar[str] = "unique-after"
-    public: ClassVar[bool] = True
     needs_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "share of the published rows that are unique in their quasi-identifiers"
 

@@ -77,6 +77,8 @@ class Model(ABC):
     ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
     higher_is_safer: ClassVar[bool] = True
     needs_original: ClassVar[bool] = False
+    of_whole: ClassVar[bool] = False
+    """It compares each class with the whole table."""
     needs_every_way: ClassVar[bool] = False
     """An adversary who knows more may find a release safer by it. If a release may have been made in several ways, one
     that tells more then does not stand for the others."""
@@ -174,7 +176,11 @@ class Model(ABC):
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the published rows."""
 
-    def verdict(self, published: Published, reached: Any, holds: bool, detail: str = "") -> Verdict:
+    def unknown(self, published: Published, why: str) -> Verdict:
+        """Return that it could not be checked, and why."""
+        return self.verdict(published, None, None, f"could not be checked: {why}")
+
+    def verdict(self, published: Published, reached: Any, holds: bool | None, detail: str = "") -> Verdict:
         """Return a verdict that knows what of it is public."""
         told = self.public == "always" or (self.public == "complete" and not published.suppressed)
         return Verdict(self.title, self.required, reached, holds, detail, told, self.higher_is_safer)
@@ -242,8 +248,9 @@ class GroupModel(Model):
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the worst published class."""
         unknown = evidence.owners.unknown
-        if unknown and self.needs_owners:
-            return self.verdict(evidence.published, None, False, f"cannot be known: {unknown}")
+        # If rows can be followed, classes are people who show the same rows, and nobody knows these then.
+        if unknown and (self.needs_owners or evidence.follow is not None):
+            return self.unknown(evidence.published, unknown)
         found = self.judge(evidence.published, evidence.groups)
         # How many people a class has does not follow from the published rows, unless they can be followed.
         hidden = evidence.owners.person is not None and evidence.follow is None

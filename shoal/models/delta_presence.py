@@ -86,8 +86,7 @@ class DeltaPresence(Model):
 
         published, original = evidence.published, evidence.table
         if original is None or original.population is None:
-            detail = "needs the population: name it in the policy, and give the original"
-            return self.verdict(published, None, False, detail)
+            return self.unknown(published, "name the population in the policy, and give the original")
         found = presence(published, original.population)
         least, most = float(found.low.min()), float(found.high.max())
         outside = (found.low < self.low - SLACK) | (found.high > self.high + SLACK)

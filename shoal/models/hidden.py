@@ -70,6 +70,6 @@ class HiddenValues(Model):
                 published, more, False, f"{counted(more, 'cell')} finer than the policy allows"
             )
         if unread:
-            why = f"cannot be known: {counted(unread, 'cell')} not written as the hierarchy writes them"
-            return self.verdict(published, None, False, why)
+            why = f"{counted(unread, 'cell')} not written as the hierarchy writes them"
+            return self.unknown(published, why)
         return self.verdict(published, 0, True)

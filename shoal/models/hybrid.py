@@ -77,8 +77,11 @@ class HybridK(Model):
         smallest = int(published.sizes.min(initial=self.k))
         if reason is not None or original is None:
             # If all cells may be false, nobody has to count them.
-            holds = self.budget >= 1 and smallest >= self.k
-            return self.verdict(published, None, holds, f"cannot be known: {reason}")
+            if smallest >= self.k and self.budget < 1:
+                return self.unknown(published, str(reason))
+            return self.verdict(
+                published, None, smallest >= self.k, f"false cells were not counted: {reason}"
+            )
         changed = int(untrue_cells(evidence).sum())
         share = changed / max(original.rows * len(original.attributes), 1)
         holds = smallest >= self.k and share <= self.budget + 1e-9
@@ -129,12 +132,12 @@ class AlphaHybrid(Model):
         published = evidence.published
         reason = _unknown(evidence, owners=published.suppressed > 0)
         if reason is not None:
-            return self.verdict(published, None, False, f"cannot be known: {reason}")
+            return self.unknown(published, reason)
         try:
             truth = expected(evidence)
         except DataError as error:
             # The other verdicts of an audit still say something.
-            return self.verdict(published, None, False, f"cannot be known: {error}")
+            return self.unknown(published, str(error))
         if not self.exact:
             test = chi_squared(evidence, truth)
             detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"

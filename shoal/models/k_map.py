@@ -88,16 +88,17 @@ class KMap(Model):
         published = evidence.published
         seen = seen_by(evidence, "journalist")
         if isinstance(seen, str):
-            return self.verdict(published, None, False, f"cannot be known: {seen}")
+            return self.unknown(published, seen)
         if not len(seen.sizes):
             return self.verdict(published, None, True, "nothing is published")
         smallest = int(seen.sizes.min())
         if seen.share is None:
             crowd = seen.sizes if seen.crowd is None else seen.crowd
             few = int((crowd < self.k).sum())
-            words = [f"{few:,} of {len(crowd):,} classes fall short"] if few else []
-            words += [seen.note] if seen.note else []
-            return self.verdict(published, int(crowd.min()), few == 0, "; ".join(words))
+            if few and seen.note:
+                return self.unknown(published, seen.note)
+            words = f"{few:,} of {len(crowd):,} classes fall short" if few else seen.note
+            return self.verdict(published, int(crowd.min()), few == 0, words)
         people, population = people_of(evidence), evidence.population_size
         assert population is not None
         people = min(people, population)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.errors import DataError
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_anonymity import K, KAnonymity, smaller_k
 from shoal.models.keys import Bounds, Key
@@ -68,10 +67,11 @@ class KType(Model):
         smallest = int(published.sizes.min()) if published.rows else None
         if evidence.table is None:
             if smallest is not None and smallest < self.k:
-                raise DataError(
-                    f"{self.title} is about the people that rows match: give the original table too; from the rows "
-                    f"alone Shoal can only check k-anonymity, and the smallest class has {smallest:,} rows"
+                why = (
+                    "it is about the people that rows match: give the original table too; from the rows only "
+                    f"k-anonymity can be checked, and the smallest class has {smallest:,} rows"
                 )
+                return self.unknown(published, why)
             detail = "nothing is published" if smallest is None else "every class has as many rows"
             return self.verdict(published, smallest, True, detail)
         if smallest is None:

@@ -59,19 +59,19 @@ class WithinLimit(Model):
         names = [attribute.name for attribute in published.attributes]
         above, unread = published.beyond_limits[names.index(self.column_name)]
         if unread:
-            why = f"cannot be known: {counted(unread, 'cell')} not in the hierarchy of the column"
+            why = f"{counted(unread, 'cell')} not in the hierarchy of the column"
             hint = (
                 ""
                 if evidence.table is not None
                 else "; give the original, which says what the hierarchy holds"
             )
-            return self.verdict(published, None, False, why + hint)
+            return self.unknown(published, why + hint)
         place = names.index(self.column_name)
         rests = published.rests[place] if published.rests else ()
         if rests and evidence.table is None:
             many = counted(sum(rows for _, _, rows in rests), "cell")
-            why = f"cannot be known: {many} above it for some values only; give the original, which says for how many"
-            return self.verdict(published, None, False, why)
+            why = f"{many} above it for some values only; give the original, which says for how many"
+            return self.unknown(published, why)
         if rests and evidence.owner is None and evidence.table is not None:
             # They are within it for as many rows at most as have such values; the widest has all that the others have.
             low, high = min(low for low, _, _ in rests), max(high for _, high, _ in rests)

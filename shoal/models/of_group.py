@@ -83,7 +83,7 @@ class OfGroup(GroupModel):
             found = self.rule.verify(evidence.by_group(self.unit_name))
             return replace(found, model=self.title, public=False)
         if evidence.owners.lost:
-            return self.verdict(evidence.published, None, False, f"cannot be known: {evidence.owners.lost}")
+            return self.unknown(evidence.published, evidence.owners.lost)
         return self.judge(evidence.published, evidence.groups)
 
     def judge(self, published: Published, groups: Groups) -> Verdict:

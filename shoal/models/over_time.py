@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import DataError
-from shoal.linking.crossing import newest_issue, too_little
+from shoal.linking.crossing import knows_classes, knows_rows, newest_issue, too_little
 from shoal.linking.evidence import Evidence
 from shoal.linking.left_open import LeftOpen
 from shoal.linking.series import Earlier, alone, check_members, crossed
@@ -65,18 +65,25 @@ class WithEarlier(Model):
         """Intersect the published rows with the earlier releases."""
         published = evidence.published
         if evidence.table is None or evidence.table.earlier is None:
-            why = "cannot be known: only the original says who may be in the earlier releases, too"
-            return self.verdict(published, None, False, why)
+            why = "only the original says who may be in the earlier releases, too: give it"
+            return self.unknown(published, why)
         earlier = evidence.table.earlier
         try:
             newest, own = newest_issue(evidence, earlier)
             if self.members:
                 check_members([*earlier.issues, newest])
         except DataError as error:
-            return self.verdict(published, None, False, f"cannot be known: {error}")
+            return self.unknown(published, str(error))
         found = crossed(earlier, newest, own, silent)
         few, narrow = too_little(found, self.k, self.of(earlier), members=self.members)
         exposed = len(np.unique(found.person[few | narrow]))
+        if exposed and not knows_rows(evidence, newest, earlier):
+            many = counted(exposed, "person", "people")
+            why = f"{many} would be exposed if they are in the release, and rows were suppressed; give the record"
+            return self.unknown(published, why)
+        if self.members and not exposed and not knows_classes(evidence, earlier):
+            why = "who is in which class of the release is not known: only the record of a run with `earlier` shows it"
+            return self.unknown(published, why)
         both = counted(len(np.unique(found.person)), "person", "people")
         detail = f"{both} in several of {len(earlier.issues) + 1} releases"
         return self.verdict(published, exposed, exposed == 0, detail)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shoal.arrays import LongVector
-from shoal.errors import DataError
 from shoal.linking.posterior import largest_counted
 from shoal.models.base import GroupModel, Model
 from shoal.models.k_type import KType
@@ -207,7 +206,9 @@ class CandidateDiversity(Model):
             why = f"{classes.detail}; judged bucket by bucket, which is stricter".removeprefix("; ")
             return self.verdict(published, classes.reached, False, why)
         if evidence.table is None:
-            raise DataError(f"{self.title} is about the people that rows match: give the original table too")
+            return self.unknown(
+                published, "it is about the people that rows match: give the original table too"
+            )
         graph = evidence.consistency
         own_class, own_people = graph.components
         class_of = np.repeat(np.arange(len(graph.size)), np.diff(graph.start))

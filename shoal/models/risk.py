@@ -75,13 +75,15 @@ class _Risk(Model):
     def _judged(self, seen: Seen | str, evidence: Evidence) -> Verdict | Seen:
         """Return a verdict if nothing can be computed."""
         if isinstance(seen, str):
-            return self.verdict(evidence.published, None, False, f"cannot be known: {seen}")
+            return self.unknown(evidence.published, seen)
         if not len(seen.sizes):
             return self.verdict(evidence.published, None, True, "nothing is published")
         return seen
 
     def _told(self, evidence: Evidence, found: Verdict, seen: Seen) -> Verdict:
         """Say what an estimate rests on, and hide what does not follow from the published rows."""
+        if seen.note and not found.holds:
+            return self.unknown(evidence.published, seen.note)
         hidden = evidence.owners.person is not None and evidence.follow is None
         hidden |= seen.crowd is not None or (seen.share is not None and evidence.published.suppressed > 0)
         words = [found.detail] if found.detail else []

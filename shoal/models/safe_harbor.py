@@ -42,7 +42,8 @@ NAMING = {
     "web addresses": r"(?i)\b(?:https?://|www\.)",
     "IP addresses": r"\b\d{1,3}(?:\.\d{1,3}){3}\b",
     "social security numbers": r"\b\d{3}-\d{2}-\d{4}\b",
-    "telephone numbers": r"(?:(?:\+|\b00)[1-9][0-9 ()/.-]{6,20}\d)|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b",
+    "telephone numbers": r"(?:(?:(?<!\d[eE])\+|(?<!\d[.,])\b00)[1-9][0-9 ()/.-]{6,20}\d)"
+    r"|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b",
     "bank accounts": r"\b[A-Z]{2}[0-9]{2} ?(?:[A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}\b",
     "dates": r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4})\b",
 }
@@ -118,7 +119,7 @@ class SafeHarbor(Model):
         if not count:
             return self.verdict(published, 0, True)
         if missing and all(why in ("", missing) for why in breaks):
-            return self.verdict(published, None, False, f"cannot be known: {missing}")
+            return self.unknown(published, missing)
         reasons = dict.fromkeys(why for why in breaks if why and why != missing)
         return self.verdict(published, count, False, f"{counted(count, 'cell')}: {', '.join(reasons)}")
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shoal.arrays import IntVector
 from shoal.errors import DataError, PolicyError
+from shoal.machine.files import read_json
 from shoal.methods import Method
 from shoal.policy.checks import built
 from shoal.policy.parts import MethodChoice
+from shoal.policy.toml import load_toml
 from shoal.table.plan import REMOVED
 from shoal.wording import either
 
@@ -28,7 +28,7 @@ def read_record(given: Any) -> Mapping[str, Any] | None:
     found = given
     if not isinstance(given, Mapping):
         try:
-            found = json.loads(Path(given).read_text(encoding="utf-8"))
+            found = read_json(given)
         except FileNotFoundError:
             raise DataError(f"the record {given} does not exist: {_source()}") from None
         except (OSError, ValueError) as error:
@@ -74,7 +74,7 @@ def _source() -> str:
 def recorded_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a section of the policy that a record holds; the files that the policy names need not exist any more."""
     try:
-        found = tomllib.loads(record["policy"]).get(name, {})
+        found = load_toml(record["policy"]).get(name, {})
     except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
         raise DataError(f"the policy in the record cannot be read: {error}") from None
     if not isinstance(found, dict):
@@ -135,7 +135,7 @@ def check_buckets(record: Mapping[str, Any], buckets: int | None) -> None:
 
 def recorded_owners(record: Mapping[str, Any]) -> IntVector | None:
     """Return which row of the original each published row comes from, in the order of the release; None if the record
-    does not say so. Only runs that count people write it.
+    does not say so. Only runs that count people, or look at earlier releases, write it.
     """
     told = record.get("owners")
     if not isinstance(told, str):

@@ -152,6 +152,8 @@ def as_published(
         )
     if record is not None:
         check_release(record, len(rows), rows.columns)
+    if record is not None and table is None:
+        whole = len(rows) + int(record.get("suppressed", 0))
     if table is not None:
         attributes, sensitive = table.attributes, table.sensitive
         codes = sensitive_codes(rows, sensitive)
