@@ -884,3 +884,12 @@ def test_studio_sets_and_clears_analyses():
     assert _formula({"outcome": "pay", "on": ["age", "sex"]}) == "pay ~ age + sex"
     assert _formula("pay ~ age") == "pay ~ age"
     assert _formula(None) == ""
+
+
+@pytest.mark.parametrize("condition", ["{ from = %s }", "%s", "[20, %s]"])
+def test_a_number_beyond_all_numbers_is_a_problem_of_its_query(tmp_path, condition):
+    (tmp_path / "queries.toml").write_text(f"[[query]]\nwhere = {{ age = {condition % ('9' * 400)} }}\n")
+    with pytest.raises(PolicyError) as caught:
+        shoal.anonymize(FRAME, **COLUMNS, k=2, workload=str(tmp_path / "queries.toml"))
+    (problem,) = caught.value.problems
+    assert problem.path == "utility.workload: query 1"

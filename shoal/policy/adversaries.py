@@ -103,8 +103,10 @@ def models_against(privacy: Privacy) -> Iterator[Model]:
         if not _links(kind):
             if kind not in asked:
                 yield kind.asked(kind.usual)
-        # Equivalence classes of k rows stop everyone who links, suppressed rows or not.
-        elif privacy.notion is None or not issubclass(MODELS[privacy.notion], (kind, GroupModel)):
+        # Classes of k rows stop everyone who links, suppressed rows or not. Without k the policy is rejected.
+        elif privacy.k is not None and (
+            privacy.notion is None or not issubclass(MODELS[privacy.notion], (kind, GroupModel))
+        ):
             yield kind.asked(privacy.k)
 
 

@@ -20,9 +20,11 @@ from pydantic import (
 )
 
 from shoal.errors import POLICY, PolicyError, Problem, did_you_mean
+from shoal.machine.files import read_text
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
+from shoal.policy.addresses import problems_of_addresses
 from shoal.policy.checks import built, collisions, problems_of, without_order
 from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
@@ -30,6 +32,7 @@ from shoal.policy.notes import describe_fields
 from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
+from shoal.policy.spark_settings import problems_in_file
 from shoal.table import Attribute
 from shoal.table.plan import AS_THEY_ARE, REMOVED, ColumnPlan, Role
 from shoal.wording import printable, setting
@@ -71,6 +74,7 @@ class Policy(BaseModel):
     """Where and how the work is done."""
 
     _base: Path = PrivateAttr(default=Path())
+    _file: Path | None = PrivateAttr(default=None)
 
     @model_validator(mode="wrap")
     @classmethod
@@ -110,7 +114,7 @@ class Policy(BaseModel):
         """
         place = Path(path)
         try:
-            text = place.read_text(encoding="utf-8-sig")
+            text = read_text(place)
         except FileNotFoundError:
             folder = place.parent
             nearby = sorted(file.name for file in folder.glob("*.toml")) if folder.is_dir() else []
@@ -123,7 +127,13 @@ class Policy(BaseModel):
         except OSError as error:
             raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
         raw = toml.parsed(text, place.name)
-        return cls._changed(raw, settings, place.parent) if settings else cls.from_dict(raw, place.parent)
+        settings = list(settings)
+        problems = [*problems_in_file(raw), *problems_of_addresses(raw, settings)]
+        if problems:
+            return cls._made_despite(raw, problems, place.parent)
+        found = cls._changed(raw, settings, place.parent) if settings else cls.from_dict(raw, place.parent)
+        found._file = place
+        return found
 
     @classmethod
     def given(cls, policy: Policy | str | Path | None, keywords: Mapping[str, Any]) -> Policy:
@@ -205,7 +215,7 @@ class Policy(BaseModel):
         }
         columns, problems = _by_role(python_values(roles))
         for kind, members in python_values(groups or {}).items():
-            for name in map(str, [members] if isinstance(members, str) else members or ()):
+            for name in _names(members, dotted("groups", kind), problems):
                 if name in columns:
                     message = f"has two roles, {columns[name].get('group', columns[name]['role'])} and {kind}"
                     problems.append(Problem(dotted("columns", name), message, "keep one of them"))
@@ -239,7 +249,7 @@ class Policy(BaseModel):
             "data": {"other_columns": other_columns, **(data or {})},
             "columns": columns,
             "privacy": asked,
-            "method": {"name": method} if isinstance(method, str) else dict(method),
+            "method": {"name": method} if isinstance(method, str) else method,
             "utility": {
                 "measure": measure,
                 "suppression": suppression,
@@ -251,7 +261,7 @@ class Policy(BaseModel):
             },
         }
         sections = {"population": population, "release": release, "engine": engine}
-        raw |= {name: dict(section) for name, section in sections.items() if section is not None}
+        raw |= {name: section for name, section in sections.items() if section is not None}
         return cls._made_despite(raw, problems, base)
 
     @classmethod
@@ -321,6 +331,11 @@ class Policy(BaseModel):
     def base(self) -> Path:
         """The folder that files in the policy are relative to."""
         return self._base
+
+    @property
+    def file(self) -> Path | None:
+        """The file that it was read from, if it was."""
+        return self._file
 
     @property
     def population_size(self) -> int | None:
@@ -407,11 +422,17 @@ class Policy(BaseModel):
         A release need not have the columns that are removed, and its other columns are plain.
         """
         missing = f"the {'release' if of_release else 'table'} has no such column"
-        problems = [
-            Problem(dotted("columns", name), missing, did_you_mean(name, names))
+        lacking = [
+            name
             for name, column in self.columns.items()
             if name not in names and not (of_release and column.role in (*AS_THEY_ARE, *REMOVED))
         ]
+        if len(lacking) > 1 and not set(self.columns) & set(names):
+            # Without a header line, the names would be the first row: somebody's.
+            hint = f"if the file has no header line, {setting('data.header', False)}"
+            message = f"{missing}s: {', '.join(lacking[:12])}; it has none of the policy's columns"
+            raise PolicyError([Problem("columns", message, hint)])
+        problems = [Problem(dotted("columns", name), missing, did_you_mean(name, names)) for name in lacking]
         problems += [] if of_release else collisions(self.columns, names)
         problems += [
             Problem(
@@ -513,11 +534,20 @@ def _long_form(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _by_role(roles: Mapping[str, Iterable[str]]) -> tuple[dict[str, dict[str, Any]], list[Problem]]:
     """Turn columns by role into columns with roles; a column with two roles is a problem."""
     columns: dict[str, dict[str, Any]] = {}
-    problems = []
+    problems: list[Problem] = []
     for role, names in roles.items():
-        for name in map(str, [names] if isinstance(names, str) else names or ()):
+        for name in _names(names, role, problems):
             former = columns.setdefault(name, {"role": role})["role"]
             if former != role:
                 message = f"has two roles, {former} and {role}"
                 problems.append(Problem(dotted("columns", name), message, "keep one of them"))
     return columns, problems
+
+
+def _names(given: Any, where: str, problems: list[Problem]) -> list[str]:
+    """Return names of columns as text; rows in their place are a problem, which does not show them."""
+    names = [given] if isinstance(given, str) else list(given or ())
+    wrong = [name for name in names if isinstance(name, list | tuple | Mapping)]
+    if wrong:
+        problems.append(Problem(where, "must be names of columns, not rows or tables"))
+    return [] if wrong else [str(name) for name in names]

@@ -14,6 +14,7 @@ from shoal.policy.checks import SECTIONS
 from shoal.policy.parts import Column, Data
 from shoal.policy.privacy import KINDS
 from shoal.policy.problems import dotted, explained
+from shoal.policy.toml import load_toml
 from shoal.wording import shown
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def read_as(raw: Mapping[str, Any], known: Iterable[Problem] = (), *, where: str
 def _keys(text: str) -> list[str]:
     """Split a dotted path; names with dots are in quotes."""
     try:
-        table: Any = tomllib.loads(f"{text} = 0")
+        table: Any = load_toml(f"{text} = 0")
     except tomllib.TOMLDecodeError:
         return [part.strip() for part in text.split(".")]
     keys = []
@@ -101,7 +102,7 @@ def _keys(text: str) -> list[str]:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return load_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 
@@ -109,7 +110,7 @@ def _value(text: str) -> Any:
 def _unreadable(path: list[str], text: str) -> Problem | None:
     """Return a problem if a value looks like TOML and is not; anything else that is not TOML is a bare word."""
     try:
-        tomllib.loads(f"value = {text}")
+        load_toml(f"value = {text}")
     except tomllib.TOMLDecodeError as error:
         if not text:
             return Problem(dotted(*path), "has no value", "write PATH=VALUE, as in privacy.k=10")

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from shoal.errors import did_you_mean
+from shoal.frames.options import is_encoding
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.models.safe_harbor import WORDS
@@ -84,14 +85,9 @@ class Reading(Part):
     @field_validator("encoding")
     @classmethod
     def _encoding(cls, value: str | None) -> str | None:
-        import codecs
-
-        if value is not None:
-            try:
-                codecs.lookup(value)
-            except LookupError:
-                usual = ("utf-8", "utf-16", "latin-1", "cp1252", "iso-8859-15", "ascii")
-                raise wrong(f"'{value}' is not a known encoding", did_you_mean(value, usual)) from None
+        if value is not None and not is_encoding(value):
+            usual = ("utf-8", "utf-16", "latin-1", "cp1252", "iso-8859-15", "ascii")
+            raise wrong(f"{shown(value)} is not a known encoding", did_you_mean(value, usual))
         return value
 
 
@@ -158,7 +154,13 @@ class Data(Reading, InDatabase):
 
 
 class ReleaseFile(Reading):
-    """How a release of another tool is read. What Shoal writes needs none of this, however the table was read."""
+    """How a release of another tool is read. What Shoal writes needs none of this, however the table was read, except
+    that formulas are escaped on request.
+    """
+
+    escape_formulas: Annotated[bool, Strict()] = False
+    """Whether cells of a text file that a spreadsheet would run as formulas begin with an apostrophe, which Shoal
+    writes, and removes when it reads the release."""
 
 
 # --- columns ----------------------------------------------------------------------------------------------

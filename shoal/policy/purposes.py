@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +15,10 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, mo
 
 from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.machine.files import read_text
 from shoal.policy.part import Number, Part, Text, wrong
 from shoal.policy.problems import dotted, explained
+from shoal.policy.toml import load_toml
 from shoal.wording import shown
 
 if TYPE_CHECKING:
@@ -146,7 +149,7 @@ def read_workload(name: str, base: Path) -> tuple[AskedQuery, ...]:
     """Read the queries of a file relative to the policy. Raises PolicyError with everything that is wrong with it."""
     path, key = base / name, "utility.workload"
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        raw = load_toml(read_text(path))
         return WorkloadFile.model_validate(raw).query
     except FileNotFoundError:
         nearby = sorted(file.name for file in path.parent.glob("*.toml")) if path.parent.is_dir() else []
@@ -288,10 +291,14 @@ def _inside(tree: Hierarchy, value: Any) -> tuple[BoolVector, str]:
                     at = numbers_of(pl.Series([at]).cast(tree.leaves.dtype))[0]
                 except pl.exceptions.PolarsError:
                     return inside, f"{end} is {at}, which cannot be compared with {tree.leaves.dtype} values"
-            ends.append(fallback if at is None else float(at))
+            try:
+                ends.append(fallback if at is None else float(at))
+            except OverflowError:
+                return inside, f"{end} is {shown(str(at))}, which is too large for a number"
         return (tree.positions >= ends[0]) & (tree.positions <= ends[1]), ""
     for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, int | float) and not isinstance(one, bool) and tree.positions is not None:
+        number = isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= sys.float_info.max
+        if number and tree.positions is not None:
             inside |= tree.positions == one
             continue
         text = str(one).lower() if isinstance(one, bool) else str(one)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
 from shoal.frames.databases import DatabaseTable, in_database
 from shoal.frames.formats import scheme_of
+from shoal.frames.output import file_of
+from shoal.hierarchy.kinds import parsed
+from shoal.hierarchy.kinds.file import File
+from shoal.policy import toml
+from shoal.policy.addresses import ADDRESSES, EARLIER
 from shoal.wording import either
 
 if TYPE_CHECKING:
+    from shoal.policy.model import Policy
     from shoal.policy.parts import Data, InDatabase
+
+PLACES = (*ADDRESSES, ("utility", "workload"))
+"""Where a policy names files, besides hierarchies."""
 
 
 def located(source: str, part: InDatabase, base: Path) -> Any:
@@ -21,6 +30,27 @@ def located(source: str, part: InDatabase, base: Path) -> Any:
         return in_database(base / source, part.table, part.query)
     found = in_database(source, part.table, part.query)
     return found.beside(base) if isinstance(found, DatabaseTable) else found
+
+
+def inputs_of(policy: Policy) -> dict[Any, str]:
+    """Return the file of a policy, every file and table that it names, and what each is. Nothing may be written over
+    them: who wrote the policy would decide what is lost.
+    """
+    base, population = policy.base, policy.population
+    found: dict[Any, str] = {} if policy.file is None else {policy.file: "the policy"}
+    if policy.data.source is not None and (file := file_of(located(policy.data.source, policy.data, base))):
+        found[file] = "the data that the policy names"
+    if population is not None and population.file is not None:
+        found[located(population.file, population, base)] = "the population"
+    for one in policy.earlier:
+        found |= dict.fromkeys(one.values(), "an earlier release")
+    for name, column in policy.columns.items():
+        kind = parsed(column.hierarchy) if column.hierarchy is not None else None
+        if isinstance(kind, File):
+            found[base / kind.path] = f"the hierarchy of '{name}'"
+    if policy.utility.workload is not None:
+        found[base / policy.utility.workload] = "the workload"
+    return found
 
 
 def own_source(data: Data, base: Path) -> Any:
@@ -46,3 +76,28 @@ def apart(population: Any, keywords: Mapping[str, Any]) -> tuple[Any, dict[str, 
     if isinstance(population, Mapping):
         return None, {**keywords, "population": population}
     return population, dict(keywords)
+
+
+def without_folders(text: str) -> str:
+    """Return the text of a policy in which no file has an absolute path: a document that leaves this machine must not
+    say where its users keep their files.
+    """
+    tables = toml.parsed(text, "policy")
+    parts = [(tables.get(part, {}), key) for part, key in PLACES]
+    parts += [(one, key) for one in tables.get("privacy", {}).get("earlier", ()) for key in EARLIER]
+    parts += [(one, "hierarchy") for one in tables.get("columns", {}).values()]
+    found = [(part, key) for part, key in parts if isinstance(part, dict) and _is_absolute(part.get(key))]
+    for part, key in found:
+        part[key] = name_of(part[key])
+    return toml.document(tables) if found else text
+
+
+def name_of(place: str) -> str:
+    """Return the name of a file without its folder, on any system."""
+    return PureWindowsPath(place).name
+
+
+def _is_absolute(place: object) -> bool:
+    if not isinstance(place, str) or scheme_of(place):
+        return False
+    return PurePosixPath(place).is_absolute() or PureWindowsPath(place).is_absolute()

@@ -17,10 +17,22 @@ _SECTION = re.compile(r"\s*\[\s*(data|columns|privacy|method|utility|population)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises only `TOMLDecodeError`, also for what the standard library's parser fails at."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # of `int`, of dates
+        raise tomllib.TOMLDecodeError("a number has too many digits, or a date does not exist") from None
+
+
 def parsed(text: str, name: str) -> dict[str, Any]:
     """Parse a TOML document; errors refer to it by `name`."""
     try:
-        return tomllib.loads(text)
+        return load_toml(text)
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         if place is not None and place[1]:

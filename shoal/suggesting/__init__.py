@@ -14,6 +14,7 @@ from shoal import frames
 from shoal.errors import DataError, check_known
 from shoal.frames import FORMATS, Frame, ReadOptions
 from shoal.policy import Data, Policy
+from shoal.policy.addresses import for_file
 from shoal.policy.overrides import read_as
 from shoal.suggesting.guess import Guess, guess_columns
 from shoal.suggesting.reading import as_written
@@ -21,6 +22,9 @@ from shoal.suggesting.sensitivity import propose_p
 from shoal.suggesting.uniqueness import ColumnSet, MinimalSets, identifying_sets, minimal_sets
 from shoal.table.plan import REMOVED
 from shoal.wording import printable
+
+MOST_COLUMNS = 10_000
+"""Columns of the widest table that a policy is suggested for: more of them are rarely about people one by one."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,11 @@ def look_at(frame: Any) -> Suggestion:
     together.
     """
     notation = ""
+    if len(frame.columns) > MOST_COLUMNS:
+        raise DataError(
+            f"the table has {len(frame.columns):,} columns, and Shoal suggests roles for at most {MOST_COLUMNS:,}: "
+            "keep the columns that describe people, and drop the others; for text, check the delimiter"
+        )
     if isinstance(frame, Frame):
         frame, notation = as_written(frame)
     table: pl.DataFrame = frame if isinstance(frame, pl.DataFrame) else frame.data
@@ -196,7 +205,8 @@ def _reading(frame: Frame) -> dict[str, Any]:
     """Return the reading options, given or detected, that differ from the defaults and from what is usual."""
     if frame.stored is not None:
         stored = frame.stored
-        named = {"source": stored.source, "table": stored.table, "query": stored.query}
+        source = for_file(stored.source) if isinstance(stored.source, str) else None
+        named = {"source": source, "table": stored.table, "query": stored.query}
         return {name: value for name, value in named.items() if isinstance(value, str)}
     if frame.path is None:
         return {}

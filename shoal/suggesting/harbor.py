@@ -13,17 +13,20 @@ from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.cuts import Cuts
 from shoal.hierarchy.kinds.dates import Dates
 from shoal.hierarchy.kinds.widths import Widths
+from shoal.machine.files import read_text
 from shoal.models.safe_harbor import DIGITS, OLDEST, SAFE_HARBOR
 from shoal.suggesting.vocabulary import AGES, words_of
 from shoal.table.plan import REMOVED
-from shoal.wording import shown
+from shoal.wording import counted, shown
 
 if TYPE_CHECKING:
     import polars as pl
 
 HARBOR = SAFE_HARBOR.name
 FEW_PEOPLE = 20_000
-"""Areas with so many people or fewer may not be shown."""
+"""Areas with this many people or fewer may not be shown."""
+_SHOWN_LINES = 10
+"""Lines of a wrong file that a message shows."""
 
 
 def _set(*words: str) -> frozenset[str]:
@@ -144,29 +147,42 @@ def _plain(value: Any) -> Any:
 
 def small_areas(path: Path) -> tuple[str, ...]:
     """Read the three-digit areas with 20,000 people or fewer from a file: one per line, or every area with its number
-    of people after a comma, semicolon or tab. Lines that begin with # are left out.
+    of people after a comma, semicolon or tab. Lines that begin with # are left out, and a first line without digits
+    names the columns. Any other line is rejected: an area that is not understood would be published.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: the list of small areas cannot be read: {error}") from None
-    found, wrong = [], []
-    for number, line in enumerate(lines, start=1):
-        cells = [cell.strip().strip('"') for cell in re.split(r"[,;\t]", line)]
-        if not cells[0] or cells[0].startswith("#"):
-            continue
-        people = re.sub(r"[ _']", "", cells[1]) if len(cells) > 1 else "0"
-        if not re.fullmatch(rf"[0-9]{{{DIGITS}}}", cells[0]) or not people.isdecimal():
-            if number > 1:  # the first line may name the columns
-                wrong.append((number, line))
-            continue
-        found += [cells[0]] if int(people) <= FEW_PEOPLE else []
-    if wrong:
-        number, line = wrong[0]
-        raise DataError(
-            f"{path}, line {number}: {shown(line)} is not an area of {DIGITS} digits, with or without its number of "
-            "people: write 036, or 036;17705"
-        )
-    if not found and not any(line.strip() for line in lines):
+    filled = [(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
+    given = [(number, line) for number, line in filled if not line.startswith("#")]
+    if given and not re.search(r"\d", given[0][1]):
+        del given[0]
+        if not given:
+            raise DataError(
+                f"{path}: the list has no area, only a line without digits; write # if there are none"
+            )
+    if not filled:
         raise DataError(f"{path}: the list of small areas is empty; write # if there are none")
-    return tuple(dict.fromkeys(found))
+    people: dict[str, int] = {}
+    wrong = []
+    for number, line in given:
+        area, *rest = (cell.strip().strip('"') for cell in re.split(r"[,;\t]", line))
+        count = re.sub(r"[ _']", "", rest[0]) if rest else "0"
+        if (
+            len(rest) > 1
+            or not re.fullmatch(rf"[0-9]{{{DIGITS}}}", area)
+            or not re.fullmatch("[0-9]{1,12}", count)
+        ):
+            wrong.append(f"line {number}: {shown(line)}")
+        elif people.setdefault(area, int(count)) != int(count):
+            wrong.append(f"line {number}: {shown(line)} (before: {people[area]:,} people)")
+    if wrong:
+        more = f"; and {counted(len(wrong) - _SHOWN_LINES, 'line')} more" if len(wrong) > _SHOWN_LINES else ""
+        raise DataError(
+            f"{path}: {counted(len(wrong), 'line')} cannot be used: each area has {DIGITS} digits and occurs once, "
+            "with or without its number of people as a whole number without points or commas: write 036, or 036;17705. "
+            + "; ".join(wrong[:_SHOWN_LINES])
+            + more
+        )
+    return tuple(area for area, count in people.items() if count <= FEW_PEOPLE)
