@@ -155,7 +155,7 @@ def test_a_page_can_be_found_one_s_way_in(pages: dict[str, str], edition: str) -
 @pytest.mark.parametrize("edition", ["public", "private"])
 def test_every_chart_is_told_in_words_and_as_a_table(pages: dict[str, str], edition: str) -> None:
     figures = re.findall(r"<figure.*?</figure>", pages[edition], flags=re.S)
-    assert len(figures) >= 6
+    assert len(figures) >= (2 if edition == "public" else 6)
     drawings = []
     for figure in figures:
         own = re.findall(r"<svg.*?</svg>", figure, flags=re.S)
@@ -281,7 +281,7 @@ def test_reasons_of_methods_that_failed_are_for_the_private_edition(made: shoal.
             made, original=people(), comparison=comparison, edition=edition, **ROLES, k=5, suppression=0.1
         ).html
         assert ("Ultima Thule" in html) == (edition == "private")
-        assert "agglomerative, k = 5" in html
+        assert ("agglomerative, k = 5" in html) == (edition == "private")
 
 
 def compared(reason: str) -> Comparison:
@@ -309,8 +309,8 @@ def compared(reason: str) -> Comparison:
 def test_the_frontier_is_drawn_from_a_folder_too(tmp_path: Path, made: shoal.Result) -> None:
     comparison = compared("no")
     (tmp_path / "comparison.json").write_text(json.dumps(comparison.to_json()), encoding="utf-8")
-    html = shoal.report(made, original=people(), comparison=tmp_path, **ROLES, k=5, suppression=0.1).html
-    page = Page(html)
+    asked = {**ROLES, "k": 5, "suppression": 0.1, "edition": "private"}
+    page = Page(shoal.report(made, original=people(), comparison=tmp_path, **asked).html)
     assert page.problems == []
     # k-k does not withstand; mondrian has less risk than agglomerative, which has less loss: both are preferable.
     assert (
@@ -394,7 +394,7 @@ def test_the_public_edition_does_not_tell_how_old_a_person_is_who_was_left_out()
         for age in (81, 90, 103)
     ]
     assert pages[0] == pages[1] == pages[2]
-    assert "Fewer than 5 rows were suppressed" in Page(pages[0]).text
+    assert "at most 5.00% of the original's rows were suppressed" in Page(pages[0]).text
 
 
 @pytest.mark.parametrize("sensitive", [{"l": 2}, {"p": 2}])
@@ -430,10 +430,9 @@ def test_rank_correlations_with_sensitive_numbers_are_for_the_private_edition() 
     ages = list(range(20, 80))
     rows = pl.DataFrame({"age": ages, "size": ages[::-1], "pay": [1000 * age for age in ages]})
     public, private, _ = pages_of(rows, policy, left_out=0)
-    for pair in ("age and pay", "size and pay"):
+    for pair in ("age and pay", "size and pay", "age and size"):
         assert pair in private
         assert pair not in public
-    assert "age and size" in public
 
 
 def test_the_public_edition_does_not_count_people_in_small_groups() -> None:
@@ -444,7 +443,6 @@ def test_the_public_edition_does_not_count_people_in_small_groups() -> None:
     ]
     assert found[0][2] == found[1][2] == found[2][2]
     assert found[0][0] == found[1][0] == found[2][0]
-    assert "more than 20.00%" in found[0][0]
     assert "entropy" not in found[0][0]
     assert "entropy" in found[0][1]
     assert found[0][1] != found[1][1] != found[2][1]
@@ -456,11 +454,12 @@ def test_what_the_public_learns_of_attribute_disclosure_follows_from_the_rows() 
     rows = pl.DataFrame({"city": ["x"] * 4 + ["y"] * 4, "ill": ["a"] * 6 + ["b"] * 2})
     asked = {"quasi": ["city"], "sensitive": ["ill"], "k": 4}
     html = shoal.report(shoal.anonymize(rows, **asked), original=rows, **asked).html
-    assert re.search(r"some people are exposed.*?75\.00%.*?62\.50%", html, flags=re.S)
-    assert "ill is certain in 50.0% of the published rows" in html
+    assert re.search(
+        r"right about 75\.00%, a .*?blind guess.*? about 62\.50%; certain for 50\.00%", html, flags=re.S
+    )
 
 
-def test_a_frontier_by_a_measure_that_is_not_public_is_for_the_private_edition(made: shoal.Result) -> None:
+def test_a_frontier_is_for_the_private_edition(made: shoal.Result) -> None:
     trials = tuple(
         Trial(method=name, k=5, measures={"entropy": loss})
         for name, loss in (("mondrian", 1.25), ("forest", 1.5))
@@ -468,7 +467,6 @@ def test_a_frontier_by_a_measure_that_is_not_public_is_for_the_private_edition(m
     comparison = Comparison(trials=trials, adversaries=(), measure="entropy", k=5, rows=60)
     asked = {**ROLES, "k": 5, "suppression": 0.1}
     html = shoal.report(made, original=people(), comparison=comparison, **asked).html
-    assert "only the private edition shows the frontier" in Page(html).text
     assert "1.25" not in Page(html).text
 
 
@@ -500,7 +498,7 @@ def test_markup_in_names_and_values_stays_text(edition: str) -> None:
     assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
     assert HOSTILE not in html
     assert escape(HOSTILE, quote=False) in html or escape(HOSTILE) in html.replace("&#34;", "&quot;")
-    assert "{{ 7 * 7 }}" in html
+    assert ("{{ 7 * 7 }}" in html) == (edition == "private")  # the public one draws no quasi-identifiers
     assert not set(html) & {"\x00", "\x1b", "\u202e"}
     for drawing in re.findall(r"<svg.*?</svg>", html, flags=re.S):
         ElementTree.fromstring(drawing)
@@ -525,7 +523,8 @@ def test_a_release_of_another_tool_is_reported_without_a_record() -> None:
     assert found.holds
     assert not shoal.report(release, original=people(), **ROLES, k=5).holds
     assert "not known: no record of the run was given" in page.text
-    assert "no loss can be computed" in page.text
+    private = shoal.report(release, original=original, edition="private", **ROLES, k=5).html
+    assert "no loss can be computed" in Page(private).text
 
 
 def test_plain_columns_are_shown_without_the_rows_that_were_left_out() -> None:
@@ -552,7 +551,7 @@ def test_a_violation_is_said_in_so_many_words() -> None:
 def test_attacks_that_need_to_know_whose_row_is_whose_are_tried_on_a_result() -> None:
     asked = {**ROLES, "k": 3, "notion": "probabilistic-k", "method": "ring"}
     result = shoal.anonymize(people(), **asked)
-    page = Page(shoal.report(result, original=people(), **asked).html)
+    page = Page(shoal.report(result, original=people(), edition="private", **asked).html)
     assert page.problems == []
     assert "knows the algorithm and some rows" in page.text
     assert "the strongest linkage attack stands for the risk after" in page.text
@@ -562,6 +561,7 @@ def test_a_population_brings_the_membership_attack() -> None:
     everybody = pl.concat([people(), people()])
     asked = {**ROLES, "k": 3, "presence": [0.0, 0.9], "method": "spalm"}
     result = shoal.anonymize(people(), population=everybody, **asked)
+    asked |= {"edition": "private"}
     page = Page(shoal.report(result, original=people(), population=everybody, **asked).html)
     assert "120 people could be in the table" in page.text
     assert "upper bounds" not in page.text
@@ -572,7 +572,7 @@ def test_buckets_are_reported() -> None:
     for method in ("bucketization", "slice-columns", "anatomy"):
         result = shoal.anonymize(people(), method=method, **asked)
         buckets = result.table["bucket"].n_unique()
-        page = Page(shoal.report(result, original=people(), method=method, **asked).html)
+        page = Page(shoal.report(result, original=people(), method=method, edition="private", **asked).html)
         assert page.problems == []
         stands = "membership" if method == "slice-columns" else "strongest linkage"
         assert f"the {stands} attack stands for the risk after" in page.text
@@ -591,8 +591,9 @@ def test_a_record_of_another_table_is_refused(made: shoal.Result) -> None:
         shoal.report(made.table, original=people(), record=record, **ROLES, k=5)
     other = {**made.record, "classes": made.classes + 1}
     doubt = "may be the record of another release"
-    assert doubt in shoal.report(made, original=people(), record=other, **ROLES, k=5).html
-    assert doubt not in shoal.report(made.table, original=people(), record=made.record, **ROLES, k=5).html
+    asked = {**ROLES, "k": 5, "edition": "private"}
+    assert doubt in shoal.report(made, original=people(), record=other, **asked).html
+    assert doubt not in shoal.report(made.table, original=people(), record=made.record, **asked).html
     with pytest.raises(shoal.DataError, match="not a record of a run"):
         shoal.report(made.table, original=people(), record={"a": 1}, **ROLES, k=5)
     with pytest.raises(shoal.DataError, match=r"59 rows|60 rows"):
@@ -670,4 +671,5 @@ def test_columns_of_every_type_are_drawn() -> None:
     for edition in ("public", "private"):
         page = Page(shoal.report(result, original=table, edition=edition, **asked).html)
         assert page.problems == []
-        assert [name for name in table.columns if f"Distribution of {name}" not in page.text] == []
+        drawn = [name for name in table.columns if f"Distribution of {name}" in page.text]
+        assert drawn == (table.columns if edition == "private" else ["secret"])

@@ -88,7 +88,7 @@ def test_a_page_fits_can_be_read_and_asks_for_nothing(browser, pages, name, widt
     tab.close()
 
 
-@pytest.mark.parametrize("name", ["good", "private"])
+@pytest.mark.parametrize("name", ["private"])
 def test_no_words_of_the_frontier_lie_over_others(browser, pages, name):
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(pages[name].as_uri())

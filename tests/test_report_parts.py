@@ -65,32 +65,6 @@ def test_a_private_gate_hides_nothing_that_fits(people: np.ndarray) -> None:
     gate = Gate(False, 5)
     assert gate.runs(people) == [(i, i) for i in range(len(people))]
     assert gate.hidden(people, len(people)) == (people == 0).tolist()
-    assert gate.steps(people).tolist() == people.tolist()
-
-
-@pytest.mark.parametrize(
-    ("people", "public", "private"),
-    [
-        (0, "0", "0"),
-        (1, "fewer than 5", "1"),
-        (4, "fewer than 5", "4"),
-        (5, "5", "5"),
-        (1234, "1,234", "1,234"),
-    ],
-)
-def test_small_counts_are_hidden_from_the_public(people: int, public: str, private: str) -> None:
-    assert Gate(True, 5).count(people) == public
-    assert Gate(False, 5).count(people) == private
-
-
-def test_shares_go_in_steps_of_k() -> None:
-    gate = Gate(True, 5)
-    # 12 of 200 people: 10, the nearest multiple of 5, is 5%; 3 people are fewer than 5, which is 2.5%.
-    assert gate.share(12, 200) == "5.0%"
-    assert gate.share(3, 200) == "less than 2.50%"
-    # Nobody reads like a few people: a group of one would be told from a group of two.
-    assert gate.share(0, 200) == "less than 2.50%"
-    assert Gate(False, 5).share(12, 200) == "6.0%"
 
 
 def test_the_k_of_a_gate_is_the_policy_s_or_the_usual_one() -> None:
@@ -304,14 +278,14 @@ def test_correlations_take_cells_by_their_middle() -> None:
 # --- risk -------------------------------------------------------------------------------------------------
 
 
-@given(tables(), st.booleans(), st.integers(2, 4))
-def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, public: bool, k: int) -> None:
+@given(tables(), st.integers(2, 4))
+def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, k: int) -> None:
     raw = Evidence.of_original(table).published
     rows = [tuple(row) for row in table.codes.tolist()]
     own = np.array([rows.count(row) for row in rows])
     assert raw.sizes[raw.class_of].tolist() == own.tolist()
     risks = Risks(None, None, 0, own, own)  # type: ignore[arg-type]
-    names, before, after = size_bins(risks, Gate(public, k))
+    names, before, after = size_bins(risks, k)
     assert len(names) == len(before) == len(after)
     assert after.sum() == pytest.approx(1.0)
     for name, share in zip(names, after, strict=True):
@@ -320,4 +294,3 @@ def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, public
         first, _, last = limits.replace(",", "").partition(" to ")
         held = sum(int(first) <= size <= int(last or first) for size in own)
         assert share == pytest.approx(held / len(own))
-        assert not public or len(names) == 1 or held == 0 or held >= k

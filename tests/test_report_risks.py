@@ -36,7 +36,7 @@ def left_for_each() -> list[int]:
 def test_the_risk_after_is_that_of_the_adversary_who_knows_all_members() -> None:
     assert left_for_each() == [2, 2, 1, 1, 2, 2]
     policy = Policy.from_keywords(**ASKED)
-    subject = read_subject(ROWS, policy, original=PEOPLE, record=None, public=False)
+    subject = read_subject(ROWS, policy, original=PEOPLE, record=None)
     risks = risks_of(subject, try_all(subject, silent))
     assert risks.after is None
     assert risks.sizes_after.tolist() == left_for_each()
@@ -49,7 +49,7 @@ def test_shuffled_columns_have_no_candidates_by_rows() -> None:
     shuffled = pl.DataFrame({"a": [2, 1, 4, 3], "b": [5, 6, 7, 8], "s": list("xyyx"), "bucket": [0, 0, 1, 1]})
     asked = {"quasi": ["a", "b"], "sensitive": ["s"], "method": "slice-columns", "presence": [0, 1]}
     policy = Policy.from_keywords(**asked)
-    subject = read_subject(shuffled, policy, original=people, population=people, record=None, public=False)
+    subject = read_subject(shuffled, policy, original=people, population=people, record=None)
     risks = risks_of(subject, try_all(subject, silent))
     assert not len(risks.sizes_after)
     page = shoal.report(shuffled, **asked, original=people, population=people, edition="private").html

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 
 def analyses(subject: Subject) -> Section | None:
-    """Say how well the release serves analysts, or None for the public."""
-    if subject.gate.public:
-        return None
+    """Say how well the release serves analysts; None if nothing is known of it."""
     parts = [*_similar(subject), *_workload(subject), *_regression(subject), *_predicted(subject)]
     return Section("analyses", "What analysts will find", parts) if parts else None
 

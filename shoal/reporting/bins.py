@@ -44,7 +44,7 @@ class Bins(Brief):
 
 
 def bins_of(attribute: Attribute, people: LongVector, gate: Gate, *, made_from_data: bool = False) -> Bins:
-    """Choose the bins of a column; `people` is how many people of the original have each code.
+    """Choose the bins of a column; `people` is how many people have each code.
 
     `made_from_data`: the names of the hierarchy's nodes contain single values, as those of automatic ones do.
     O(codes).
@@ -71,8 +71,7 @@ def _categories(
     held = np.bincount(node_of, weights=people, minlength=len(nodes.starts)).astype(np.int64)
     lumped = np.array(gate.hidden(held, MOST))
     shown = np.flatnonzero(~lumped)
-    # By size as the edition shows it: the order must not reveal more.
-    shown = shown[np.argsort(-gate.steps(held[shown]), kind="stable")]
+    shown = shown[np.argsort(-held[shown], kind="stable")]
     names = nodes.names.gather(shown.astype(np.uint32)).to_list()
     labels = [label(name) for name in names]
     place = np.full(len(held), len(labels), np.int32)

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from shoal.attacks.linkage import Linkage
 from shoal.measures import MEASURES
-from shoal.measures.evaluate import public_measures
+from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.reporting.attacks import TriedAttack
 from shoal.reporting.parts import Face, State, Tile
-from shoal.reporting.risks import Risks, risk_before
+from shoal.reporting.risks import Risks
 from shoal.reporting.subject import Subject
 from shoal.wording import counted, number
+
+
+def unmet(failing: Sequence[tuple[Verdict, Any]], checked: str) -> tuple[State, str, str]:
+    """Return state, headline and text where requirements are violated, or could not be checked: verdicts, each with
+    what the edition shows of how far the release gets.
+    """
+    held = all_hold(verdict for verdict, _ in failing)
+    words = {False: "violated", None: "could not be checked"}
+    lost = " or ".join(
+        dict.fromkeys(words[None if verdict.holds is None else False] for verdict, _ in failing)
+    )
+    told = "; ".join(
+        f"{verdict.model} (required {number(verdict.required)}, reached {number(reached)})"
+        for verdict, reached in failing
+    )
+    text = f"Do not publish this release. {len(failing):,} of {checked} {lost}: {told}."
+    return "warn" if held is None else "bad", in_words(held).capitalize(), text
 
 
 def face_of(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Face:
@@ -17,43 +37,29 @@ def face_of(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Face:
     failing = [verdict for verdict, _ in subject.judged if not verdict.holds]
     succeeded = [one for one in tried if one.exposure is not None and not one.exposure.holds]
     checked = counted(len(subject.judged), "requirement")
-    all_hold = f"All {checked} hold" if len(subject.judged) > 1 else "The requirement holds"
+    kept = f"All {checked} hold" if len(subject.judged) > 1 else "The requirement holds"
     if failing:
-        state: State = "bad"
-        headline = "Violates its policy"
-        public = subject.gate.public
-        told = "; ".join(
-            f"{verdict.model} (required {number(verdict.required)}, reached "
-            f"{number(verdict.told if public else verdict.reached)})"
-            for verdict in failing
-        )
-        text = f"Do not publish this release. {len(failing):,} of {checked} violated: {told}."
+        state, headline, text = unmet([(verdict, verdict.reached) for verdict in failing], checked)
     elif succeeded:
         state, headline = "warn", "Satisfies its policy, but does not withstand every attack"
         text = (
-            f"{all_hold}, checked on the published rows themselves. But the policy asks for nothing that "
+            f"{kept}, checked on the published rows themselves. But the policy asks for nothing that "
             f"stops: {', '.join(one.title for one in succeeded)}."
         )
     elif subject.seeded:
         state, headline = "warn", "Satisfies its policy, but is not for publication"
-        text = f"{all_hold}. But the release was made with a seed, which undoes the shuffling of rows."
+        text = f"{kept}. But the release was made with a seed, which undoes the shuffling of rows."
     else:
         state, headline = "good", "Satisfies its policy"
-        text = f"{all_hold}, checked on the published rows themselves."
+        text = f"{kept}, checked on the published rows themselves."
     tiles = (_risk(subject, tried, risks), _loss(subject), _rows(subject), _attacks(tried, succeeded))
     return Face(state=state, headline=headline, text=text, tiles=tiles)
 
 
 def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
-    before, after, gate = risks.before, risks.after, subject.gate
-    people = len(risks.sizes_before)
-    highest = risk_before(before.prosecutor_max, gate, people, highest=True)
+    before, after = risks.before, risks.after
     if after is not None:
         limit = 1 / subject.requirements.k
-        if not gate.tells_crowds:
-            return _guaranteed_risk(subject)
-        # The public learns only whether the risk before was above 1/k; next to a higher one after, that would mislead.
-        before_it = "" if gate.public and after.prosecutor_max > 1 / gate.k * (1 + 1e-9) else highest
         held: State = "good" if after.prosecutor_max <= limit * (1 + 1e-9) < 1 else "bad"
         return Tile(
             label="Risk of re-identification",
@@ -61,11 +67,11 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
             text=(
                 f"at most, for any person who is known to be in the table; {after.prosecutor_mean:.1%} on average"
             ),
-            before=before_it.replace("more than ", "> ").replace("at most ", "≤ ").replace(".00%", "%"),
+            before=f"{before.prosecutor_max:.2%}".replace(".00%", "%"),
             state=held if subject.requirements.k > 1 else "",
         )
     linked = [one for one in tried if one.exposure is not None and one.exposure.attack == Linkage.name]
-    found = linked[-1].found(gate) if linked else ""
+    found = linked[-1].found if linked else ""
     if found and subject.published.rows_intact:
         return Tile(
             label="Risk of re-identification",
@@ -80,26 +86,8 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
     )
 
 
-def _guaranteed_risk(subject: Subject) -> Tile:
-    """Say what is guaranteed, where the public may not learn how many people classes have."""
-    limit = subject.largest_risk
-    return Tile(
-        label="Risk of re-identification",
-        value="see below" if limit is None else f"≤ {limit:.1%}",
-        text="the policy does not limit it, or is violated"
-        if limit is None
-        else "guaranteed for any person who is known to be in the table, counted in people and not in rows",
-        state="" if limit is None else "good",
-    )
-
-
 def _loss(subject: Subject) -> Tile:
-    told = (
-        public_measures(subject.measures, levels=subject.tells_levels, people=subject.gate.several)
-        if subject.gate.public
-        else subject.measures
-    )
-    loss = told.get(MEASURES.default)
+    loss = subject.measures.get(MEASURES.default)
     if loss is None or loss != loss:
         return Tile(
             label="Information lost",

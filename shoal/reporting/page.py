@@ -11,8 +11,8 @@ from shoal.reporting.parts import Face, Section, SignOff
 from shoal.reporting.terms import Explainer, glossary
 
 PUBLIC_WORDS = (
-    "It says nothing about single people: what depends on fewer than {k:,} of them is combined with others or left "
-    "out."
+    "It is made of the published rows and the policy, so it says nothing about anybody that the release "
+    "does not show."
 )
 PRIVATE_WORDS = (
     "It contains data about single people. Keep it with the original data; it is not part of the release."
@@ -26,7 +26,6 @@ def page(
     name: str,
     lead: str,
     public: bool,
-    k: int,
     sign_off: SignOff | None = None,
     warning: str = "",
 ) -> str:
@@ -40,7 +39,7 @@ def page(
         lead=lead,
         public=public,
         edition="Public" if public else "Private",
-        edition_words=(PUBLIC_WORDS if public else PRIVATE_WORDS).format(k=k),
+        edition_words=PUBLIC_WORDS if public else PRIVATE_WORDS,
         warning=warning,
         sign_off=(sign_off or SignOff()).lines,
         glossary=glossary(),

@@ -10,7 +10,6 @@ from shoal.arrays import FloatVector
 from shoal.errors import ShoalError
 from shoal.frames import factorize
 from shoal.frames.coded import coded
-from shoal.hierarchy.kinds import parsed
 from shoal.reporting.bins import Bins, bins_of
 from shoal.reporting.subject import Subject
 from shoal.table import Attribute
@@ -35,28 +34,3 @@ def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, F
         found = hierarchy.locate(values)[places]
         shown = np.bincount(found[found >= 0], minlength=hierarchy.size)
         yield bins, bins.count(people), bins.count(shown)
-
-
-def release_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector]]:
-    """Yield each sensitive and each plain column as the release has it: its bins, and the rows in them.
-
-    The public edition shows no more than that. Everybody can count values that are published as they are, so any figure
-    of the original next to them would reveal the values of suppressed people. O(rows) each.
-    """
-    published = subject.published
-    plans = {plan.name: plan for plan in subject.policy.plans(subject.table.columns, of_release=True)}
-    columns = {}
-    for j, attribute in enumerate(published.sensitive):
-        codes = published.sensitive_codes[:, j]
-        shown = attribute.hierarchy.leaves.gather(codes[codes >= 0].astype(np.uint32))
-        columns[attribute.name] = shown, plans[attribute.name]
-    columns |= {name: (rows, ColumnPlan(name, "plain")) for name, rows in subject.plain.items()}
-    for name, (rows, plan) in columns.items():
-        try:
-            hierarchy, own = encode_column(coded(rows), plan)
-        except ShoalError:
-            continue
-        held = np.bincount(own, minlength=hierarchy.size)
-        named = parsed(plan.hierarchy).names_values
-        bins = bins_of(Attribute(name, hierarchy), held, subject.gate, made_from_data=named)
-        yield bins, bins.count(held)

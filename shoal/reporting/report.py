@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from shoal import frames
 from shoal.errors import check_known
 from shoal.pages.printing import pdf_of
 from shoal.policy import Policy
-from shoal.policy.sources import apart
+from shoal.policy.sources import apart, inputs_of
 from shoal.release.record import NOT_FOR_PUBLICATION
-from shoal.reporting import sections, utility
+from shoal.release.verdict import all_hold, in_words
+from shoal.reporting import public, sections, utility
 from shoal.reporting.analyses import analyses
 from shoal.reporting.attacks import TriedAttack, try_all
 from shoal.reporting.examples import examples
@@ -41,8 +40,8 @@ class Report:
     html: str
     edition: str
     """``public`` or ``private``."""
-    holds: bool
-    """Every requirement of the policy is satisfied."""
+    holds: bool | None
+    """Every requirement of the policy is satisfied; None if none is violated, but some could not be checked."""
     withstands: bool
     """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
     sections: tuple[Section, ...]
@@ -60,15 +59,21 @@ class Report:
 
     def __repr__(self) -> str:
         """Say in a line what it is, without the page."""
-        kept = "satisfies its policy" if self.holds else "violates its policy"
         safe = "withstands the attacks" if self.withstands else "does not withstand the attacks"
+        kept = in_words(self.holds)
         return (
             f"<Report: {self.edition} edition, {len(self.html) // 1000:,} kB; the release {kept} and {safe}>"
         )
 
+    @property
+    def private(self) -> bool:
+        """Whether only people who may see the original may read it."""
+        return self.edition != "public"
+
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the page to a file; one that exists is replaced only if `force` is given."""
-        frames.write_text(Path(path), self.html, force=force)
+        self._check_apart(path)
+        frames.write_text(Path(path), self.html, force=force, private=self.private)
 
     def pdf(self) -> bytes:
         """Return the page as PDF, as Chromium, Chrome or Edge print it; `OutputError` if none is installed."""
@@ -76,9 +81,14 @@ class Report:
 
     def write_pdf(self, path: str | Path, *, force: bool = False) -> None:
         """Write the page as PDF; a file that exists is replaced only if `force` is given."""
+        self._check_apart(path)
         frames.check_writable(path, force=force, table=False)
         with frames.Outbox(force=force) as box:
-            box.write_bytes(path, self.pdf())
+            box.write_bytes(path, self.pdf(), private=self.private)
+
+    def _check_apart(self, path: str | Path) -> None:
+        """Refuse to replace what the policy names, which not even `force` allows."""
+        frames.check_apart(inputs_of(self.subject.policy), [(Path(path), "the report")])
 
 
 def report(
@@ -105,16 +115,16 @@ def report(
     `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then more attacks can be
     tried, and no `record` is needed. `record` is the private run record or its path; without it, how the release was
     made is not shown. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a
-    release in two. The public edition shows nothing that depends on fewer than k people; the private one names the
-    rows that are most exposed, and describes the run. `suppressed_as` is the text that rows show in every
-    quasi-identifier if another tool marks suppressed rows so. `owner`, `purpose`, `recipient`, `date` and `signed_by`
-    say who answers for the release; what is not given is a line to write on. O(rows x columns), plus the attacks.
+    release in two. The public edition is made of the published rows, the policy and whether each requirement holds;
+    the private one compares them with the original, names the rows that are most exposed, and describes the run.
+    `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so.
+    `owner`, `purpose`, `recipient`, `date` and `signed_by` say who answers for the release; what is not
+    given is a line to write on. O(rows x columns), plus the attacks.
     """
     sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     check_known("edition", edition, EDITIONS)
     population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
-    public = edition == "public"
     compared = _comparison(comparison)
     subject = read_subject(
         source,
@@ -124,43 +134,20 @@ def report(
         population=population,
         second=second,
         suppressed_as=suppressed_as,
-        public=public,
         progress=progress,
     )
     progress("verify", 0.2)
-    holds = all(verdict.holds for verdict, _ in subject.judged)
+    holds = all_hold(verdict for verdict, _ in subject.judged)
     attacks = try_all(subject, progress)
     progress("risk", 0.6)
     risks = risks_of(subject, attacks)
-    face = face_of(subject, attacks, risks)
-    at_risk = sections.risk(subject, risks)
-    parts = [
-        threats(subject, attacks, risks),
-        sections.asked(subject),
-        sections.done(subject),
-        sections.guarantees(subject),
-        sections.attacks(subject, attacks),
-        at_risk,
-        utility.losses(subject),
-    ]
-    progress("draw", 0.7)
-    parts += utility.distributions(subject, utility.columns_in_bins(subject))
-    questions = utility.queries(subject, progress)
-    parts += [] if questions is None else [questions]
-    progress("questions", 0.9)
-    served = analyses(subject)
-    parts += [] if served is None else [served]
-    parts += (
-        [] if compared is None else [utility.compared(compared, subject.gate, levels=subject.tells_levels)]
-    )
-    if not public:
-        parts.insert(parts.index(at_risk) + 1, sampled(subject))
-        shown = examples(subject)
-        parts += [] if shown is None else [shown]
-        parts.append(sections.private(subject, attacks))
+    if edition == "public":
+        face, parts = _public(subject)
+    else:
+        face, parts = face_of(subject, attacks, risks), _private(subject, attacks, risks, compared, progress)
     progress("write", 0.95)
     return Report(
-        html=_page(subject, face, parts, sign_off),
+        html=_page(subject, face, parts, sign_off, edition=edition),
         edition=edition,
         holds=holds,
         withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
@@ -171,6 +158,47 @@ def report(
         subject=subject,
         tried=tuple(attacks),
     )
+
+
+def _public(subject: Subject) -> tuple[Face, list[Section]]:
+    open_ = public.Open.of(subject)
+    return public.face_of(open_, seeded=subject.seeded), public.sections_of(open_)
+
+
+def public_page(subject: Subject, sign_off: SignOff) -> str:
+    """Return the page of the public edition. It needs no attacks."""
+    return _page(subject, *_public(subject), sign_off, edition="public")
+
+
+def _private(
+    subject: Subject,
+    attacks: list[TriedAttack],
+    risks: Risks,
+    compared: Comparison | None,
+    progress: Progress,
+) -> list[Section]:
+    """Return the sections of the private edition."""
+    named = list(subject.policy.columns)
+    columns = [*named, *(name for name in subject.table.columns if name not in named)]
+    several = subject.table.owners is not None
+    parts = [
+        threats(subject, attacks, risks),
+        sections.asked_for(subject.policy, columns, several=several, followed=subject.follow is not None),
+        sections.done(subject),
+        sections.guarantees_of([(verdict, verdict.reached, meaning) for verdict, meaning in subject.judged]),
+        sections.attacks(attacks),
+        sections.risk(subject, risks),
+        sampled(subject),
+        utility.losses(subject),
+    ]
+    progress("draw", 0.7)
+    parts += utility.distributions(subject, utility.columns_in_bins(subject))
+    found = [utility.queries(subject, progress)]
+    progress("questions", 0.9)
+    found.append(analyses(subject))
+    found.append(None if compared is None else utility.compared(compared))
+    found.append(examples(subject))
+    return [*parts, *(one for one in found if one is not None), sections.private(subject, attacks)]
 
 
 def _largest(risks: Risks) -> float | None:
@@ -187,23 +215,18 @@ def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
     return given if isinstance(given, Comparison) else Comparison.read(given)
 
 
-def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff) -> str:
-    known = subject.people
+def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff, *, edition: str) -> str:
+    known, published = subject.people, subject.published
     whose = ""
-    if "people" in known:
-        there = known["people"] - known["people_suppressed"]
-        whose = f" of {counted(there, 'person', 'people')}"
-        if subject.gate.public:
-            # The exact number would tell whether somebody is in the table to whoever knows all others.
-            whose = f" of about {int(subject.gate.steps(np.array([there]))[0]):,} people"
-    parts_said = counted_parts(subject.published.classes, subject.published.buckets, explained=True)
+    if "people" in known and edition == "private":
+        whose = f" of {counted(known['people'] - known['people_suppressed'], 'person', 'people')}"
+    parts_said = counted_parts(published.classes, published.buckets, explained=True)
     return page(
         face,
         parts,
         name=subject.name,
-        lead=f"{counted(subject.published.rows, 'row')}{whose} in {parts_said}.",
-        public=subject.gate.public,
-        k=subject.gate.k,
+        lead=f"{counted(published.rows, 'row')}{whose} in {parts_said}.",
+        public=edition == "public",
         sign_off=sign_off,
         warning=NOT_FOR_PUBLICATION if subject.seeded else "",
     )

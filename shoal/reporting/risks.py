@@ -13,7 +13,6 @@ from shoal.linking.evidence import Evidence
 from shoal.linking.risk import Risk, assess
 from shoal.release.published import Published
 from shoal.reporting.attacks import TriedAttack
-from shoal.reporting.gate import Gate
 from shoal.reporting.subject import Subject
 from shoal.table import CodedTable
 from shoal.table.population import counted_together
@@ -83,28 +82,21 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
 
 
 def size_bins(
-    risks: Risks, gate: Gate, named: tuple[str, str] = ("row", "rows")
+    risks: Risks, k: int, named: tuple[str, str] = ("row", "rows")
 ) -> tuple[list[str], FloatVector, FloatVector]:
     """Divide people by the size of their class: names of the bins, shares of people before and after.
 
-    The first bins are what k forbids: unique rows, and fewer than k; the public edition combines these. It also joins
-    bins until each has k people of the original. `named` is one member of a class, and several.
+    The first bins are what k forbids: unique rows, and fewer than k. `named` is one member of a class, and several.
     """
     largest = int(max(risks.sizes_before.max(initial=1), risks.sizes_after.max(initial=1)))
-    # Only the private edition distinguishes unique people from small groups.
-    alone = set() if gate.public else {2}
-    limits = sorted({1, *alone, *(gate.k * step for step in STEPS if gate.k * step <= largest)})
+    limits = sorted({1, 2, *(k * step for step in STEPS if k * step <= largest)})
     before, after = (
         np.bincount(np.searchsorted(limits, sizes, side="right") - 1, minlength=len(limits))
         for sizes in (risks.sizes_before, risks.sizes_after)
     )
-    runs = gate.runs(before.astype(np.int64))
     ends = [*limits, 0]
-    names = [_between(limits[first], ends[last + 1] - 1, named) for first, last in runs]
-    starts = [first for first, _ in runs]
-    held = gate.steps(np.add.reduceat(before, starts))
-    shown = np.add.reduceat(after, starts)
-    return names, held / max(before.sum(), 1), shown / max(after.sum(), 1)
+    names = [_between(first, ends[at + 1] - 1, named) for at, first in enumerate(limits)]
+    return names, before / max(before.sum(), 1), after / max(after.sum(), 1)
 
 
 def _between(first: int, last: int, named: tuple[str, str]) -> str:
@@ -113,13 +105,3 @@ def _between(first: int, last: int, named: tuple[str, str]) -> str:
     if first == last:
         return counted(first, *named)
     return f"{first:,} to {last:,} {named[1]}"
-
-
-def risk_before(value: float, gate: Gate, people: int, *, highest: bool) -> str:
-    """Write a risk of the original. The exact highest risk would reveal the size of the smallest group."""
-    if not gate.public:
-        return f"{value:.2%}"
-    if highest:
-        limit = 1 / gate.k
-        return f"{'more than' if value > limit * (1 + 1e-9) else 'at most'} {limit:.2%}"
-    return gate.share(round(value * people), people) if gate.tells_before else ""

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from shoal.hierarchy.kinds import parsed
 from shoal.methods import METHODS
 from shoal.models import MODELS
 from shoal.pages.look import Marked
+from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
 from shoal.policy.privacy import KINDS
+from shoal.policy.sources import without_folders
 from shoal.release.record import PUBLISHED_AS
-from shoal.release.verdict import Verdict
+from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.reporting.attacks import TriedAttack
 from shoal.reporting.charts import before_and_after
 from shoal.reporting.parts import Fold, Part, Section, Table, Words
-from shoal.reporting.risks import Risks, risk_before, size_bins
+from shoal.reporting.risks import Risks, size_bins
 from shoal.reporting.subject import Subject
 from shoal.table.plan import ColumnPlan
 from shoal.wording import number, printable, rounded_down
 
 
-def asked(subject: Subject) -> Section:
-    """Return what the policy asks for."""
-    policy = subject.policy
+def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed: bool) -> Section:
+    """Return what the policy asks for; rows are counted by people if there may be `several` of
+    a person, which can be `followed` or not.
+    """
     rows = []
-    several, followed = subject.gate.several, subject.follow is not None
     for key, value in policy.privacy.asked.items():
         kind = KINDS[key][0]
         words = (followed and kind.summary_of_followed) or (several and kind.summary_of_people)
@@ -40,10 +42,10 @@ def asked(subject: Subject) -> Section:
         ("suppression", f"{policy.utility.suppression:.2%}", "the share of rows that may be suppressed")
     )
     rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
-    plans = policy.plans(_all_columns(subject))
+    plans = policy.plans(columns)
     ways = {name: f"perturbed: {way.title}" for name, way in policy.perturbed.items()}
-    columns = [
-        (plan.name, plan.role, ways.get(plan.name, _published_as(plan)), *_generalized(plan, subject))
+    described = [
+        (plan.name, plan.role, ways.get(plan.name, _published_as(plan)), *_generalized(plan))
         for plan in plans
     ]
     return Section(
@@ -54,7 +56,7 @@ def asked(subject: Subject) -> Section:
             Table(
                 "Columns of the table",
                 ("column", "role", "published", "may be generalized", "weight"),
-                columns,
+                described,
             ),
             Words(
                 "A quasi-identifier is what other people may know about a person. A sensitive column is what nobody "
@@ -84,18 +86,11 @@ def _published_as(plan: ColumnPlan) -> str:
     return PUBLISHED_AS[plan.publish or plan.role]
 
 
-def _all_columns(subject: Subject) -> list[str]:
-    """The columns of the original that the policy names, and others that are published."""
-    named = list(subject.policy.columns)
-    return [*named, *(name for name in subject.table.columns if name not in named)]
-
-
-def _generalized(plan: ColumnPlan, subject: Subject) -> tuple[str, str]:
+def _generalized(plan: ColumnPlan) -> tuple[str, str]:
     """Return how a column may be generalized. Values that a policy lists may be rare, so they are not shown."""
     if plan.role != "quasi":
         return "", ""
-    free = any(a.name == plan.name and a.hierarchy.free for a in subject.table.attributes)
-    words = parsed(plan.hierarchy).describe(free=free)
+    words = parsed(plan.hierarchy).describe(free=True)
     if plan.limit is not None:
         words += f", up to level {plan.limit}" if isinstance(plan.limit, int) else ", up to some nodes"
     return words, f"{plan.weight:g}"
@@ -143,14 +138,13 @@ def done(subject: Subject) -> Section:
                 ("what it does", METHODS[name].summary),
                 ("paper", METHODS[name].paper),
             ]
-        options = made_by.method.options() if made_by is not None and made_by.method.name == name else {}
-        rows += [(f"option {key}", _words(value)) for key, value in options.items()]
+        rows += options_of(made_by) if made_by is not None and made_by.method.name == name else []
         levels = record.get("levels")
-        if levels and (subject.tells_levels or not subject.gate.public):
+        if levels:
             names = [attribute.name for attribute in published.attributes]
             shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
             rows.append(("levels of generalization", shown))
-        if record.get("exact") is False and not subject.gate.public:
+        if record.get("exact") is False:
             found, least = number(record["loss"]), rounded_down(record["bound"])
             rows.append(("distance from the best levels", f"loss {found}; none loses less than {least}"))
         if record.get("changed_cells"):
@@ -164,17 +158,19 @@ def done(subject: Subject) -> Section:
         )
     parts.append(Table("The release", ("what", "value"), rows))
     parts += [Words(f"Warning: {line}") for line in subject.following]
-    if not subject.gate.public:
-        notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.following]
-        parts += [Words(f"Note: {note}") for note in notes]
+    notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.following]
+    parts += [Words(f"Note: {note}") for note in notes]
     return Section("done", "What was done", parts)
+
+
+def options_of(policy: Policy) -> list[tuple[str, str]]:
+    """Return the options of a policy's method in words."""
+    return [(f"option {key}", _words(value)) for key, value in policy.method.options().items()]
 
 
 def _whose(subject: Subject) -> Iterator[tuple[str, str]]:
     """Yield whose the rows are, for those who keep the original."""
     known = subject.people
-    if subject.gate.public:
-        return
     if "people" in known:
         yield "people in the original", f"{known['people']:,}"
         yield "people of whom all rows were suppressed", f"{known['people_suppressed']:,}"
@@ -182,36 +178,35 @@ def _whose(subject: Subject) -> Iterator[tuple[str, str]]:
         yield f"groups of the kind {name}", f"{own['count']:,}; at least {own['fewest']:,} in every class"
 
 
-def guarantees(subject: Subject) -> Section:
-    """Return what the release guarantees, in plain words."""
+MARKS = {True: Marked("yes", "good"), False: Marked("NO", "bad"), None: Marked("not checked", "warn")}
+
+
+def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
+    """Return what the release guarantees: verdicts, how far the release gets as far as it is shown, and meanings."""
     rows = [
         (
-            verdict.model, Marked("yes", "good") if verdict.holds else Marked("NO", "bad"),
-            number(verdict.required), number(_reached(verdict, subject)), meaning,
+            verdict.model, MARKS[verdict.holds],
+            number(verdict.required), number(reached), meaning,
         )
-        for verdict, meaning in subject.judged
+        for verdict, reached, meaning in judged
     ]  # fmt: skip
-    failing = [verdict.model for verdict, _ in subject.judged if not verdict.holds]
+    held = all_hold(verdict for verdict, _, _ in judged)
+    failing = [verdict.model for verdict, _, _ in judged if not verdict.holds]
     words = (
-        Words(
-            f"This release violates its policy: {', '.join(failing)}. It must not be published.",
-            "bad",
+        Words("Every requirement was checked on the published rows themselves, and holds.")
+        if held
+        else Words(
+            f"This release {in_words(held)}: {', '.join(failing)}. It must not be published.",
+            "warn" if held is None else "bad",
         )
-        if failing
-        else Words("Every requirement was checked on the published rows themselves, and holds.")
     )
     head = ("guarantee", "holds", "required", "reached", "what it means")
     return Section("guarantees", "What is guaranteed", (words, Table("Guarantees", head, rows)))
 
 
-def _reached(verdict: Verdict, subject: Subject) -> Any:
-    return verdict.told if subject.gate.public else verdict.reached
-
-
-def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
+def attacks(tried: list[TriedAttack]) -> Section:
     """Return which attacks Shoal ran, and how far they got."""
-    gate = subject.gate
-    rows = [(a.title, a.knows, a.outcome(gate), a.found(gate), a.guess(gate)) for a in tried]
+    rows = [(a.title, a.knows, a.outcome, a.found, a.guess) for a in tried]
     exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
     words = (
         Words(f"Not every attack was withstood: {', '.join(exposed)}.", "bad")
@@ -219,7 +214,7 @@ def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
         else Words("Nobody is exposed more than the policy allows to any of the attacks that Shoal ran.")
     )
     head = ("attack", "the adversary ..", "outcome", "identified on average", "by a blind guess")
-    details = [(a.title, a.details(gate)) for a in tried if a.exposure is not None]
+    details = [(a.title, a.details) for a in tried if a.exposure is not None]
     return Section(
         "attacks",
         "Which attacks Shoal ran",
@@ -233,7 +228,7 @@ def attacks(subject: Subject, tried: list[TriedAttack]) -> Section:
 
 def risk(subject: Subject, risks: Risks) -> Section:
     """Compare the risk of re-identification before and after."""
-    before, after, gate = risks.before, risks.after, subject.gate
+    before, after = risks.before, risks.after
     several = subject.table.person is not None
     whom = "people" if several else "rows"
     lines = (
@@ -246,32 +241,27 @@ def risk(subject: Subject, risks: Risks) -> Section:
         ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
         ("marketer", "marketer", f"share of {whom} found if all are tried"),
     )
-    people = len(risks.sizes_before)
     rows = [
         (
-            title, meaning, risk_before(getattr(before, name), gate, people, highest=name.endswith("max")),
-            "" if after is None else _after(getattr(after, name), subject),
+            title, meaning, f"{getattr(before, name):.2%}",
+            "" if after is None else f"{getattr(after, name):.2%}",
         )
         for title, name, meaning in lines
     ]  # fmt: skip
     above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
-    if not gate.tells_crowds:
-        limit = subject.largest_risk
-        above = "0.00%" if limit is not None and limit <= before.threshold * (1 + 1e-9) else ""
-        unique = "0.00%" if limit is not None else ""
     rows.append(
         (f"above {before.threshold:.0%}", f"share of {whom} with a prosecutor risk above the usual limit",
-         gate.share(round(before.at_risk * people), people) if gate.tells_before else "", above)
+         f"{before.at_risk:.1%}", above)
     )  # fmt: skip
     rows.append(
         ("unique", f"share of {whom} whose quasi-identifiers no other {'person' if several else 'row'} has",
-         gate.share(risks.unique_before, people) if gate.tells_before else "", unique)
+         f"{risks.unique_before / max(len(risks.sizes_before), 1):.1%}", unique)
     )  # fmt: skip
     parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
     parts += _risk_words(subject, risks)
-    if gate.tells_before and len(risks.sizes_after):
+    if len(risks.sizes_after):
         names, shares_before, shares_after = size_bins(
-            risks, gate, ("person", "people") if several else ("row", "rows")
+            risks, subject.gate.k, ("person", "people") if several else ("row", "rows")
         )
         by_class = after is not None
         parts.append(
@@ -286,13 +276,6 @@ def risk(subject: Subject, risks: Risks) -> Section:
     return Section("risk", "Risk before and after", parts)
 
 
-def _after(value: float, subject: Subject) -> str:
-    """Write a risk of the release; where the public may not learn it, what is guaranteed."""
-    if subject.gate.tells_crowds:
-        return f"{value:.2%}"
-    return "" if subject.largest_risk is None else f"at most {subject.largest_risk:.2%}"
-
-
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     if subject.table.person is not None:
         yield Words(
@@ -305,8 +288,6 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     yield Words(
         "Before: the risk if the quasi-identifiers of the original were published as they are, without names."
     )
-    if not subject.gate.tells_before:
-        yield Words(subject.gate.why)
     if not subject.published.rows_intact:
         yield Words(
             "Quasi-identifiers were shuffled against each other within buckets. A row then shows values of several "
@@ -351,7 +332,7 @@ def private(subject: Subject, tried: list[TriedAttack]) -> Section:
         facts += [(f"version of {name}", str(value)) for name, value in record.get("versions", {}).items()]
         facts += [(f"seconds to {name}", f"{value:.3f}") for name, value in record.get("seconds", {}).items()]
         if record.get("policy"):
-            facts.append(("policy of the run", printable_lines(str(record["policy"]))))
+            facts.append(("policy of the run", printable_lines(without_folders(str(record["policy"])))))
     if facts:
         parts.append(Table("The run", ("what", "value"), facts))
     return Section("private", "Private", parts)

@@ -28,8 +28,6 @@ class Subject(Case):
     """A case with its original, its record and the edition of the report."""
 
     table: CodedTable
-    public: bool
-    """The edition that is written: public, or private."""
     name: str
     """The name of the release."""
     run_notes: tuple[str, ...] = ()
@@ -37,11 +35,8 @@ class Subject(Case):
 
     @cached_property
     def gate(self) -> Gate:
-        """What the edition may show."""
-        several = self.table.owners is not None
-        return Gate.of(
-            self.requirements, public=self.public, left_out=self.published.suppressed, several=several
-        )
+        """How charts of the private edition join values."""
+        return Gate.of(self.requirements, public=False)
 
     @cached_property
     def largest_risk(self) -> float | None:
