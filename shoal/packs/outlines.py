@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.packs.manifest import publication_notes
+from shoal.release.verdict import in_words
 from shoal.reporting.parts import Cards, SignOff
 from shoal.reporting.report import Report
 from shoal.wording import counted, number
+from shoal.wording import escape_markdown as _cell
 
 BLANK = "________________________________"
 THRESHOLD = 0.09
@@ -125,12 +128,9 @@ def expert_determination(made: Report, record: Mapping[str, Any] | None, sign_of
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: object) -> str:
-    return str(text).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
-
-
 def _head(made: Report, sign_off: SignOff) -> list[str]:
     return [
+        *(line for note in publication_notes(made.subject.record) for line in (f"> **{note}**", "")),
         f"Owner of the data: {_cell(sign_off.owner) or BLANK}  ",
         f"Purpose: {_cell(sign_off.purpose) or BLANK}  ",
         f"Recipient: {_cell(sign_off.recipient) or BLANK}  ",
@@ -162,10 +162,8 @@ def _attacks(made: Report) -> list[str]:
         "| adversary | what they know | result | right about | by a blind guess |",
         "| --- | --- | --- | --- | --- |",
     ]
-    gate = made.subject.gate
     lines += [
-        f"| {_cell(one.title)} | {_cell(one.knows)} | {_cell(one.outcome(gate))} | {one.found(gate)} | "
-        f"{one.guess(gate)} |"
+        f"| {_cell(one.title)} | {_cell(one.knows)} | {_cell(one.outcome)} | {one.found} | {one.guess} |"
         for one in made.tried
     ]
     if not made.tried:
@@ -185,9 +183,13 @@ def _required(made: Report) -> list[str]:
     for verdict, meaning in made.subject.judged:
         lines.append(
             f"| {_cell(verdict.model)} | {number(verdict.required)} | {number(verdict.reached)} | "
-            f"{'yes' if verdict.holds else '**no**'} | {_cell(meaning)} |"
+            f"{_held(verdict.holds)} | {_cell(meaning)} |"
         )
     return [*lines, ""]
+
+
+def _held(holds: bool | None) -> str:
+    return "**not checked**" if holds is None else "yes" if holds else "**no**"
 
 
 def _risk(made: Report) -> list[str]:
@@ -221,7 +223,10 @@ def _criteria(made: Report) -> list[str]:
     ]
     lines = []
     for card in cards:
-        lines += [f"**{_cell(card.title)}** ({_cell(card.badge)}). {_cell(card.question)}", ""]
+        lines += [
+            f"**{_cell(card.title)}** ({_cell(card.badge)}). {_cell(card.question)}",
+            "",
+        ]
         lines += [f"- {_cell(line)}" for line in card.lines]
         lines.append("")
     return lines
@@ -240,9 +245,9 @@ def _method(made: Report, record: Mapping[str, Any] | None) -> list[str]:
 
 
 def _conclusion(made: Report) -> list[str]:
-    kept = "satisfies" if made.holds else "**violates**"
+    kept = in_words(made.holds) if made.holds else f"**{in_words(made.holds)}**"
     safe = "withstands" if made.withstands else "**does not withstand**"
-    return [f"The release {kept} its policy and {safe} the attacks that were tried.", ""]
+    return [f"The release {kept} and {safe} the attacks that were tried.", ""]
 
 
 def _signature(sign_off: SignOff) -> list[str]:

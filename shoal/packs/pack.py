@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal import frames
+from shoal.cards import card_of
 from shoal.codebooks.codebook import codebook
 from shoal.codebooks.writing import codebook_text
 from shoal.errors import DataError, OutputError, PolicyError
 from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.file import File
-from shoal.measures.evaluate import public_measures
+from shoal.packs.contents import folder_problems
 from shoal.packs.manifest import (
     MANIFEST,
     SEAL,
@@ -27,14 +28,17 @@ from shoal.packs.manifest import (
     entry_of,
     foreign,
     manifest_text,
+    publication_notes,
     read_manifest,
     seal_text,
 )
 from shoal.packs.outlines import anonymization_report, attack_list, expert_determination
 from shoal.packs.signing import check_signing, signed
 from shoal.policy import Policy, toml
+from shoal.policy.addresses import for_file
+from shoal.policy.sources import inputs_of, name_of, without_folders
 from shoal.received.recorded import read_record
-from shoal.release.record import card_markdown, make_card, versions
+from shoal.release.record import card_markdown, versions
 from shoal.release.two_tables import second_beside
 from shoal.reporting.parts import SignOff
 from shoal.reporting.report import Report, report
@@ -50,8 +54,8 @@ class Pack:
     folder: Path
     zip: Path
     files: tuple[str, ...]
-    holds: bool
-    """Every requirement of the policy is satisfied."""
+    holds: bool | None
+    """Every requirement of the policy is satisfied; None if none is violated, but some could not be checked."""
     withstands: bool
     """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
     signed: bool
@@ -88,6 +92,10 @@ def evidence(
     chosen = Policy.given(policy, {})
     archive = folder.with_name(f"{folder.name}.zip")
     _check(release, folder, archive, sign, force=force)
+    given = {"the release": release, "the original": original, "the record": record, "the second table": second,
+             "the comparison": comparison, "the key": sign, "the policy": policy}  # fmt: skip
+    inputs = inputs_of(chosen) | {one: what for what, one in given.items() if isinstance(one, str | Path)}
+    frames.check_apart(inputs, [(archive, "the archive"), (folder, "the pack")])
     sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     told = read_record(record)
     if second is None:
@@ -103,16 +111,20 @@ def evidence(
         return lambda stage, share: progress(stage, first + 0.45 * share)
 
     private = report(release, chosen, edition="private", progress=half(0.0), **shared)
-    notes, texts = [], {}
-    may = private.holds and not private.subject.seeded
-    public = PUBLIC if may else PRIVATE
+    notes, texts = publication_notes(told), {}
+    open_ = None
     try:
         open_ = report(release, chosen, edition="public", progress=half(0.45), **shared)
-        texts[f"{public}/report.html"] = open_.html
     except PolicyError as error:
-        notes.append(f"there is no public edition of the report: {error}")
+        notes.append(f"not for publication: there is no public edition of the report: {error}")
+    may = bool(private.holds) and not private.subject.seeded and open_ is not None
+    public = PUBLIC if may else PRIVATE
+    if open_ is not None:
+        texts[f"{public}/report.html"] = open_.html
     book = codebook(release, chosen, second=second)
-    texts[f"{public}/codebook.md"] = codebook_text(book, Path("codebook.md"), release)
+    texts[f"{public}/codebook.md"] = codebook_text(
+        book, Path("codebook.md"), release, for_publication=not publication_notes(told)
+    )
     if told is None:
         notes.append(
             "there is no record of the run, so the pack has no card and does not say how the release was made"
@@ -131,8 +143,13 @@ def evidence(
     }
     if second is not None:
         copies[f"{public}/{Path(second).name}"] = Path(second)
-    if record is not None:
-        copies[f"{PRIVATE}/record.json"] = Path(record)
+    if record is not None and told is not None:
+        policy_text = without_folders(told["policy"])
+        if policy_text == told["policy"]:
+            copies[f"{PRIVATE}/record.json"] = Path(record)
+        else:
+            moved = {**told, "policy": policy_text}
+            texts[f"{PRIVATE}/record.json"] = json.dumps(moved, indent=2, ensure_ascii=False) + "\n"
     manifest = {
         "about": "What this evidence pack contains, with the digest of every file. Shoal can check it.",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -143,6 +160,7 @@ def evidence(
         "record": None if record is None else f"{PRIVATE}/record.json",
         "suppressed_as": suppressed_as,
         "original": _original(original, private),
+        "earlier": {name: digest(path) for path, name in _earlier(chosen).items()},
         "holds": private.holds,
         "withstands": private.withstands,
         "for_publication": may,
@@ -155,12 +173,12 @@ def evidence(
             **{name: entry_of(path) for name, path in copies.items()},
         },
     }
-    own = manifest_text(manifest)
+    listed = manifest_text(manifest).encode()
     contents = {name: content.encode() for name, content in texts.items()}
-    contents[MANIFEST] = own.encode()
+    contents[MANIFEST] = listed
     if sign is not None:
-        contents[SIGNATURE] = signed(own.encode(), Path(sign))
-    contents[SEAL] = seal_text(own.encode(), contents.get(SIGNATURE)).encode()
+        contents[SIGNATURE] = signed(listed, Path(sign))
+    contents[SEAL] = seal_text(listed, contents.get(SIGNATURE)).encode()
     progress("write", 0.95)
     _write(folder, archive, contents, copies, force=force)
     return Pack(
@@ -193,7 +211,7 @@ def _check(release: Path, folder: Path, archive: Path, sign: str | Path | None, 
 def _is_pack(folder: Path) -> bool:
     """Whether a folder contains a pack and nothing else."""
     try:
-        return not foreign(folder, read_manifest(folder))
+        return not folder_problems(folder) and not foreign(folder, read_manifest(folder))
     except DataError:
         return False
 
@@ -205,43 +223,62 @@ def _original(original: Any, made: Report) -> Mapping[str, Any]:
     return found
 
 
+def _earlier(policy: Policy) -> dict[Path, str]:
+    """Return names for the files of earlier releases, each another one, under which the policy of the pack has them."""
+    found: dict[Path, str] = {}
+    for place in (place for one in policy.earlier for place in one.values() if isinstance(place, Path)):
+        name = place.name
+        while name in found.values() and place not in found:
+            name = f"_{name}"
+        found.setdefault(place, name)
+    return found
+
+
 def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str, Any]:
     """Make the card of a release again, from its record and from its rows."""
-    subject = made.subject
-    summary = {**record, "rows": record["input"]["rows"]}
-    columns = frames.read(original, subject.policy.read_options()).columns
-    count = len(subject.verdicts)
-    return make_card(
-        summary if subject.tells_levels else {**summary, "levels": None},
-        roles={plan.name: plan.publish or plan.role for plan in subject.policy.plans(columns)},
-        verdicts=subject.verdicts,
-        meanings=[meaning for _, meaning in subject.judged[:count]],
-        measures=public_measures(subject.measures, levels=subject.tells_levels, people=subject.gate.several),
+    case = made.subject
+    return card_of(
+        case,
+        case.policy if case.made_by is None else case.made_by,
+        frames.read(original, case.policy.read_options()).columns,
+        record,
         seed=record["seed"],
-        recoded=[name for name, column in subject.policy.columns.items() if column.null_values],
-        following=subject.following,
+        recoded=[name for name, column in case.policy.columns.items() if column.null_values],
     )
 
 
 def _movable(policy: Policy) -> tuple[str, dict[str, Path]]:
     """Return a policy as it can be used elsewhere, and the files that belong next to it, by their names."""
     tables = toml.parsed(policy.to_toml(), "policy")
+    for key in ("master", "settings"):  # of the cluster here
+        tables.get("engine", {}).pop(key, None)
     files: dict[str, Path] = {}
+
+    def kept(path: Path) -> str:
+        name = path.name
+        while files.get(name, path) != path:
+            name = f"_{name}"
+        files[name] = path
+        return name
+
     for entry_ in tables.get("columns", {}).values():
         if not isinstance(entry_, dict) or "hierarchy" not in entry_:
             continue
         kind = parsed(entry_["hierarchy"])
         if isinstance(kind, File):
-            path = policy.base / kind.path
-            name = path.name
-            while files.get(name, path) != path:
-                name = f"_{name}"
-            files[name] = path
-            entry_["hierarchy"] = name
-    population = tables.get("population", {})
-    if "file" in population:  # it is about people, so it stays where it is
-        population["file"] = str((policy.base / population["file"]).resolve())
-    return toml.document(tables), files
+            entry_["hierarchy"] = kept(policy.base / kind.path)
+    utility, population = tables.get("utility", {}), tables.get("population", {})
+    for part, key in ((tables.get("data", {}), "source"), (population, "file")):
+        if key in part:
+            part[key] = for_file(part[key])
+    if "workload" in utility:
+        utility["workload"] = kept(policy.base / utility["workload"])
+    names = _earlier(policy)  # not in the pack either: originals and records are about people
+    for one in tables.get("privacy", {}).get("earlier", ()):
+        one |= {key: names.get(policy.base / text, text) for key, text in one.items()}
+    if "file" in population:  # it is about people, so it is not in the pack
+        population["file"] = name_of(population["file"])
+    return without_folders(toml.document(tables)), files
 
 
 def _write(
@@ -260,8 +297,8 @@ def _write(
             for name, content in contents.items():
                 box.write_bytes(folder / name, content, private=not name.startswith(f"{PUBLIC}/"))
             for name, path in copies.items():
-                box.copy(path, folder / name)
-            box.write_bytes(archive, _zipped(contents, copies), private=True)
+                box.copy(path, folder / name, private=not name.startswith(f"{PUBLIC}/"))
+            box.write_bytes(archive, _zipped(contents, copies))
     except BaseException:
         for name in (PUBLIC, PRIVATE, "."):
             place = folder / name
@@ -270,9 +307,9 @@ def _write(
         raise
     for name in {*stale, SIGNATURE} - {*contents, *copies}:
         (folder / name).unlink(missing_ok=True)
-    for name in copies:
-        if not name.startswith(f"{PUBLIC}/"):
-            (folder / name).chmod(0o600)
+    for place in (folder / PUBLIC, folder / PRIVATE):
+        if place.is_dir() and not any(place.iterdir()):
+            place.rmdir()
 
 
 def _zipped(contents: Mapping[str, bytes], copies: Mapping[str, Path]) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,6 +14,10 @@ from shoal.errors import DataError, OutputError
 
 PURPOSE = "shoal-evidence"
 """OpenSSH calls it the namespace: a signature for another purpose is not taken for one of a pack."""
+_MOST_BYTES = 1 << 16
+_FIRST, _LAST = b"-----BEGIN SSH SIGNATURE-----\n", b"-----END SSH SIGNATURE-----\n"
+_WIDTH = 70
+_START = b"SSHSIG" + struct.pack(">L", 1)
 
 
 def check_signing(key: Path) -> None:
@@ -35,7 +41,7 @@ def signed(content: bytes, key: Path) -> bytes:
         written = path.with_name(f"{path.name}.sig")
         if done.returncode or not written.exists():
             raise OutputError(f"ssh-keygen could not sign with {key}: {_words(done)}")
-        return written.read_bytes()
+        return written.read_bytes().replace(b"\r\n", b"\n")
 
 
 def signer(content: bytes, signature: Path, signers: Path | None) -> tuple[str, bool]:
@@ -43,6 +49,10 @@ def signer(content: bytes, signature: Path, signers: Path | None) -> tuple[str, 
     ``allowed_signers`` of OpenSSH), or the fingerprint of the key without one. DataError if the signature is not right.
     """
     keygen = _keygen("check a signature")
+    if not _has_form(signature):
+        raise DataError(
+            f"{signature.name} was changed: it is not exactly one signature in the form that ssh-keygen writes"
+        )
     if signers is None:
         done = _ran([keygen, "-Y", "check-novalidate", "-n", PURPOSE, "-s", str(signature)], content)
         found = re.search(r"(\S+) key (\S+)", done.stdout.decode(errors="replace"))
@@ -72,6 +82,32 @@ def signer(content: bytes, signature: Path, signers: Path | None) -> tuple[str, 
     if done.returncode:
         raise DataError(f"the signature is not right: {_words(done)}")
     return names[0], True
+
+
+def _has_form(signature: Path) -> bool:
+    """Whether a file is one signature and nothing else. ssh-keygen ignores text after a signature and the reserved
+    field in it, so both could be changed in a signed pack.
+    """
+    if signature.stat().st_size > _MOST_BYTES:
+        return False
+    content = signature.read_bytes()
+    try:
+        blob = base64.b64decode(
+            content.removeprefix(_FIRST).removesuffix(_LAST).replace(b"\n", b""), validate=True
+        )
+    except ValueError:
+        return False
+    text = base64.b64encode(blob)
+    lines = [text[at : at + _WIDTH] + b"\n" for at in range(0, len(text), _WIDTH)]
+    if content != _FIRST + b"".join(lines) + _LAST or not blob.startswith(_START):
+        return False
+    fields, at = [], len(_START)
+    while at + 4 <= len(blob):
+        end = at + 4 + int.from_bytes(blob[at : at + 4])
+        fields.append(blob[at + 4 : end])
+        at = end
+    # public key, namespace, reserved, hash, signature
+    return at == len(blob) and len(fields) == 5 and not fields[2]
 
 
 def _keygen(what: str) -> str:
