@@ -22,11 +22,12 @@ from shoal.network.card import network_card
 from shoal.network.clustering import cluster_network
 from shoal.network.graph import Network
 from shoal.network.judging import NetworkAudit, encode_nodes, judge_network
-from shoal.network.masked import TABLE_FORMATS, MaskedNetwork, make_folder, mask
+from shoal.network.masked import GRAPH, TABLE_FORMATS, MaskedNetwork, NetworkOutbox, make_folder, mask
 from shoal.network.reading import read_network
 from shoal.network.sampling import sample_network, sample_tables
 from shoal.policy import Policy
 from shoal.policy.problems import dotted
+from shoal.policy.sources import inputs_of
 from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
 from shoal.release.results import Clock
 from shoal.release.verdict import shortfalls
@@ -155,9 +156,13 @@ def anonymize_network(
     with clock("cluster"):
         found = cluster_network(network, table, requirements, float(alpha), run)
     with clock("mask"):
-        masked, cluster_of = mask(network, table, found.cluster_of, found.clusters, run.random)
+        masked, cluster_of, own = mask(network, table, found.cluster_of, found.clusters, run.random)
+        kept = np.flatnonzero(~dropped).astype(np.int32) if names else np.arange(whole.nodes, dtype=np.int32)
+        masked = masked.typed(whole.as_shown, kept)
     # An adversary knows the whole network, so the release is judged against it, even if nodes were suppressed.
-    report = judge_network(masked, chosen, whole, full, run, clock, samples=samples, attack=attack)
+    report = judge_network(
+        masked, chosen, whole, full, run, clock, samples=samples, attack=attack, owner=kept[own]
+    )
     if not report.holds:
         head = "the masked network does not satisfy its policy, so it was not written"
         raise ViolationError("\n".join([head, *shortfalls(report.failing)]))
@@ -189,8 +194,7 @@ def anonymize_network(
     )
     digest = " ".join(own for own in whole.digests if own) or None
     record = make_record(result.summary(), digest=digest, policy=chosen.to_toml(), seed=seed)
-    roles = {name: str(column.role) for name, column in chosen.columns.items()}
-    card = network_card(result, roles, requirements.judged, float(alpha), seed)
+    card = network_card(result, masked, chosen, float(alpha), seed)
     progress("done", 1.0)
     return replace(result, record=record, card=card)
 
@@ -214,9 +218,10 @@ def anonymize_network_files(
     release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")]
     papers = [(record, "the record"), (report, "the report"), *((path, "a card") for path in cards)]
     frames.check_apart(
-        {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)}
+        inputs_of(policy)
+        | {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)}
         | dict.fromkeys(spare, "the policy"),
-        [*((path, "the release") for path in (*release, folder / "masked.graphml")), *papers],
+        [*((path, "the release") for path in (*release, folder / GRAPH)), *papers],
     )
     for path in (record, report, *cards):
         if path is not None:
@@ -243,7 +248,8 @@ def write_files(
     _check_folder(folder, kind, force=force)
     created = make_folder(folder)
     try:
-        with frames.Outbox(force=force) as box:
+        box = NetworkOutbox(force=force)
+        with box:
             written = result.masked.put_into(box, folder, kind)
             if record is not None:
                 written.append(box.write_text(record, json.dumps(result.record, indent=2) + "\n"))
@@ -251,7 +257,7 @@ def write_files(
                 from shoal.network.report import report_html
 
                 written.append(box.write_text(report, report_html(result)))
-            written += [box.write_text(path, card_text(result.card, path)) for path in cards]
+            written += [box.write_text(path, card_text(result.card, path), private=False) for path in cards]
     except BaseException:
         if created and not any(folder.iterdir()):
             folder.rmdir()
@@ -270,7 +276,7 @@ def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
         raise OutputError(f"{folder} is a file; name a folder")
     for name in ("nodes", "members", "edges"):
         frames.check_writable(folder / f"{name}.{kind}", force=force)
-    frames.check_writable(folder / "masked.graphml", force=force, table=False)
+    frames.check_writable(folder / GRAPH, force=force, table=False)
 
 
 def _given_back(data: pl.DataFrame, kind: str) -> Any:

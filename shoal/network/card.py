@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from shoal.anonymizing import SUPPRESSION_MEANING
-from shoal.measures.evaluate import public_measures
-from shoal.models.base import Model
-from shoal.network.judging import BY_STRUCTURE, NetworkAudit
+from shoal.cards import public_measures
+from shoal.codebooks.losses import losses_shown
+from shoal.network.judging import BY_STRUCTURE, NetworkAudit, network_case
+from shoal.network.masked import MaskedNetwork
+from shoal.policy import Policy
 from shoal.release.record import make_card
 
 MEANINGS = {
@@ -16,29 +17,52 @@ MEANINGS = {
     "possible structure": "the numbers of people and of edges are consistent",
     "all nodes": "nobody was suppressed",
     "all edges": "no edge was left out",
+    "truthful": "every member shows the values of a person of its cluster: nothing was invented",
+    "edges of clusters": "the numbers of edges inside and between clusters are those of the original",
     "identifiers removed": "columns that name people are removed",
     "candidates by structure": "for an adversary who knows the edges around a person, and the quasi-identifiers, "
     "so many candidates remain; tested by attacks",
     BY_STRUCTURE: "the candidates of a person have so many different values of the column; tested by the same attacks",
 }
 """The meaning of verdicts that do not come from a model of the policy."""
+ALWAYS = ("suppression", "possible structure", "identifiers removed")
+"""Those of them that Shoal computes whether nodes were suppressed or not."""
 
 
 def network_card(
-    report: NetworkAudit, roles: dict[str, str], models: Sequence[Model], alpha: float, seed: int | None
+    report: NetworkAudit, masked: MaskedNetwork, policy: Policy, alpha: float, seed: int | None
 ) -> dict[str, Any]:
     """Return the card of a masked network; verdicts of the policy's models come first and in their order."""
-    summary = report.summary() | {"method": "network clustering"}
-    measures = summary["measures"]
+    outside = network_case(masked, policy, None).outside
+    losses = losses_shown(outside.shown, policy)
+    models = outside.requirements.judged
     meanings = [model.summary for model in models]
     meanings += [MEANINGS[verdict.model.partition(":")[0]] for verdict in report.verdicts[len(models) :]]
+    # That the others are there says that nobody was suppressed: public only where the policy allows nothing else.
+    whole = not outside.requirements.suppression
+    told = [
+        (verdict, meaning)
+        for place, (verdict, meaning) in enumerate(zip(report.verdicts, meanings, strict=True))
+        if whole or place < len(models) or verdict.model in ALWAYS
+    ]
     card = make_card(
-        summary,
-        roles=roles,
-        verdicts=report.verdicts,
-        meanings=meanings,
+        {
+            "rows": outside.published.rows,
+            "suppressed_at_most": outside.requirements.suppression,
+            "classes": report.classes,
+            "buckets": None,
+            "method": "network clustering",
+            "levels": None,
+            "losses": losses,
+            "groups": None,
+            "published_as": {},
+            "budget": None,
+        },
+        roles={name: str(column.role) for name, column in policy.columns.items()},
+        verdicts=[verdict for verdict, _ in told],
+        meanings=[meaning for _, meaning in told],
         # The structural loss follows from the published counts.
-        measures={**public_measures(measures), **({"nsil": measures["nsil"]} if "nsil" in measures else {})},
+        measures={"nsil": report.measures["nsil"], **public_measures(outside, losses)},
         seed=seed,
     )
     return card | {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,14 @@ from shoal.arrays import BoolVector, IntVector, LongVector
 from shoal.brief import Brief
 
 ID = "id"
+
+AsShown = Callable[[pl.Series, str, IntVector], pl.Series]
+"""From the values that a release shows, the name of their column and the published rows to the values in their type."""
+
+
+def keep_type(values: pl.Series, name: str, rows: IntVector) -> pl.Series:
+    """Return values unchanged: their type was declared, so it follows from no row."""
+    return values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +41,9 @@ class Network(Brief):
     """SHA-256 of the files that were read."""
     notes: tuple[str, ...] = ()
     """What was corrected: self-loops, multiple edges, directions."""
+    as_shown: AsShown = keep_type
+    """Gives values the type that follows from published nodes only. Types of text are guessed from all nodes, so they
+    would show what a suppressed node had; see `shoal.frames.narrowing`."""
 
     @property
     def nodes(self) -> int:
@@ -61,7 +73,7 @@ class Network(Brief):
         kept = ~(dropped[a] | dropped[b])
         start, neighbours = sparse_rows(place[a[kept]], place[b[kept]], int((~dropped).sum()))
         attributes = self.attributes.filter(pl.Series(~dropped))
-        return Network(attributes, start, neighbours, self.id_column, self.kind, self.digests, self.notes)
+        return replace(self, attributes=attributes, start=start, neighbours=neighbours, as_shown=keep_type)
 
 
 def sparse_rows(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,13 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError
+from shoal.frames.unreadable import as_data_error
 from shoal.network.graph import Network, network_from_pairs
 from shoal.wording import some_values
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
+_NUMBER = re.compile(r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$", re.ASCII)
+_TIME = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+", re.ASCII)
 _TYPES: dict[str, Any] = {
     "int": pl.Int64,
     "long": pl.Int64,
@@ -39,38 +44,37 @@ def read_graphml(path: Path) -> Network:
     ignored: set[str] = set()
     directed = False
     depth = 0
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        for event, element in ElementTree.iterparse(path, events=("start", "end")):
-            tag = element.tag.rpartition("}")[2]
-            if event == "start":
-                depth += tag == "graph"
-                directed |= tag == "graph" and element.get("edgedefault") == "directed"
-                if depth > 1 or tag in ("hyperedge", "port"):
-                    raise DataError(
-                        f"{path}: nested graphs, hyperedges and ports are not supported; flatten the graph"
-                    )
-                continue
-            depth -= tag == "graph"
-            if tag == "key":
-                _key(element, keys)
-            elif tag == "node":
-                name = element.get("id", "")
-                if name in rows:
-                    raise DataError(f"{path}: two nodes have the id {name!r}")
-                rows[name] = {
-                    data.get("key", ""): data.text or "" for data in element if data.tag.endswith("data")
-                }
-            elif tag == "edge":
-                links.append((element.get("source", ""), element.get("target", "")))
-                ignored |= {data.get("key", "") for data in element if data.tag.endswith("data")}
-            if tag in ("node", "edge"):
-                element.clear()
-    except ElementTree.ParseError as error:
-        raise DataError(f"{path}: is not well-formed XML: {error}") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    with as_data_error(path, "GraphML"):
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            for event, element in ElementTree.iterparse(path, events=("start", "end")):
+                tag = element.tag.rpartition("}")[2]
+                if event == "start":
+                    depth += tag == "graph"
+                    directed |= tag == "graph" and element.get("edgedefault") == "directed"
+                    if depth > 1 or tag in ("hyperedge", "port"):
+                        raise DataError(
+                            f"{path}: nested graphs, hyperedges and ports are not supported; flatten the graph"
+                        )
+                    continue
+                depth -= tag == "graph"
+                if tag == "key":
+                    _key(element, keys)
+                elif tag == "node":
+                    name = element.get("id", "")
+                    if name in rows:
+                        raise DataError(f"{path}: two nodes have the id {name!r}")
+                    rows[name] = {
+                        data.get("key", ""): data.text or "" for data in element if data.tag.endswith("data")
+                    }
+                elif tag == "edge":
+                    links.append((element.get("source", ""), element.get("target", "")))
+                    ignored |= {data.get("key", "") for data in element if data.tag.endswith("data")}
+                if tag in ("node", "edge"):
+                    element.clear()
+        except ElementTree.ParseError as error:
+            raise DataError(f"{path}: is not well-formed XML: {error}") from None
     if not rows:
         raise DataError(f"{path}: the graph has no nodes")
     place = {name: at for at, name in enumerate(rows)}
@@ -114,6 +118,76 @@ def _columns(
     if not columns:
         raise DataError(f"{path}: the nodes have no attributes, so there is nothing to generalize")
     return pl.DataFrame(columns)
+
+
+Content = tuple[Any, Any, Any, Any]
+
+
+def content_of(file: bytes) -> Content | None:
+    """Return what a GraphML file contains, to be compared: its attributes; the nodes and the edges with theirs; and
+    elements other than these. None if it is not a GraphML file. O(size of the file).
+
+    Numbers and times are compared as such, because formats of tables write them in different ways.
+    """
+    try:
+        root = ElementTree.fromstring(file)
+    except (ElementTree.ParseError, ValueError, LookupError):
+        return None
+    graphs = [child for child in root if _tag(child) == "graph"]
+    if _tag(root) != "graphml" or len(graphs) != 1:
+        return None
+    keys = {own.get("id", ""): _declaration(own) for own in root if _tag(own) == "key"}
+    nodes: Counter[Any] = Counter()
+    edges: Counter[Any] = Counter()
+    more = sorted(_tag(child) for child in root if _tag(child) not in ("key", "graph"))
+    if graphs[0].get("edgedefault") != "undirected":
+        more.append("directions")
+    for own in graphs[0]:
+        cells = tuple(
+            sorted(
+                (keys.get(cell.get("key", ""), ()), _parts(cell.text or ""))
+                for cell in own
+                if _tag(cell) == "data"
+            )
+        )
+        more += [_tag(cell) for cell in own.iter() if cell is not own and (_tag(cell) != "data" or len(cell))]
+        if _tag(own) == "node":
+            nodes[own.get("id"), cells] += 1
+        elif _tag(own) == "edge":
+            edges[tuple(sorted((own.get("source", ""), own.get("target", "")))), cells] += 1
+            more += ["directions"] if own.get("directed", "false") != "false" else []
+        else:
+            more.append(_tag(own))
+    return Counter(keys.values()), nodes, edges, more
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _declaration(key: ElementTree.Element) -> tuple[str, ...]:
+    """Return what a key declares, and not its type: that follows from the format of the tables."""
+    children = [f"{_tag(child)} {child.text}" for child in key]
+    return (key.get("for", ""), key.get("attr.name", ""), *children)
+
+
+def _parts(cell: str) -> tuple[tuple[str, str], ...]:
+    """Return a cell in one notation; counts such as ``1700 x 1; 1800 x 2`` as pairs, in one order."""
+    pairs = [part.rpartition(" x ") for part in cell.split("; ")]
+    return tuple(
+        sorted((_plain(value), count) if times else (_plain(count), "") for value, times, count in pairs)
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a number or a time in one notation, and other texts as they are."""
+    if _TIME.match(text):
+        seconds = text.replace("T", " ")
+        seconds = seconds.rstrip("0").rstrip(".") if "." in seconds else seconds
+        return seconds.removesuffix(" 00:00:00")
+    if _NUMBER.match(text):
+        return text if text.lstrip("+-").isdigit() else repr(float(text))
+    return text
 
 
 def graphml(nodes: pl.DataFrame, edges: pl.DataFrame) -> str:

@@ -8,26 +8,42 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from shoal.arrays import IntVector
 from shoal.case import Case
 from shoal.errors import DataError
+from shoal.frames.sheet import Sheet
 from shoal.models.threats import Threat
 from shoal.network.attacks import NetworkExposure, attack_network
 from shoal.network.disclosure import NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.losses import ngil, nsil
-from shoal.network.masked import MaskedNetwork, checked, is_graph, read_masked, tables_in
+from shoal.network.masked import (
+    GRAPH,
+    MaskedNetwork,
+    checked,
+    difference_of_graph,
+    is_graph,
+    read_masked,
+    tables_in,
+)
 from shoal.network.ordinary import single_nodes
 from shoal.network.reading import is_library_graph, read_network
 from shoal.network.sampling import sample_network
 from shoal.network.structure import Structure, differences, structure_of
+from shoal.network.truth import cluster_verdicts, places_by_cells, places_by_owner, total_verdicts
 from shoal.policy import Policy
+from shoal.received.released import typed
+from shoal.release import ValueSets
+from shoal.release.published import Boxes
+from shoal.release.reading import sensitive_codes
 from shoal.release.results import Audit, Clock
 from shoal.release.verdict import Verdict
 from shoal.run import Progress, Run, silent
 from shoal.table import CodedTable
 from shoal.table.encode import encode
-from shoal.wording import counted
+from shoal.wording import counted, either
 
 BY_STRUCTURE = "values by structure"
 """How the verdicts about sensitive columns begin that attacks give."""
@@ -89,7 +105,7 @@ def audit_network(
     progress("read", 0.0)
     network = table = None
     with clock("read"):
-        shown, named_by = _published(masked, chosen, id, ends)
+        shown, named_by, beside = _published(masked, chosen, id, ends)
         if nodes is not None:
             network = read_network(
                 nodes,
@@ -102,24 +118,28 @@ def audit_network(
     if network is not None:
         with clock("encode"):
             table = encode_nodes(network, chosen)
-    return judge_network(shown, chosen, network, table, run, clock, samples=samples, named_by=named_by)
+    return judge_network(
+        shown, chosen, network, table, run, clock, samples=samples, named_by=named_by, beside=beside
+    )
 
 
 def _published(
     source: Any, policy: Policy, id: str | None, ends: tuple[str, str] | None
-) -> tuple[MaskedNetwork, str]:
-    """Return what was published, and the column that names nodes in a table of an ordinary graph."""
+) -> tuple[MaskedNetwork, str, str | None]:
+    """Return what was published, the column that names nodes in a table of an ordinary graph, and how the graph next
+    to the tables differs from them; None if there is no such graph."""
     if isinstance(source, MaskedNetwork):
-        return checked(source), ""
+        return checked(source), "", None
     given: dict[str, Any] = {"id": id, "identifiers": policy.names("identifier"), "ends": ends}
     if is_library_graph(source) or is_graph(source):
         graph = read_network(source, **given, options=policy.read_options())
-        return single_nodes(graph, policy), ""
+        return single_nodes(graph, policy), "", None
     tables = tables_in(source)
     if tables is None:
-        return read_masked(source), ""
+        masked = read_masked(source)
+        return masked, "", difference_of_graph(source, masked)
     graph = read_network(*tables, **given, options=policy.read_options())
-    return single_nodes(graph, policy), graph.id_column
+    return single_nodes(graph, policy), graph.id_column, None
 
 
 def encode_nodes(network: Network, policy: Policy) -> CodedTable:
@@ -148,26 +168,40 @@ def judge_network(
     samples: int = 1,
     attack: bool = True,
     named_by: str = "",
+    beside: str | None = None,
+    owner: IntVector | None = None,
 ) -> NetworkAudit:
-    """Judge a masked network; `network` is what it was made from, without suppressed nodes if they are known, and
-    `table` the attributes of all nodes. If the masked network is inconsistent, nothing further is computed. `named_by`
-    is a published column that names single nodes.
+    """Judge a masked network; `network` is what it was made from, and `table` the attributes of all its nodes. If the
+    masked network is inconsistent, nothing further is computed. `named_by` is a published column that names single
+    nodes, `beside` how the graph next to the tables differs from them, and `owner` the node that each published row is
+    about, if Shoal made it just now.
     """
     run.progress("verify", 0.8)
     with clock("verify"):
         problems = masked.problems()
         verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems), True)]
-        case = network_case(masked, policy, table)
-        if network is not None and (masked.people == network.nodes or not case.requirements.suppression):
-            verdicts.append(_complete("all nodes", network.nodes, masked.people))
-            verdicts.append(_complete("all edges", network.edges, masked.links))
-        verdicts = [*case.verdicts, *verdicts, *_identifiers_gone(masked, policy, named_by)]
+        if beside is not None:
+            verdicts.append(Verdict(GRAPH, 0, int(bool(beside)), not beside, beside, True, False))
+        case = network_case(masked, policy, table, owner)
+        notes = list(case.notes)
+        if network is not None and table is not None and not problems:
+            places = (
+                places_by_cells(case.published, table, policy.perturbed)
+                if owner is None
+                else places_by_owner(owner, masked.rows()[1], network.nodes)
+            )
+            may_suppress = bool(case.requirements.suppression)
+            verdicts += total_verdicts(masked, network, places, may_suppress=may_suppress)
+            found_true, unknown = _truthful(case)
+            in_clusters, not_compared = cluster_verdicts(masked, network, places)
+            verdicts += [*found_true, *in_clusters]
+            notes += [*unknown, *not_compared]
+        verdicts = [*_of_networks(case.verdicts), *verdicts, *_identifiers_gone(masked, policy, named_by)]
     run.progress("measure", 0.85)
     with clock("measure"):
         measures = {"ngil": ngil(case), "nsil": nsil(masked), **case.measures}
         losses = case.losses
     found: dict[str, Any] = {}
-    notes = list(case.notes)
     if network is not None and masked.people != network.nodes:
         notes.append(
             "nodes were suppressed, so Shoal cannot compare structure with the original or run attacks"
@@ -189,7 +223,7 @@ def judge_network(
             verdicts += _values(attacks.disclosures)
     return NetworkAudit(
         rows=case.published.rows + case.published.suppressed,
-        suppressed=case.published.suppressed,
+        suppressed=case.suppressed,
         classes=case.published.classes,
         verdicts=tuple(verdicts),
         measures=measures,
@@ -207,9 +241,7 @@ def _candidates(exposures: Sequence[NetworkExposure], k: int) -> Verdict:
     """Judge the attack that leaves the fewest candidates."""
     worst = min(exposures, key=lambda own: own.after_least)
     at_risk = sum(own.at_risk for own in exposures)
-    return Verdict(
-        "candidates by structure", k, worst.after_least, at_risk == 0, f"by {worst.knowledge}", True
-    )
+    return Verdict("candidates by structure", k, worst.after_least, at_risk == 0, f"by {worst.knowledge}")
 
 
 def _values(disclosures: Sequence[NetworkDisclosure]) -> list[Verdict]:
@@ -224,9 +256,26 @@ def _values(disclosures: Sequence[NetworkDisclosure]) -> list[Verdict]:
     return found
 
 
-def _complete(what: str, required: int, reached: int) -> Verdict:
-    same = required == reached
-    return Verdict(what, required, reached, same, "" if same else "they differ", public=True)
+def _truthful(case: Case) -> tuple[list[Verdict], list[str]]:
+    """Return whether members show what the original has, as for tables, and what a reader should know about it."""
+    found = list(case.truthful)
+    if case.owner is not None:
+        return found, []
+    if not found:
+        found = [
+            Verdict("truthful", 0, None, None, "could not be checked: see the notes", higher_is_safer=False)
+        ]
+    return found, case.truth_notes
+
+
+def _of_networks(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts about a table in words for networks: the hint names what the audit of a network takes."""
+    sources = either(command="--nodes FILE and --edges FILE, or --graph FILE", python="nodes and edges")
+    why = f"could not be checked: only the original shows how many nodes were suppressed; give {sources}"
+    return [
+        replace(own, detail=why) if own.model == "suppression" and own.holds is None else own
+        for own in verdicts
+    ]
 
 
 def _identifiers_gone(masked: MaskedNetwork, policy: Policy, named_by: str) -> list[Verdict]:
@@ -238,23 +287,68 @@ def _identifiers_gone(masked: MaskedNetwork, policy: Policy, named_by: str) -> l
     )
 
 
-def network_case(masked: MaskedNetwork, policy: Policy, table: CodedTable | None) -> Case:
+def network_case(
+    masked: MaskedNetwork, policy: Policy, table: CodedTable | None, owner: IntVector | None = None
+) -> Case:
     """Read a masked network as an outsider does: one class per super-node, even if two of them show the same cells.
 
     An adversary can distinguish super-nodes, because each has its own edges.
     """
     rows, place = masked.rows()
-    case = Case.of_rows(rows, policy, table)
+    try:
+        case = Case.of_rows(rows, policy, table)
+    except DataError:
+        if table is not None:
+            _refuse_other_values(rows, policy, table)
+        raise
     published = case.published
     first = np.zeros(masked.clusters, np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
     read = published.class_of[first]
     low = None if published.low is None else published.low[read]
     high = None if published.high is None else published.high[read]
+    width = len(published.attributes)
+    part = published.in_part
+    if part is not None:
+        sets = _sets_at(part.sets, read, width)
+        part = Boxes(part.low[read], part.high[read], sets, part.unread[read], part.foreign)
     return replace(
         case,
-        published=replace(published, class_of=place.astype(np.int32), low=low, high=high),
+        owner=owner,
+        published=replace(
+            published,
+            class_of=place.astype(np.int32),
+            low=low,
+            high=high,
+            sets=_sets_at(published.sets, read, width),
+            in_part=part,
+        ),
     )
+
+
+def _sets_at(sets: ValueSets | None, classes: IntVector, width: int) -> ValueSets | None:
+    """Return the value sets of some classes, in their order."""
+    if sets is None:
+        return None
+    cells = (classes[:, None].astype(np.int64) * width + np.arange(width)).ravel()
+    sizes = np.diff(sets.start)[cells]
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    at = np.arange(start[-1]) + np.repeat(sets.start[cells] - start[:-1], sizes)
+    return ValueSets(start, sets.codes[at])
+
+
+def _refuse_other_values(rows: pl.DataFrame, policy: Policy, table: CodedTable) -> None:
+    """Raise DataError if a sensitive column shows values that the original lacks, with no value in its message."""
+    shown = typed(Sheet.of(rows), policy, table)
+    for attribute in table.sensitive:
+        if attribute.name in shown.columns:
+            try:
+                sensitive_codes(shown, (attribute,))
+            except DataError:
+                raise DataError(
+                    f"'{attribute.name}' is sensitive and published as it is, but some of its published values are not "
+                    "in the original: check that it is the right original"
+                ) from None
 
 
 def _structure(

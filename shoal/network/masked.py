@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from shoal import frames
 from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, OutputError, did_you_mean
+from shoal.frames.unreadable import as_data_error
 from shoal.machine.ending import journal
-from shoal.network.graph import Network
-from shoal.network.graphml import graphml
+from shoal.network.graph import AsShown, Network
+from shoal.network.graphml import content_of, graphml
 from shoal.network.reading import read_maybe_empty
 from shoal.release import Release, closures
 from shoal.release.render import render
@@ -25,6 +26,8 @@ from shoal.wording import some_values
 CLUSTER, NODES, INSIDE = "cluster", "nodes", "edges_inside"
 ENDS, BETWEEN = ("cluster_a", "cluster_b"), "edges"
 TABLE_FORMATS = ("csv", "tsv", "parquet", "arrow")
+GRAPH = "masked.graphml"
+"""The file with the same content as the tables."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,10 +113,29 @@ class MaskedNetwork(Brief):
                     nodes = nodes.join(counted, on=CLUSTER, how="left", maintain_order="left")
         return graphml(nodes, self.edges)
 
-    def put_into(self, box: frames.Outbox, folder: Path, kind: str = "csv") -> list[Path]:
+    def typed(self, as_shown: AsShown, rows: IntVector) -> MaskedNetwork:
+        """Return the same network with columns in the types that follow from the published `rows` only."""
+
+        def retyped(data: pl.DataFrame) -> pl.DataFrame:
+            own = [name for name in data.columns if name not in (CLUSTER, NODES, INSIDE)]
+            return data.with_columns(as_shown(data[name], name, rows).alias(name) for name in own)
+
+        members = None if self.members is None else retyped(self.members)
+        return replace(self, nodes=retyped(self.nodes), members=members)
+
+    def differs_from(self, graph: bytes) -> str:
+        """Return how a GraphML file differs from the tables, in words that show no value; "" if it does not."""
+        found, own = content_of(graph), content_of(self.graphml().encode())
+        if found is None or own is None:
+            return "it cannot be read as a masked network"
+        parts = ("attributes", "super-nodes", "super-edges", "further elements")
+        other = [part for part, a, b in zip(parts, found, own, strict=True) if a != b]
+        return f"it differs from the tables in: {', '.join(other)}" if other else ""
+
+    def put_into(self, box: NetworkOutbox, folder: Path, kind: str = "csv") -> list[Path]:
         """Prepare all files in an existing folder, and return where they will be.
 
-        Each table is read back from the disk; `OutputError` if a cell is not what was judged.
+        Each table and the graph are read back from the disk; `OutputError` if a cell is not what was judged.
         """
         tables = {"nodes": self.nodes, "members": self.members, "edges": self.edges}
         written = []
@@ -121,7 +143,7 @@ class MaskedNetwork(Brief):
             if data is not None:
                 written.append(folder / f"{name}.{kind}")
                 box.publish(data, written[-1])
-        return [*written, box.write_text(folder / "masked.graphml", self.graphml())]
+        return [*written, box.publish_graph(self, folder / GRAPH)]
 
     def problems(self) -> list[str]:
         """Return what is impossible about the numbers: no network has such a masked one."""
@@ -148,10 +170,32 @@ class MaskedNetwork(Brief):
         return found
 
 
+class NetworkOutbox(frames.Outbox):
+    """An outbox that also reads back the graph that it wrote."""
+
+    def publish_graph(self, masked: MaskedNetwork, path: Path) -> Path:
+        """Prepare the graph next to the tables, and return where it will be. `OutputError` if the file on the disk
+        does not have the content of the tables.
+        """
+        target = self.write_text(path, masked.graphml(), private=False)
+        try:
+            back = self._waiting[-1][1].path.read_bytes()
+        except OSError as error:
+            raise OutputError(f"{target} could not be read back: {error.strerror or error}") from None
+        reason = masked.differs_from(back)
+        if reason:
+            raise OutputError(
+                f"{target}: GraphML does not give back the masked network ({reason}), so nothing was written; "
+                "remove characters that XML cannot hold from the values"
+            )
+        return target
+
+
 def mask(
     network: Network, table: CodedTable, cluster_of: IntVector, clusters: int, random: np.random.Generator
-) -> tuple[MaskedNetwork, IntVector]:
-    """Collapse clusters; also return the number of each node's super-node.
+) -> tuple[MaskedNetwork, IntVector, IntVector]:
+    """Collapse clusters; also return the number of each node's super-node, and the node behind each row of
+    `MaskedNetwork.rows`: both are private.
 
     Numbers of super-nodes are drawn at random: the order in which clusters were made reveals who has many friends.
     O(nodes + edges log edges).
@@ -181,15 +225,17 @@ def mask(
     quasi = [attribute.name for attribute in table.attributes]
     nodes = pl.concat([pl.DataFrame(numbers), rows.select(quasi)[first]], how="horizontal")
     members = None
+    owner = np.argsort(cluster_of, kind="stable")
     if table.kept.width:
         own = table.kept.select(pl.Series(CLUSTER, cluster_of.astype(np.int64)), pl.all())
         order = random.permutation(table.rows)
-        members = own[order[np.argsort(cluster_of[order], kind="stable")]]
+        owner = order[np.argsort(cluster_of[order], kind="stable")]
+        members = own[owner]
     apart = one != other
     edges = pl.DataFrame(
         {ENDS[0]: one[apart], ENDS[1]: other[apart], BETWEEN: counts[apart].astype(np.int64)}
     )
-    return MaskedNetwork(nodes, members, edges), cluster_of
+    return MaskedNetwork(nodes, members, edges), cluster_of, owner.astype(np.int32)
 
 
 def is_graph(source: str | Path) -> bool:
@@ -235,6 +281,15 @@ def read_masked(folder: str | Path) -> MaskedNetwork:
     members_file = place / f"members.{kind}"
     members = frames.read(members_file).data if members_file.is_file() else None
     return checked(MaskedNetwork(nodes, members, edges))
+
+
+def difference_of_graph(folder: str | Path, masked: MaskedNetwork) -> str | None:
+    """Return how `masked.graphml` in a folder differs from the tables, "" if it does not; None if there is none."""
+    path = Path(folder) / GRAPH
+    if not path.is_file():
+        return None
+    with as_data_error(path, "GraphML"):
+        return masked.differs_from(path.read_bytes())
 
 
 def checked(masked: MaskedNetwork) -> MaskedNetwork:

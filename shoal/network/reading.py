@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from shoal import frames
-from shoal.arrays import LongVector
+from shoal.arrays import IntVector, LongVector
 from shoal.errors import DataError, did_you_mean
 from shoal.frames import ReadOptions
+from shoal.frames.unreadable import as_data_error
 from shoal.network.graph import Network, network_from_pairs
 from shoal.network.graphml import read_graphml
 from shoal.wording import either, some_values
@@ -70,7 +71,14 @@ def read_network(
             "the node table has no column except the names of the nodes, so there is nothing to generalize"
         )
     return network_from_pairs(
-        a, b, attributes, id_column=column, kind=table.kind, digests=(table.digest, digest), notes=notes
+        a,
+        b,
+        attributes,
+        id_column=column,
+        kind=table.kind,
+        digests=(table.digest, digest),
+        notes=notes,
+        as_shown=table.as_shown,
     )
 
 
@@ -107,11 +115,10 @@ def read_maybe_empty(
             lines = path.read_bytes().strip().splitlines()
             if len(lines) == 1:
                 return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64)), None
-        elif (
-            path.suffix.lower() in (".parquet", ".pq")
-            and pl.scan_parquet(path).select(pl.len()).collect().item() == 0
-        ):
-            return pl.read_parquet(path), None
+        elif path.suffix.lower() in (".parquet", ".pq"):
+            with as_data_error(path, "Parquet"):
+                if pl.scan_parquet(path).select(pl.len()).collect().item() == 0:
+                    return pl.read_parquet(path), None
     table = frames.read(source, options)
     return table.data, table.digest
 
@@ -153,7 +160,7 @@ def _edge_table(
     elif data.width < 2:
         raise DataError(f"the edge table has {data.width} column, but an edge needs two: one for each end")
     chosen = list(ends) if ends is not None else data.columns[:2]
-    links = data.select(chosen)
+    links = pl.DataFrame([data.get_column(name) for name in chosen])  # select takes `*` for all columns
     missing = int(links.select(pl.any_horizontal(pl.all().is_null())).to_series().sum())
     if missing:
         raise DataError(f"{missing:,} edges lack one of their ends: fill it in, or remove these edges")
@@ -213,4 +220,17 @@ def _from_library(
             f"an attribute of the {kind} graph mixes types: give all nodes values of one type"
         ) from None
     notes = ["directions of edges are ignored"] if directed else []
-    return network_from_pairs(links[:, 0], links[:, 1], attributes, kind=kind, digests=(None,), notes=notes)
+
+    def as_shown(values: pl.Series, name: str, rows: IntVector) -> pl.Series:
+        """Return values in the type that the published nodes have by themselves: graphs declare no types."""
+        if values.dtype != attributes[name].dtype:
+            return values  # generalized
+        try:
+            dtype = pl.Series([data[name][row] for row in rows], strict=True).dtype
+        except (TypeError, pl.exceptions.PolarsError):  # whole numbers and fractions, in this order
+            return values
+        return values.cast(pl.String if dtype == pl.Null else dtype)
+
+    return network_from_pairs(
+        links[:, 0], links[:, 1], attributes, kind=kind, digests=(None,), notes=notes, as_shown=as_shown
+    )

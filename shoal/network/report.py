@@ -101,7 +101,6 @@ def report_html(result: NetworkResult) -> str:
             f"them, edges {number(1 - result.alpha)} (beta)."
         ),
         public=False,
-        k=1,
         warning=NOT_FOR_PUBLICATION if seeded else "",
     )
 

@@ -89,17 +89,23 @@ def _triangle(slot: LongVector) -> tuple[LongVector, LongVector]:
 
 
 def write_sample_network(
-    network: Network, folder: Path, *, kind: str = "csv", force: bool = False
+    network: Network, folder: Path, *, kind: str = "csv", force: bool = False, masked: Path | None = None
 ) -> list[Path]:
-    """Write a graph that was drawn into a folder, as tables and as GraphML, all or none."""
+    """Write a graph that was drawn into a folder, as tables and as GraphML, all or none; never over the tables of the
+    `masked` network, a folder, that it was drawn from."""
+    read = (
+        {} if masked is None else {path: "the masked network" for path in masked.iterdir() if path.is_file()}
+    )
+    targets = [folder / f"nodes.{kind}", folder / f"edges.{kind}", folder / "graph.graphml"]
+    frames.check_apart(read, [(path, "the graph") for path in targets])
     nodes, edges = sample_tables(network)
     created = make_folder(folder)
     try:
         with frames.Outbox(force=force) as box:
             return [
-                box.write(nodes, folder / f"nodes.{kind}"),
-                box.write(edges, folder / f"edges.{kind}"),
-                box.write_text(folder / "graph.graphml", graphml(nodes, edges)),
+                box.write(nodes, targets[0]),
+                box.write(edges, targets[1]),
+                box.write_text(targets[2], graphml(nodes, edges), private=False),
             ]
     except BaseException:
         if created and not any(folder.iterdir()):
