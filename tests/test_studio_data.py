@@ -60,7 +60,7 @@ def opened(project: Project, table: pl.DataFrame, path: Path) -> Project:
 
 def settled(project: Project) -> None:
     """Wait until nothing is being read."""
-    limit = time.monotonic() + 30
+    limit = time.monotonic() + 60
     while project.opening and time.monotonic() < limit:
         time.sleep(0.01)
     assert not project.opening

@@ -15,9 +15,10 @@ import pytest
 
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
 
-from starlette.datastructures import QueryParams
+from starlette.datastructures import FormData, QueryParams
 
 from shoal.errors import ShoalError
+from shoal.policy import Policy
 from shoal.release.record import card_markdown
 from shoal.reporting.report import EDITIONS
 from shoal.studio.folder import Folder
@@ -26,6 +27,7 @@ from shoal.studio.jobs import Job
 from shoal.studio.page import page
 from shoal.studio.project import Project, Source
 from shoal.studio.releasing import CARDS, CODEBOOKS, KIND, RECORD, Made
+from shoal.studio.screens import handover
 from shoal.studio.screens.handover import HandOver
 from shoal.wording import speak
 
@@ -75,8 +77,35 @@ def test_the_original_is_never_written_over(project: Project, tmp_path: Path, li
     project.source = Source(original, str(original))
     item = Item("release", "release.csv", "Release", "", True, text="age\n20-30\n")
     with pytest.raises(ShoalError, match="the original"):
-        written([item], folder, force=True, original=project.source.place)
+        written([item], folder, force=True, inputs={project.source.place: "the original table"})
     assert original.read_text() == "age\n23\n"
+
+
+@pytest.mark.parametrize("what", ["policy.toml", "zip.csv", "people.csv"])
+def test_nothing_that_the_policy_names_is_written_over(project: Project, tmp_path: Path, what: str):
+    """A policy that was handed over once and is opened again lies where Studio would write."""
+    folder = tmp_path / "private"
+    folder.mkdir()
+    (folder / "zip.csv").write_text("1,*\n2,*\n")
+    (folder / "people.csv").write_text("age,zip\n" + "30,1\n40,2\n" * 50)
+    policy = folder / "policy.toml"
+    policy.write_text(
+        '[columns]\nage = "quasi"\nzip = { role = "quasi", hierarchy = "zip.csv" }\n[privacy]\nk = 2\n'
+        'presence = [0.1, 0.9]\n[population]\nfile = "people.csv"\n[method]\nname = "mpalm"\n'
+    )
+    table = tmp_path / "t.csv"
+    pl.DataFrame({"age": [30, 40] * 10, "zip": [1, 2] * 10}).write_csv(table)
+    project.read(Source(table, "t.csv"), policy)
+    release = replace(made(tmp_path / "job-1"), policy=Policy.read(policy).to_toml())
+    project.store[KIND] = release
+    before = (folder / what).read_bytes()
+    item = next(item for item in items(project, release) if item.name == what)
+    form = FormData([("folder", str(tmp_path)), ("force", "on"), ("item", item.key)])
+    with pytest.raises(
+        ShoalError, match=r"would replace the (policy that you opened|hierarchy of 'zip'|population)"
+    ):
+        handover._write(project, form)
+    assert (folder / what).read_bytes() == before
 
 
 def test_names_in_a_card_cannot_act_where_it_is_rendered():
@@ -84,7 +113,7 @@ def test_names_in_a_card_cannot_act_where_it_is_rendered():
     guarantee = {"model": f"2-diversity of {name}", "required": 2, "reached": 2, "meaning": "as asked"}
     card = {
         "for_publication": True, "made_with": "Shoal", "made_on": "today", "method": "mondrian", "levels": None,
-        "rows_published": 9, "rows_suppressed": 0, "share_suppressed": 0.0, "classes": 1, "measures": {},
+        "rows_published": 9, "share_suppressed_at_most": 0.0, "classes": 1, "measures": {},
         "guarantees": [guarantee],
         "columns": [{"name": name, "role": "sensitive", "published": "as it is", "loss": None}],
     }  # fmt: skip

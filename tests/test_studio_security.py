@@ -49,7 +49,7 @@ def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
 
 def client_of(studio: Studio, **headers: str) -> TestClient:
     return TestClient(
-        studio.guard, base_url=f"http://127.0.0.1:{studio.port}", headers=headers, follow_redirects=False
+        studio.guard, base_url=studio.link.partition("?")[0], headers=headers, follow_redirects=False
     )
 
 
@@ -79,11 +79,53 @@ def test_the_link_works_once_and_gives_a_strict_cookie(studio: Studio) -> None:
     link = studio.link
     first = client_of(studio).get(link)
     cookie = first.headers["set-cookie"]
-    assert f"shoal-{studio.port}=" in cookie
+    assert f"Path={studio.guard.root}/;" in cookie
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert client_of(studio).get(link).status_code == 403  # somebody who has seen the link
     assert link not in first.text
+
+
+def test_the_link_works_for_a_short_time(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.studio import link
+
+    monkeypatch.setattr(link.time, "monotonic", lambda: time.perf_counter() + 10 * link.SECONDS)
+    answer = client_of(studio).get(studio.link)
+    assert (answer.status_code, "older than 15 minutes" in answer.text) == (403, True)
+    assert "set-cookie" not in answer.headers
+
+
+def test_the_file_with_the_link_is_private_and_goes_when_it_is_used(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = studio.guard.link.write_file()
+    assert studio.link in file.read_text()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o600, 0o700]
+    assert client_of(studio).get("/?token=wrong").status_code == 403
+    assert file.exists()
+    admitted(studio)
+    assert not file.parent.exists()
+
+
+def test_only_an_admitted_browser_sees_the_mark(studio: Studio) -> None:
+    """Pages trust an answer with the mark; a program that takes the port later must not have it."""
+    mark, client = studio.project.mark, client_of(studio)
+    for answer in (client.get("/data"), client.get("/?token=wrong"), client.get(studio.link)):
+        assert mark not in answer.text + str(answer.headers)
+    for answer in (client.get("/data"), client.get("/style.css"), client.get("/nowhere")):
+        assert answer.headers["x-studio-mark"] == mark
+    assert f'data-mark="{mark}"' in client.get("/data").text
+
+
+def test_the_cookie_is_worth_nothing_without_the_path(studio: Studio) -> None:
+    """Cookies go to every port of a host."""
+    cookie = admitted(studio).cookies["shoal-studio"]
+    for path in ("/data", "/", f"/{'x' * 43}/data", "//data"):
+        stolen = TestClient(
+            studio.guard, base_url=f"http://127.0.0.1:{studio.port}", cookies={"shoal-studio": cookie}
+        )
+        assert stolen.get(path).status_code == 403, path
 
 
 def test_the_same_browser_may_open_the_link_again(studio: Studio) -> None:
@@ -227,7 +269,7 @@ def started(tmp_path: Path, *arguments: str) -> tuple[subprocess.Popen[str], str
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
     assert process.stdout is not None
-    link = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())
+    link = re.search(r"http://127\.0\.0\.1:\d+/[\w-]{43}/\?token=\S+", process.stdout.readline())
     assert link is not None
     return process, link[0]
 
@@ -272,10 +314,9 @@ def test_two_studios_do_not_share_anything(tmp_path: Path) -> None:
         assert len(folders(tmp_path)) == 2
         with httpx.Client(timeout=30) as client:  # one browser with both
             assert client.get(first).status_code == 200
-            cookies = dict(client.cookies)
             assert client.get(f"{second.partition('?')[0]}data").status_code == 403
             assert client.get(second).status_code == 200
-            assert {name for name in client.cookies if name not in cookies}
+            assert len({(cookie.path, cookie.value) for cookie in client.cookies.jar}) == 2
             for link in (first, second):
                 assert client.get(f"{link.partition('?')[0]}data").status_code == 200
     finally:

@@ -338,7 +338,7 @@ def option_value(method: str, name: str, text: str) -> Any:
     if kind == "text":
         return text
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return toml.load_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         hint = 'write for example ["a", "b"]'
         raise PolicyError([Problem(path, f"'{text[:60]}' is not a list", hint)]) from None

@@ -86,7 +86,7 @@ def taken(section: type[BaseModel], form: Mapping[str, Any], path: str) -> dict[
             value = [one.strip() for one in text.split(",") if one.strip()]
         elif kind in ("number", "toml"):
             try:
-                value = tomllib.loads(f"value = {text}")["value"]
+                value = toml.load_toml(f"value = {text}")["value"]
             except tomllib.TOMLDecodeError:
                 wanted = (
                     "a number" if kind == "number" else 'a TOML value, such as "text" or { column = "text" }'

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from shoal.errors import OutputError
 from shoal.studio.project import Project
@@ -56,7 +57,7 @@ ABOUT = {
     "card": "What the release is, guarantees and has lost.",
     "codebook": "What every column and label of the release means.",
     "keys": "From pseudonyms back to people. Whoever has it can follow them.",
-    "public": "For the recipient: nothing in it depends on fewer than k people.",
+    "public": "For the recipient: made of the published rows and the policy only.",
     "private": "For your files: with the rows that are most exposed, and the run.",
     "record": "How this release was made, to defend and to repeat it.",
     "stored": "How the release in the database was made: it has other random choices than the file.",
@@ -166,10 +167,12 @@ def _entry(item: Item) -> zipfile.ZipInfo:
     return entry
 
 
-def written(chosen: Sequence[Item], folder: Path, *, force: bool, original: object = None) -> list[Path]:
+def written(
+    chosen: Sequence[Item], folder: Path, *, force: bool, inputs: Mapping[Any, str] | None = None
+) -> list[Path]:
     """Write files into a folder, all or none; private ones are readable by their owner alone.
 
-    The `original`, if it is a file, is never replaced: everything can be made again but that.
+    The `inputs`, such as the original and what the policy names, are never replaced.
     """
     from shoal import frames
 
@@ -178,10 +181,9 @@ def written(chosen: Sequence[Item], folder: Path, *, force: bool, original: obje
     if not folder.parent.is_dir():
         raise OutputError(f"{folder}: there is no folder {folder.parent}; create it first")
     targets = [folder / item.place for item in chosen]
-    if isinstance(original, str | Path):
-        for target in targets:
-            if target.exists() and Path(original).exists() and target.samefile(original):
-                raise OutputError(f"{target} is the original table; choose another folder")
+    frames.check_apart(
+        inputs or {}, [(target, item.title) for target, item in zip(targets, chosen, strict=True)]
+    )
     try:
         folder.mkdir(exist_ok=True)
         for target, item in zip(targets, chosen, strict=True):
@@ -191,10 +193,7 @@ def written(chosen: Sequence[Item], folder: Path, *, force: bool, original: obje
     with frames.Outbox(force=force) as box:
         for target, item in zip(targets, chosen, strict=True):
             if item.path is None:
-                box.write_text(target, item.text)
+                box.write_text(target, item.text, private=not item.public)
             else:
-                box.copy(item.path, target)
-    for target, item in zip(targets, chosen, strict=True):
-        if not item.public:
-            target.chmod(0o600)  # their folder may have been there before, open to others
+                box.copy(item.path, target, private=not item.public)
     return targets

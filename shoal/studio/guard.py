@@ -1,8 +1,17 @@
-"""Who may talk to Studio: this browser alone, from Studio's own pages.
+"""Who may talk to Studio: only the browser that opened its link, from Studio's own pages.
 
-Any page in any browser on this machine can send requests to 127.0.0.1, and a host name of somebody else may point
-there as well. So a request needs the right Host, the cookie that the one-time link gave, and, to change anything,
-Studio's own Origin.
+- Any page in any browser on this machine can send requests to 127.0.0.1, and a host name of somebody else may point
+  there as well. So a request needs the right Host, the cookie that the one-time link gave, and, to change anything,
+  Studio's own Origin.
+- Other users of this machine can connect to the port, and see every command line. So the link is never on one
+  (`link.py`), works once, and for a short time.
+- Browsers send a cookie to every port of a host. A program that takes the port of a Studio that has ended gets what the
+  open tabs of that Studio still send. So everything is below a path that nobody can guess, and the cookie is for this
+  path: tabs of one Studio send only the path and the cookie of this one, which no other Studio accepts.
+- Such a program could also answer open tabs. So every answer has a mark that was never sent to it; a page stops at the
+  first answer without the mark (`static/studio.js`).
+
+Not part of this: the administrator of the machine, and programs that run as the same user.
 """
 
 from __future__ import annotations
@@ -14,6 +23,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shoal.studio.link import SECONDS, Link
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -31,34 +42,28 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+COOKIE = "shoal-studio"
 OWN_POLICY = "x-studio-policy"
 """A response with this header, such as the preview of a report, has another policy, and may be framed by Studio."""
 
 WELCOME = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Shoal Studio</title><link rel="icon" href="data:,">
-<meta http-equiv="refresh" content="0;url=/"></head>
-<body><p><a href="/">Open Shoal Studio</a></p></body></html>
+<meta http-equiv="refresh" content="0;url=./"></head>
+<body><p><a href="./">Open Shoal Studio</a></p></body></html>
 """
 
 
 class Guard:
     """Lets a request through to the pages, or refuses it, and puts the safe headers on every answer."""
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int, mark: str) -> None:
         self._app = app
-        self._port = port
-        self._token: str | None = secrets.token_urlsafe(32)
+        self._mark = mark
         self._key = secrets.token_urlsafe(32)
-        self._cookie = f"shoal-{port}"
-        # Cookies are shared by all ports of a host, so the port is in the name.
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self.opened = False
-        """Whether the link was used."""
-
-    @property
-    def link(self) -> str:
-        """The link that opens Studio, once."""
-        return f"http://127.0.0.1:{self._port}/?token={self._token}"
+        self.root = f"/{secrets.token_urlsafe(32)}"
+        """The path that all addresses begin with."""
+        self.link = Link(f"http://127.0.0.1:{port}{self.root}/")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -67,6 +72,7 @@ class Guard:
             return
         if scope["type"] != "http":
             return
+        answer = self._refusal(scope)
 
         async def safe(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -74,6 +80,8 @@ class Guard:
                 own = headers.get(OWN_POLICY)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                if answer is None:  # nobody else may get to see the mark
+                    headers["x-studio-mark"] = self._mark
                 if own is not None:
                     headers["content-security-policy"] = f"{own}; frame-ancestors 'self'"
                     headers["x-frame-options"] = "SAMEORIGIN"
@@ -81,9 +89,8 @@ class Guard:
                 message["headers"] = headers.raw
             await send(message)
 
-        answer = self._refusal(scope)
         try:
-            await (self._app if answer is None else answer)(scope, receive, safe)
+            await (self._app if answer is None else answer)({**scope, "root_path": self.root}, receive, safe)
         except Exception:
             # The page has told of the mistake. The server would print its stack, and messages may quote the data.
             if os.environ.get("SHOAL_DEBUG"):
@@ -95,9 +102,14 @@ class Guard:
         if host not in self._hosts or len(headers.getlist("host")) != 1:
             return _refuse(421, "Studio answers only at the address that it printed in its terminal.")
         request = Request(scope)
-        if request.method == "GET" and request.url.path == "/" and "token" in request.query_params:
-            return self._welcome(request)
-        if not self._knows(request):
+        root, _, path = scope["path"].removeprefix("/").partition("/")
+        if secrets.compare_digest(f"/{root}".encode(), self.root.encode()):
+            if request.method == "GET" and not path and "token" in request.query_params:
+                return self._welcome(request)
+            admitted = self._knows(request)
+        else:
+            admitted = False
+        if not admitted:
             return _refuse(
                 403,
                 "This browser has no access to Studio. Open the link that Studio printed in its terminal; it works "
@@ -110,21 +122,22 @@ class Guard:
         return None
 
     def _welcome(self, request: Request) -> Response:
-        token = request.query_params["token"]
-        if self._token is None or not secrets.compare_digest(token.encode(), self._token.encode()):
-            if self._knows(request):  # the same browser, again
-                return HTMLResponse(WELCOME)
-            return _refuse(403, "This link was used already, or is wrong. End Studio and start it again.")
-        self._token = None
-        self.opened = True
+        if self._knows(request):  # the same browser, again
+            return HTMLResponse(WELCOME)
+        if not self.link.use(request.query_params["token"]):
+            return _refuse(
+                403,
+                f"This link was used already, is older than {SECONDS // 60} minutes, or is wrong. End Studio and start "
+                "it again.",
+            )
         # A page and not a redirect: with a redirect, the browser would keep the cookie back if the link was clicked on
         # a page of another site, such as a terminal in the browser.
         answer = HTMLResponse(WELCOME)
-        answer.set_cookie(self._cookie, self._key, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(COOKIE, self._key, httponly=True, samesite="strict", path=f"{self.root}/")
         return answer
 
     def _knows(self, request: Request) -> bool:
-        given = request.cookies.get(self._cookie, "")
+        given = request.cookies.get(COOKIE, "")
         return secrets.compare_digest(given.encode(), self._key.encode())
 
 

@@ -188,7 +188,7 @@ class Jobs:
         except (EOFError, OSError, pickle.UnpicklingError):
             words = "The process of this job ended unexpectedly, most likely for lack of memory."
             self._take(job, "failed", ("Ended", words, ()))
-        except Exception as error:
+        except BaseException as error:  # a panic in a library is not an Exception
             # Whatever it is, the page must not wait for ever.
             kind = type(error).__name__
             words = f"Shoal made a mistake of its own ({kind}). Nothing was written; please report it."

@@ -50,14 +50,15 @@ def rendered(template: str, **context: Any) -> HTMLResponse:
     return HTMLResponse(_environment().get_template(template).render(**context))
 
 
-def failed_page(kind: str) -> Response:
-    """Say that Shoal made a mistake."""
-    return HTMLResponse(_environment().get_template("failed.html").render(kind=kind), status_code=500)
+def failed_page(kind: str, root: str) -> Response:
+    """Say that Shoal made a mistake. `root` is the path of Studio: such a page may be shown below a screen."""
+    words = _environment().get_template("failed.html").render(kind=kind, root=root)
+    return HTMLResponse(words, status_code=500)
 
 
-def ended_page() -> Response:
+def ended_page(root: str) -> Response:
     """Say that Studio has ended."""
-    return HTMLResponse(_environment().get_template("ended.html").render())
+    return HTMLResponse(_environment().get_template("ended.html").render(root=root))
 
 
 def style(_request: Request) -> Response:

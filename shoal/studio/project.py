@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import secrets
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -68,6 +69,8 @@ class Project:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.lock = threading.RLock()
+        self.mark = secrets.token_urlsafe(32)
+        """In every page and every answer: by it, a page notices if another program has taken the port."""
         self.version = 0
         """Changes when a page would look different."""
         self.jobs = Jobs(folder, self.changed)
@@ -82,6 +85,8 @@ class Project:
         """The reading options that it was tried with."""
         self.base: Path = folder.inside("files")
         """The folder that hierarchy files of the policy are relative to."""
+        self.policy_file: Path | None = None
+        """The file of the policy that was opened, if one was."""
         self.standing: Standing | None = None
         self.tour = False
         """Whether pages explain themselves."""
@@ -123,7 +128,7 @@ class Project:
             read(turn)
         except ShoalError as error:
             words = self._by_name(str(error))
-        except Exception as error:
+        except BaseException as error:  # a panic in a library is not an Exception
             words = f"Shoal made a mistake of its own ({type(error).__name__}); {else_}."
         with self.lock:
             if turn != self._turn:
@@ -149,15 +154,14 @@ class Project:
         from shoal import frames
         from shoal.policy import Policy
         from shoal.policy.overrides import read_as
-        from shoal.suggesting import look_at
+        from shoal.studio.reading import read_table
 
         stamp = source.stamp()
         given = None if path is None else Policy.read(path)
         if given is not None and data:
             given = Policy.from_dict({**given.to_dict(), "data": data}, given.base)
-        frame = frames.read(source.place, read_as(data or {}) if given is None else given.read_options())
-        _ = frame.data  # now, and not at the first click
-        suggestion = look_at(frame)
+        options = read_as(data or {}) if given is None else given.read_options()
+        frame, suggestion = read_table(source.place, options)
         policy = Policy.from_toml(suggestion.to_toml()) if given is None else given
         if not was_read_so(frame, policy.to_dict()):  # the guesses say how to read some columns
             frame = frames.read(source.place, policy.read_options())
@@ -169,6 +173,7 @@ class Project:
             self.failed = None
             self.source, self.frame, self.suggestion, self._stamp = source, frame, suggestion, stamp
             self.base = self.folder.inside("files") if path is None else path.parent
+            self.policy_file = path
             self.standing, self.store = None, {}
             self._past, self._future = [], []
             self._set(policy.to_dict())
@@ -194,17 +199,14 @@ class Project:
 
     def _read_again(self, turn: int) -> None:
         """Read the table as the policy says now. Columns that it did not have before get roles by guess."""
-        from shoal import frames
         from shoal.policy import Policy
-        from shoal.suggesting import look_at
+        from shoal.studio.reading import read_table
 
         assert self.source is not None
         stamp = self.source.stamp()
         try:
-            frame = frames.read(self.source.place, options_of(self._tables))
-            _ = frame.data
-            suggestion = look_at(frame)
-        except ShoalError:
+            frame, suggestion = read_table(self.source.place, options_of(self._tables))
+        except BaseException:
             with self.lock:
                 if turn == self._turn:
                     tables, self._past, self._future = self._before

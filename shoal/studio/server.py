@@ -17,10 +17,12 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shoal.errors import OutputError, ShoalError
 from shoal.studio.folder import Folder
@@ -59,19 +61,23 @@ class Studio:
         self.port = int(self.socket.getsockname()[1])
         self.project = Project(Folder())
         self.largest = largest
-        self.guard = Guard(_application(self), self.port)
+        self.guard = Guard(_application(self), self.port, self.project.mark)
         config = uvicorn.Config(
             self.guard, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1,
             server_header=False,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
-        self.closing = False
         self._shown = threading.Event()
 
     @property
     def link(self) -> str:
         """The link that opens it in a browser, once."""
-        return self.guard.link
+        return self.guard.link.url
+
+    @property
+    def closing(self) -> bool:
+        """Whether it is about to end."""
+        return self.server.should_exit
 
     def open(self, data: Path | str | DatabaseTable | None, policy: Path | None = None) -> None:
         """Begin to read a table."""
@@ -84,7 +90,8 @@ class Studio:
         try:
             self.server.run(sockets=[self.socket])
         finally:
-            self.closing = True
+            self.server.should_exit = True
+            self.guard.link.remove_file()
             self.project.close()
 
     def _announce(self, ready: Callable[[], None]) -> None:
@@ -101,7 +108,6 @@ class Studio:
 
     def end(self) -> None:
         """Let `run` return."""
-        self.closing = True
         self.server.should_exit = True
 
     # --- answers ------------------------------------------------------------------------------------------
@@ -133,7 +139,7 @@ class Studio:
         if action is None:
             return _unknown("action")
         async with request.form(max_files=0, max_fields=20_000, max_part_size=8 << 20) as form:
-            return await run_in_threadpool(self._acted, lambda: action(self.project, form), key)
+            return await run_in_threadpool(self._acted, request, lambda: action(self.project, form), key)
 
     async def act_on_frame(self, request: Request) -> Response:
         """Answer a form that every page has."""
@@ -142,9 +148,9 @@ class Studio:
             return _unknown("action")
         async with request.form(max_files=0) as form:
             back = str(form.get("screen", ""))
-            return await run_in_threadpool(self._acted, lambda: action(self, form), back)
+            return await run_in_threadpool(self._acted, request, lambda: action(self, form), back)
 
-    def _acted(self, act: Callable[[], str | Response | None], key: str) -> Response:
+    def _acted(self, request: Request, act: Callable[[], str | Response | None], key: str) -> Response:
         """Act, and go on to the next page; what went wrong is told there."""
         key = key if key in SCREENS else SCREENS.default
         self.project.acted()
@@ -153,7 +159,7 @@ class Studio:
         except ShoalError as error:
             self.project.tell("problem", str(error), key)
             after = None
-        return after if isinstance(after, Response) else RedirectResponse(after or f"/{key}", status_code=303)
+        return after if isinstance(after, Response) else _redirect(request, after or f"/{key}")
 
     async def upload(self, request: Request) -> Response:
         """Take a file that was dropped on a screen."""
@@ -167,7 +173,7 @@ class Studio:
             return PlainTextResponse(f"{error}\n", status_code=413)
         taken = SCREENS[key].take_file
         return await run_in_threadpool(
-            self._acted, lambda: taken(self.project, path, name, request.query_params), key
+            self._acted, request, lambda: taken(self.project, path, name, request.query_params), key
         )
 
     async def events(self, request: Request) -> Response:
@@ -181,7 +187,7 @@ class Studio:
                 if now != seen:
                     seen = now
                     told = {"version": now[0], "jobs": [job.summary() for job in jobs.active]}
-                    yield f"data: {json.dumps(told)}\n\n"
+                    yield f"data: {json.dumps(told | {'mark': self.project.mark})}\n\n"
                 await asyncio.sleep(PAUSE)
 
         return StreamingResponse(stream(), media_type="text/event-stream")
@@ -221,7 +227,7 @@ def _close(studio: Studio, form: FormData) -> Response | None:
         studio.project.tell("ask-close", "A job is still running. It ends with Studio.")
         return None
     studio.end()
-    return ended_page()
+    return ended_page(studio.guard.root)
 
 
 FRAME_ACTIONS: dict[str, Callable[[Studio, FormData], str | Response | None]] = {
@@ -252,6 +258,26 @@ def _bound(port: int) -> socket.socket:
     return found
 
 
+class PanicError(RuntimeError):
+    """A library has panicked."""
+
+
+class _Panics:
+    """Turns a panic in a library, which is not an Exception, into one, so that the page says that it failed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        try:
+            await self._app(scope, receive, send)
+        except (Exception, asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise PanicError(type(error).__name__) from None
+
+
 def _application(studio: Studio) -> Starlette:
     return Starlette(
         routes=[
@@ -265,19 +291,25 @@ def _application(studio: Studio) -> Starlette:
             Route("/{screen}/{name}", studio.part),
             Route("/{screen}/{name}", studio.act, methods=["POST"]),
         ],
+        middleware=[Middleware(_Panics)],
         exception_handlers={Exception: _mistake},
     )
 
 
-def _home(_request: Request) -> Response:
-    return RedirectResponse(f"/{SCREENS.default}", status_code=303)
+def _home(request: Request) -> Response:
+    return _redirect(request, f"/{SCREENS.default}")
 
 
-def _mistake(_request: Request, error: Exception) -> Response:
+def _redirect(request: Request, address: str) -> Response:
+    """Go on to an address of Studio, which is below its root."""
+    return RedirectResponse(request.scope["root_path"] + address, status_code=303)
+
+
+def _mistake(request: Request, error: Exception) -> Response:
     """Answer with words: a stack trace may show values of the data."""
     if os.environ.get("SHOAL_DEBUG"):
         raise error
-    return failed_page(type(error).__name__)
+    return failed_page(type(error).__name__, request.scope["root_path"])
 
 
 def _unknown(what: str) -> Response:

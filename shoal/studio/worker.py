@@ -20,6 +20,7 @@ from typing import IO, Any, cast
 from shoal.errors import PolicyError, ShoalError
 from shoal.frames.databases import passwords
 from shoal.machine.ending import end_with_parent
+from shoal.machine.memory import limit_memory
 from shoal.wording import Voice, speak
 
 PAUSE = 0.1
@@ -90,6 +91,7 @@ def serve(line: Line, heard: IO[bytes]) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(int(sys.argv[1]))
+    limit_memory(None)
     speak(cast(Voice, sys.argv[2]))
     said = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing else may write between the messages

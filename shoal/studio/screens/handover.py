@@ -153,8 +153,15 @@ def _write(project: Project, form: FormData) -> None:
     text = str(form.get("folder", "")).strip()
     if not text:
         raise DataError("name the folder to write to")
-    original = None if project.source is None else project.source.place
-    paths = written(_chosen(project, form), Path(text).expanduser(), force="force" in form, original=original)
+    from shoal.policy import Policy
+    from shoal.policy.sources import inputs_of
+
+    inputs = inputs_of(Policy.from_toml(_made(project).policy, project.base))
+    if project.source is not None:
+        inputs |= {project.source.place: "the original table"}
+    if project.policy_file is not None:
+        inputs |= {project.policy_file: "the policy that you opened"}
+    paths = written(_chosen(project, form), Path(text).expanduser(), force="force" in form, inputs=inputs)
     project.store["handed"] = f"{len(paths)} files written"
     words = "\n".join([f"Written to {Path(text).expanduser()}", *(str(path) for path in paths)])
     project.tell("done", words, "handover")

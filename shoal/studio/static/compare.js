@@ -1,5 +1,5 @@
 // Compare: points and rows open their release without loading the page anew.
-import { go } from "/static/studio.js";
+import { go } from "./studio.js";
 
 export function init(work) {
   for (const link of work.querySelectorAll("a[data-go]")) {

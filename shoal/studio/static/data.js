@@ -1,5 +1,5 @@
 // The screen Data: the table, and jumping to a row.
-import { Grid } from "/static/grid.js";
+import { Grid } from "./grid.js";
 
 const kept = { table: "", first: 0, found: -1 }; // while the page is shown anew
 

@@ -2,6 +2,8 @@
 // A browser cannot scroll farther than some million pixels, so for long tables the scroll bar is a scale, and the wheel
 // and the keys move by rows.
 
+import { ask } from "./studio.js";
+
 const LONGEST = 4_000_000; // pixels
 const KEPT = 24; // chunks
 
@@ -121,7 +123,7 @@ export class Grid {
 
   async ask(at) {
     try {
-      const answer = await fetch(`/data/rows?first=${at * this.chunk}`, { credentials: "same-origin" });
+      const answer = await ask(`data/rows?first=${at * this.chunk}`);
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(`<table><tbody>${await answer.text()}</tbody></table>`, "text/html");
       this.chunks.set(at, [...page.querySelectorAll("tr")].map((row) => document.adoptNode(row)));

@@ -1,7 +1,7 @@
 // The screen of hierarchies: choosing and dragging nodes of the tree, and cut points on the line. Every step is a form
 // that the server answers; nothing is kept here but what is chosen.
 
-import { send, typing } from "/static/studio.js";
+import { send, typing } from "./studio.js";
 
 let chosen = { stamp: "", nodes: new Set() };
 let cutOut = { stamp: "", nodes: [] };
@@ -52,7 +52,7 @@ function initTree(work, tree) {
   };
   const unfold = (item, how = "") => {
     focusTree = true;
-    send("/hierarchies/unfold", { column: tree.dataset.column, node: item.dataset.node, how });
+    send("hierarchies/unfold", { column: tree.dataset.column, node: item.dataset.node, how });
   };
   const step = (name, nodes, target = "") => {
     focusTree = document.activeElement?.closest?.("#tree") !== null || name === "move";

@@ -1,5 +1,5 @@
 // The screen Roles: columns are dragged to a role, or moved with a key.
-import { send, typing } from "/static/studio.js";
+import { ask, send, typing } from "./studio.js";
 
 const CARD = ".role-card";
 let dragged = null;
@@ -8,7 +8,7 @@ let current = null; // the column that had the focus last
 function give(card, role) {
   if (!card || !role || card.closest("[data-role]")?.dataset.role === role) return;
   current = card.dataset.column;
-  send("/roles/give", { column: card.dataset.column, role });
+  send("roles/give", { column: card.dataset.column, role });
 }
 
 function shown(work) {
@@ -53,7 +53,7 @@ function find(work) {
 
 /** Fetch the settings of a column when they are opened. */
 async function more(fold) {
-  const answer = await fetch(fold.dataset.more, { credentials: "same-origin" });
+  const answer = await ask(fold.dataset.more);
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   fold.lastElementChild.replaceChildren(...page.body.children);

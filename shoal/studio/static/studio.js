@@ -6,6 +6,8 @@ let waiting = false; // the page is out of date, but somebody is typing
 let latest = 0; // the newest version that the server has told of
 let going = 0; // pages that are on their way
 let asked = 0; // pages that were asked for
+const mark = document.body.dataset.mark; // of the Studio that made this page
+let over = false; // it has ended: nothing is sent any more, as another program may have taken its port
 
 const place = () => location.pathname + location.search;
 let here = place(); // the page that is shown
@@ -89,11 +91,28 @@ async function shown() {
   showStep();
   const script = document.body.dataset.script;
   if (!script) return;
-  const module = await import(script);
+  const module = await import(new URL(script, document.baseURI).href);
   const work = document.getElementById("work");
   if (work === begun || document.body.dataset.script !== script) return; // another page came meanwhile
   begun = work;
   module.init?.(work);
+}
+
+/** Ask the Studio that made this page, and take an answer from no other program. */
+export async function ask(address, options = {}) {
+  if (over) throw new Error(OVER);
+  const answer = await fetch(address, { credentials: "same-origin", ...options });
+  if (answer.headers.get("x-studio-mark") !== mark) {
+    end();
+    throw new Error(OVER);
+  }
+  return answer;
+}
+
+const OVER = "Studio has ended.";
+function end() {
+  over = true;
+  document.getElementById("gone")?.removeAttribute("hidden");
 }
 
 /** Fetch a page, by a form or anew, and show it. */
@@ -102,7 +121,7 @@ export async function go(address, options = {}) {
   const mine = (asked += 1);
   going += 1;
   try {
-    const answer = await fetch(address, { credentials: "same-origin", ...options });
+    const answer = await ask(address, options);
     const kind = answer.headers.get("content-type") ?? "";
     if (!kind.startsWith("text/html")) throw new Error(await answer.text());
     const html = await answer.text();
@@ -140,6 +159,7 @@ function say(words) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
+  if (over && form.method !== "dialog") event.preventDefault();
   if (form.method !== "post" || form.hasAttribute("data-plain")) return;
   event.preventDefault();
   if (form.dataset.sure && !confirm(form.dataset.sure)) return;
@@ -158,6 +178,12 @@ document.addEventListener("change", (event) => {
   if (event.target.closest("[data-auto]") && event.target.form) event.target.form.requestSubmit();
 });
 
+for (const kind of ["click", "auxclick"]) {
+  document.addEventListener(kind, (event) => {
+    if (over && event.target.closest("a[href]:not([href^='#'])")) event.preventDefault();
+  }, true);
+}
+
 document.addEventListener("click", async (event) => {
   const opener = event.target.closest("[data-open]");
   if (opener) document.querySelector(opener.dataset.open)?.showModal();
@@ -172,7 +198,7 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.altKey || typing()) return;
   event.preventDefault();
-  send(event.shiftKey ? "/studio/redo" : "/studio/undo", { screen: document.body.dataset.screen });
+  send(event.shiftKey ? "studio/redo" : "studio/undo", { screen: document.body.dataset.screen });
 });
 
 addEventListener("popstate", () => {
@@ -188,12 +214,18 @@ export function typing() {
 // --- files ------------------------------------------------------------------------------------------------
 
 /** Upload a file to a screen; `more` is added to the address. */
-export function upload(file, screen, more = "", sure = "") {
+export async function upload(file, screen, more = "", sure = "") {
   const policy = file.name.toLowerCase().endsWith(".toml"); // it is for the open table
   if (sure && !policy && !confirm(sure)) return;
+  try {
+    await ask("static/shoal.svg"); // before another program gets the file
+  } catch {
+    refresh(); // says why
+    return;
+  }
   const words = document.querySelector("[data-drop-words]");
   const request = new XMLHttpRequest();
-  request.open("POST", `/upload/${screen}${more}`);
+  request.open("POST", `upload/${screen}${more}`);
   request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
   request.upload.onprogress = (event) => {
     if (words && event.lengthComputable) words.textContent = `${file.name}: ${Math.round((100 * event.loaded) / event.total)} %`;
@@ -202,7 +234,8 @@ export function upload(file, screen, more = "", sure = "") {
   going += 1; // its page has the notices, too
   request.onloadend = () => {
     going -= 1;
-    if ((request.getResponseHeader("content-type") ?? "").startsWith("text/html")) swap(request.responseText, request.responseURL);
+    if (request.status && request.getResponseHeader("x-studio-mark") !== mark) end();
+    else if ((request.getResponseHeader("content-type") ?? "").startsWith("text/html")) swap(request.responseText, request.responseURL);
     else refresh();
   };
   request.send(file);
@@ -269,17 +302,22 @@ document.addEventListener("focusout", () => {
 
 let silent = 0;
 function listen() {
-  const source = new EventSource("/events");
+  const source = new EventSource("events");
   source.onmessage = (event) => {
+    const news = JSON.parse(event.data);
+    if (news.mark !== mark) {
+      source.close();
+      end();
+      return;
+    }
     silent = 0;
-    document.getElementById("gone").hidden = true;
-    told(JSON.parse(event.data));
+    told(news);
   };
   source.onerror = () => {
     source.close();
     silent += 1;
-    if (silent > 2) document.getElementById("gone").hidden = false;
-    setTimeout(listen, 1000);
+    if (silent > 2) end();
+    else if (!over) setTimeout(listen, 1000);
   };
 }
 
