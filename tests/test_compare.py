@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.cli import main
-from shoal.comparing import Comparison, Outcome, Trial
+from shoal.comparing import Comparison, Outcome, Trial, auto
 from shoal.comparing import compare as module
 from shoal.comparing.folder import digest
 from shoal.comparing.plot import frontier_svg
@@ -488,6 +488,53 @@ def test_auto_keeps_the_release_that_was_drawn():
     alone = shoal.anonymize(people(), **keywords, method={"name": "ring", **options}, seed=5)
     assert np.array_equal(auto.release.region_of, alone.release.region_of)
     assert not auto.record["for_publication"]
+
+
+def test_auto_says_why_a_release_with_less_loss_was_not_chosen():
+    def trial(method, loss, *, exposed=0, status="done"):
+        found = Outcome(
+            attack="linkage", adversary="knows all", success=0.5, baseline=0.1, at_risk=exposed, people=9
+        )
+        return Trial(method=method, status=status, attacks=(found,), measures={"lm": loss})
+
+    safe, worse, late = (
+        trial("mondrian", 0.3),
+        trial("p-k", 0.4, exposed=1),
+        trial("forest", 0.0, status="timeout"),
+    )
+    risky = trial("agglomerative", 0.1, exposed=2)
+    whole = Comparison(trials=(risky, safe, worse, late), adversaries=())
+    assert whole.best() is safe
+    words = auto._choice(whole, safe, ["anatomy"])["choice"]
+    assert "agglomerative has lm 0.1, but does not withstand linkage" in words
+    assert "stopped by the time limit: forest" in words
+    assert "not tried, because it writes two tables: anatomy" in words
+    assert "p-k" not in words
+    assert words.count(";") == 4
+    plain = auto._choice(Comparison(trials=(safe, trial("p-k", 0.5)), adversaries=()), safe, [])["choice"]
+    assert ";" not in plain
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.booleans(), st.integers(0, 2)), min_size=1))
+def test_the_choice_of_auto_loses_least_among_those_that_withstand(drawn):
+    best = auto._Best(Policy.from_keywords(quasi=["age"], k=2))
+    trials = []
+    for place, (loss, exposed, suppressed) in enumerate(drawn):
+        found = Outcome(
+            attack="linkage", adversary="knows all", success=0.5, baseline=0.1, at_risk=int(exposed), people=9
+        )
+        trials.append(
+            Trial(method=str(place), attacks=(found,), measures={"lm": loss}, suppressed=suppressed)
+        )
+        best.ended(place, trials[-1], place)
+    safe = [trial for trial in trials if trial.withstands]
+    if not safe:
+        assert best.trial is None
+        return
+    assert best.trial is not None
+    assert best.trial.measures["lm"] == min(trial.measures["lm"] for trial in safe)
+    assert best.release == trials.index(best.trial)
 
 
 def test_auto_says_why_nothing_will_do():

@@ -81,6 +81,14 @@ def test_adversaries_that_cannot_be_served_are_all_told_at_once():
         policy(k=3, adversary=[])
 
 
+@pytest.mark.parametrize("role", ["drop", "person"])
+def test_an_adversary_without_k_is_a_problem_of_the_policy_with_a_sensitive_column_too(role):
+    columns = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}, "who": {"role": role}}
+    privacy = {"l": 2, "adversary": "knows-algorithm"}
+    with pytest.raises(PolicyError, match="knows-algorithm needs k, which the policy does not set"):
+        Policy.from_dict({"columns": columns, "privacy": privacy})
+
+
 def test_models_imply_adversaries_where_none_is_named():
     assert implied(policy(k=3).privacy) == ("knows-members",)
     assert implied(policy(k=3, notion="k-k").privacy) == ("knows-some",)

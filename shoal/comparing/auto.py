@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.comparing.compare import compare_coded
@@ -16,6 +16,7 @@ from shoal.methods.auto import Auto, check_methods
 from shoal.methods.base import Method
 from shoal.methods.parts.dividing import division_problems
 from shoal.methods.starring import cells_problems
+from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.run import Run
@@ -40,14 +41,26 @@ def method_of(policy: Policy) -> Method:
     if problems:
         raise PolicyError(problems)
     if isinstance(method, Auto):
-        object.__setattr__(method, "chooser", partial(_choose, policy))
+        return _AutoUnder(policy, **{entry.name: getattr(method, entry.name) for entry in fields(method)})
     return method
+
+
+@dataclass(frozen=True)
+class _AutoUnder(Auto):
+    """`auto` with the policy under which it chooses."""
+
+    policy: Policy
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Deliver the best release."""
+        return _choose(self.policy, self, table, run)
 
 
 def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
     """Run all trials and return the best release. Takes as long as all of them together, divided by `jobs`."""
     # `auto` writes one file, so it does not try methods that publish two tables.
-    wanted = [name for name in check_methods(auto.methods) if not METHODS[name].two_tables]
+    asked = check_methods(auto.methods)
+    wanted = [name for name in asked if not METHODS[name].two_tables]
     best = _Best(policy)
     compared = compare_coded(
         table,
@@ -66,7 +79,8 @@ def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
             f"Ask for less: {explain} with the method that comes closest says what each requirement costs"
         )
         raise LimitError(_none(compared), advice)
-    return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial)})
+    untried = [name for name in asked if name not in wanted]
+    return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial, untried)})
 
 
 class _Best(Watch):
@@ -91,7 +105,7 @@ class _Best(Watch):
             self.trial, self.release = trial, release
 
 
-def _choice(compared: Comparison, trial: Trial) -> dict[str, Any]:
+def _choice(compared: Comparison, trial: Trial, untried: Sequence[str]) -> dict[str, Any]:
     """Return what the record says about the choice."""
     withstand = len(compared.candidates())
     value = trial.measures[compared.measure]
@@ -100,8 +114,24 @@ def _choice(compared: Comparison, trial: Trial) -> dict[str, Any]:
         f"auto chose {trial.label}: {compared.measure} {value:.4g}, the best of {withstand} releases that satisfy the "
         "policy and withstand its adversaries"
         + (f"; {others} other trials gave no such release" if others else "")
+        + "".join(f"; {reason}" for reason in _passed_over(compared, trial, untried))
     )
     return {"method": trial.method, "options": dict(trial.options), "choice": words}
+
+
+def _passed_over(compared: Comparison, chosen: Trial, untried: Sequence[str]) -> Iterator[str]:
+    """Say why releases that might be better were not chosen."""
+    least = compared.loss(chosen)
+    for trial in compared.trials:
+        if trial.holds and not trial.withstands and compared.loss(trial) < least:
+            stronger = [one.attack for one in trial.attacks if one.decides and not one.holds]
+            value = trial.measures[compared.measure]
+            yield f"{trial.label} has {compared.measure} {value:.4g}, but does not withstand {', '.join(stronger)}"
+    late = [trial.label for trial in compared.trials if trial.status == "timeout"]
+    if late:
+        yield f"stopped by the time limit: {', '.join(late)}"
+    if untried:
+        yield f"not tried, because it writes two tables: {', '.join(untried)}"
 
 
 def _none(compared: Comparison) -> str:

@@ -24,16 +24,19 @@ from shoal.comparing.trial import Trial
 from shoal.comparing.watching import Watch
 from shoal.comparing.workers import run_all
 from shoal.errors import ARGUMENTS, PolicyError, Problem
+from shoal.frames.output import file_of
 from shoal.measures import MEASURES
 from shoal.methods.auto import check_methods
 from shoal.models.feasibility import reasons_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
-from shoal.policy.sources import apart
+from shoal.policy.sources import apart, inputs_of
 from shoal.received.earlier import encode_whole
 from shoal.run import Progress, checked_seed, silent
 from shoal.table import CodedTable
 
+COMPARISON, FRONTIER = "comparison.json", "frontier.svg"
+"""The files of a comparison in its folder."""
 SECONDS = 120.0
 """The default time limit of a trial."""
 
@@ -74,6 +77,11 @@ def compare(
     chosen = Policy.given(policy, keywords)
     wanted = check_methods(methods)
     policies = [with_k(chosen, k) for k in dict.fromkeys(ks)] or [chosen]
+    if folder is not None:
+        outputs = [(Path(folder) / name, "the comparison") for name in (COMPARISON, FRONTIER)]
+        given = {"the data": chosen.source(source), "the population": population}
+        named = {file: what for what, one in given.items() if (file := file_of(one))}  # not for a frame
+        frames.check_apart(inputs_of(chosen) | named, outputs)
     progress("read", 0.0)
     frame = frames.read(chosen.source(source), chosen.read_options())
     table = encode_whole(frame, chosen, population)
@@ -97,8 +105,8 @@ def compare(
 
         progress("write", 1.0)
         with frames.Outbox(force=True) as box:
-            box.write_text(kept.path / "comparison.json", json.dumps(compared.to_json(), indent=2) + "\n")
-            box.write_text(kept.path / "frontier.svg", frontier_svg(compared))
+            box.write_text(kept.path / COMPARISON, json.dumps(compared.to_json(), indent=2) + "\n")
+            box.write_text(kept.path / FRONTIER, frontier_svg(compared))
     return compared
 
 

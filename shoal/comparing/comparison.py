@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from shoal.brief import html_table
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError
+from shoal.machine.files import read_json
 from shoal.measures import MEASURES
 from shoal.measures.evaluate import analyses
-from shoal.wording import counted, either, number
+from shoal.wording import counted, either, first_line, number
 
 VERSION = 1
 """Version of the file format."""
@@ -144,24 +146,18 @@ class Comparison:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Comparison:
-        """Read a comparison back."""
+        """Read a comparison back, with every value in its type."""
         try:
             if raw["version"] != VERSION:
                 raise DataError(
                     f"this comparison has version {raw['version']}, but this Shoal reads version {VERSION}"
                 )
             trials: Sequence[Any] = raw["trials"]
-            return cls(
-                trials=tuple(Trial.from_json(trial) for trial in trials),
-                adversaries=tuple(raw["adversaries"]),
-                derivation=tuple(raw["derivation"]),
-                **{
-                    name: raw[name]
-                    for name in ("measure", "lower_is_better", "k", "rows", "columns", "seconds")
-                },
-            )
-        except (KeyError, TypeError) as error:
-            raise DataError(f"this is not a comparison: {error!r}") from None
+            own = {entry.name: raw[entry.name] for entry in fields(cls)}
+            own["trials"] = tuple(Trial.from_json(trial) for trial in trials)
+            return TypeAdapter(cls).validate_python(own)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"this is not a comparison: {first_line(error)}") from None
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:
@@ -169,7 +165,7 @@ class Comparison:
         place = Path(path)
         place = place / "comparison.json" if place.is_dir() else place
         try:
-            raw = json.loads(place.read_text(encoding="utf-8"))
+            raw = read_json(place)
         except FileNotFoundError:
             raise DataError(
                 f"the comparison {place} does not exist: "

@@ -19,6 +19,7 @@ from shoal import __version__
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError, OutputError
 from shoal.machine.ending import journal
+from shoal.machine.files import read_json
 
 if TYPE_CHECKING:
     from shoal.comparing.running import Task
@@ -55,7 +56,7 @@ class Folder:
         """Return a trial that was finished before; one that ran out of time counts only if its limit was as long."""
         place = self._place(task)
         try:
-            raw = json.loads(place.read_text(encoding="utf-8"))
+            raw = read_json(place)
             trial = Trial.from_json(raw["trial"])
         except (OSError, ValueError, KeyError, TypeError, DataError):
             return None

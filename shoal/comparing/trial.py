@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
+from pydantic import TypeAdapter
+
 from shoal.errors import DataError
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
+from shoal.wording import first_line
 
 Status = Literal["done", "refused", "failed", "timeout", "stopped"]
 """``done``: there is a release, and the policy's requirements hold. ``refused``: the method or the policy does not
@@ -139,18 +142,13 @@ class Trial:
                 raise ValueError(raw["status"])
             own = {entry.name: raw[entry.name] for entry in fields(cls) if entry.name != "reason_is_public"}
             own["reason_is_public"] = bool(raw.get("reason_is_public", False))
-            own["verdicts"] = tuple(Verdict(**verdict) for verdict in own["verdicts"])
-            own["attacks"] = tuple(
-                Outcome(**{name: value for name, value in outcome.items() if name != "holds"})
-                for outcome in own["attacks"]
-            )
             for name in ("measures", "losses"):
                 own[name] = {
                     key: float("nan") if value is None else value for key, value in own[name].items()
                 }
-            return cls(**own)
+            return TypeAdapter(cls).validate_python(own)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"this is not a trial of a comparison: {error!r}") from None
+            raise DataError(f"this is not a trial of a comparison: {first_line(error)}") from None
 
 
 def _short(value: Any) -> str:

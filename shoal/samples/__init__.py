@@ -113,7 +113,7 @@ def write_sample(
     with frames.Outbox(force=force) as box:
         box.write(found.table(rows, seed, month), path)
         for file, text in changed.items():
-            box.write_text(file, text)
+            box.write_text(file, text, private=False)
     return [path, *companions]
 
 

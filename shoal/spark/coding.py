@@ -15,7 +15,8 @@ from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, HierarchyError, ShoalError
 from shoal.frames import ReadOptions, factorize
-from shoal.frames.frame import framed
+from shoal.frames.frame import Frame, framed
+from shoal.frames.narrowing import Guessed, typed
 from shoal.hierarchy import Hierarchy, build
 from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.reading import locate
@@ -49,6 +50,8 @@ class Lookup(Brief):
     """Raw value -> code; None for plain columns."""
     typed: pl.Series | None
     """Raw value -> published value; None if it is published as Spark gives it."""
+    guessed: bool
+    """Its type follows from its values."""
 
     def find(self, values: pl.Series) -> IntVector:
         """Return the number of each value; every one is known."""
@@ -66,6 +69,13 @@ class Coded(Brief):
     """Names of the columns k0, k1, .."""
     types: pl.Schema
     """Types of all columns of the source, as they were inferred."""
+    options: ReadOptions
+    guessed: Guessed
+    """The columns whose types follow from their values. A release has the types of its own values there."""
+
+    def narrowed(self, values: pl.Series, name: str) -> pl.Series:
+        """Return all values that a release shows of a column, in the type that follows from them alone."""
+        return self.guessed.narrowed(values, name, np.empty(0, np.int32), self.options)
 
 
 def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) -> Coded:
@@ -77,12 +87,12 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     kept = [i for i, role in enumerate(roles) if role in ("sensitive", *AS_THEY_ARE)]
     wanted = [*quasi, *sensitive, *([i for i in kept if i not in sensitive] if source.text else [])]
     found: dict[int, tuple[Lookup, Hierarchy | None, LongVector | None]] = {}
-    counted = _distinct_together(source.frame, wanted)
+    counted = distinct_values(source.frame, [f"f{place}" for place in wanted])
     problems: list[tuple[str, ShoalError]] = []
     for place in wanted:
         plan = by_name[source.columns[place]]
         try:
-            found[place] = coded_column(source, place, plan, counted.get(place))
+            found[place] = coded_column(source, place, plan, counted.get(f"f{place}"))
         except _TooMany as error:
             if plan.role not in AS_THEY_ARE:  # otherwise it stays the text that it is
                 problems.append((plan.name, error))
@@ -125,7 +135,8 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
             for i, name in enumerate(source.columns)
         }
     )
-    return Coded(frame, table, kept_names, types)
+    guessed = [source.columns[i] for i, (own, _, _) in found.items() if own.guessed]
+    return Coded(frame, table, kept_names, types, source.options, Guessed(dict.fromkeys(guessed)))
 
 
 def lone_rows(frame: DataFrame) -> int:
@@ -152,10 +163,11 @@ def coded_column(
     holds its different values and their counts, if they are known.
     """
     raw, rows = _distinct(source.frame, place, plan) if counted is None else counted
-    values = inferred(raw.alias(plan.name), source.options, text=source.text)
+    frame = inferred(raw.alias(plan.name), source.options, text=source.text)
+    values, guessed = frame.data.to_series(), plan.name in frame.guessed.columns
     changed = None if values.dtype == raw.dtype and values.null_count() == raw.null_count() else values
     if plan.role not in ("quasi", "sensitive"):
-        return Lookup(place, raw, None, changed), None, None
+        return Lookup(place, raw, None, changed, guessed), None, None
     if values.null_count() == len(values):
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
     numbers, distinct = factorize(values)
@@ -166,14 +178,13 @@ def coded_column(
         check_bounds(hierarchy)
     codes: IntVector = hierarchy.locate(distinct)[numbers]
     counts = np.bincount(codes, weights=rows, minlength=hierarchy.size).astype(np.int64)
-    return Lookup(place, raw, codes, changed), hierarchy, counts
+    return Lookup(place, raw, codes, changed, guessed), hierarchy, counts
 
 
-def _distinct_together(frame: DataFrame, places: Sequence[int]) -> dict[int, tuple[pl.Series, LongVector]]:
+def distinct_values(frame: DataFrame, names: Sequence[str]) -> dict[str, tuple[pl.Series, LongVector]]:
     """Return the different values of columns and their counts, in one job; empty if they are too many for it."""
     from pyspark.sql import functions as F
 
-    names = [f"f{place}" for place in places]
     if not 0 < len(names) < 60:  # a number of 64 bits says which columns a row is about
         return {}
     with translated("counting the values of the columns"):
@@ -190,9 +201,9 @@ def _distinct_together(frame: DataFrame, places: Sequence[int]) -> dict[int, tup
     every = (1 << len(names)) - 1
     of_set, rows = found.column("set").to_numpy(), found.column("rows").to_numpy()
     together = {}
-    for at, place in enumerate(places):
+    for at, name in enumerate(names):
         own = np.flatnonzero(of_set == every - (1 << (len(names) - 1 - at)))
-        together[place] = (series(found.column(at)).gather(own), rows[own])
+        together[name] = (series(found.column(at)).gather(own), rows[own])
     return together
 
 
@@ -211,18 +222,16 @@ def _distinct(frame: DataFrame, place: int, plan: ColumnPlan) -> tuple[pl.Series
     return series(counted.column(0)), counted.column("rows").to_numpy()
 
 
-def inferred(raw: pl.Series, options: ReadOptions, *, text: bool) -> pl.Series:
+def inferred(raw: pl.Series, options: ReadOptions, *, text: bool) -> Frame:
     """Return the different values of a column in the type that all of them have, with codes for missing as null.
 
     The rules depend on the set of values alone, so they say the same as for the whole column."""
-    from shoal.frames.formats.delimited_text import typed
-
     if text:
         nulls = raw.replace(dict.fromkeys(options.null_values)) if options.null_values else raw
         raw = typed(nulls, options)
-    return framed(
-        "spark", raw.to_frame().lazy(), options, nulls_done=text, where="the table"
-    ).data.to_series()
+    guessed = Guessed({raw.name: None} if text and options.guess_types else {})
+    query = raw.to_frame().lazy()
+    return framed("spark", query, options, nulls_done=text, where="the table", guessed=guessed)
 
 
 def _schema(

@@ -88,7 +88,7 @@ def audit_on_spark(
     published = case.published
     return Audit(
         rows=published.rows + published.suppressed,
-        suppressed=published.suppressed,
+        suppressed=case.suppressed,
         classes=published.told_classes,
         verdicts=verdicts,
         measures=found,
@@ -155,6 +155,7 @@ def _case(
         requirements=requirements,
         rows=no_rows(columns),
         judged=found.verdicts,
+        counted=table is not None,
     )
     return case, notes
 

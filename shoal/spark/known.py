@@ -114,6 +114,8 @@ class Tallied(Published):
     published_rows: int = 0
     class_sizes: LongVector = field(default_factory=lambda: np.empty(0, np.int64))
     shown: Ranges | None = None
+    labels: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
+    """Per quasi-identifier how many rows show each text; not for columns with too many."""
 
     @property
     def rows(self) -> int:
@@ -138,6 +140,14 @@ class ClusterCase(Case):
     judged: Mapping[int, Verdict]
     """By the place of their model in `Requirements.judged`."""
     unique_before: float = float("nan")
+
+    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+        """Return the distinct texts of a quasi-identifier, and how many rows show each; None where it is not known."""
+        assert isinstance(self.published, Tallied)
+        rows = self.published.labels.get(column)
+        if rows is None:
+            return None
+        return pl.Series(list(rows), dtype=pl.String), np.array(list(rows.values()), np.int64)
 
     def _verdict(self, model: Model) -> Verdict:
         found = self.judged.get(self.requirements.judged.index(model))

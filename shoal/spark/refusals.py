@@ -61,6 +61,9 @@ def check_possible(policy: Policy) -> Method:
     for name in policy.perturbed:
         why = "values are perturbed on one machine"
         problems.append(Problem(f"columns.{name}.perturb", why, f"leave it out, or {LOCAL}"))
+    if policy.release.escape_formulas:
+        why = "Spark writes texts as they are"
+        problems.append(Problem("release.escape_formulas", why, f"leave it out, or {LOCAL}"))
     if problems:
         raise PolicyError(problems)
     return method

@@ -14,8 +14,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, EngineError, LimitError
+from shoal.hierarchy.reading import locate
 from shoal.release.bounds import bound_columns
 from shoal.release.render import cells_of
+from shoal.spark.coding import distinct_values
 from shoal.spark.session import translated
 from shoal.spark.tasks import Tally, codes_of, pieces, without_values
 from shoal.table.plan import bound_names
@@ -126,29 +128,44 @@ def rendered(
         hierarchy, (low, high, _) = attribute.hierarchy, shown.ranges[j]
         seen = (table.value_counts[j] if all_rows else shown.seen[j]) > 0
         level = levels[j] if levels is not None else None
-        cells = cells_of(hierarchy, low, high, level, None if seen.all() else seen).alias(attribute.name)
+        among = None if seen.all() else seen
+        cells = cells_of(hierarchy, low, high, level, among).alias(attribute.name)
         texts = [cells]
         if attribute.bounds is not None:
-            texts += bound_columns(cells, attribute.bounds, hierarchy)
-        texts = [_plain(text, as_text=as_text) for text in texts]
+            texts += bound_columns(cells, attribute.bounds, hierarchy, among)
+        texts = [_plain(coded.narrowed(text, attribute.name), as_text=as_text) for text in texts]
         names.append(Names(low.astype(np.int64) * hierarchy.size + high, hierarchy.size, tuple(texts)))
         own = [attribute.name, *(bound_names(attribute.name) if attribute.bounds is not None else ())]
         for at, name in enumerate(own):
             looked[name] = (j, at, texts[at])
     order: list[Any] = []
     fields = []
+    narrow = _narrowed(frame, coded)
     for i, name in enumerate(table.shown_columns):
         if name in looked:
             j, at, text = looked[name]
             order.append((j, at))
-            kind = from_arrow_type(text.to_arrow(compat_level=pl.CompatLevel.oldest()).type)
+            kind = from_arrow_type(_arrow(text).type)
         else:
-            k = coded.kept.index(name)
-            order.append(f"k{k}")
-            kind = StringType() if as_text else frame.schema[f"k{k}"].dataType
+            kept = f"k{coded.kept.index(name)}"
+            order.append(kept)
+            kind = StringType() if as_text else frame.schema[kept].dataType
+            if kept in narrow and not as_text:
+                kind = from_arrow_type(_arrow(narrow[kept][1]).type)
         fields.append(StructField(f"f{i}", kind))
-    shared = session.sparkContext.broadcast((names, order, as_text))
+    shared = session.sparkContext.broadcast((names, order, narrow, as_text))
     return frame.mapInArrow(lambda batches: _render(batches, shared.value), StructType(fields))
+
+
+def _narrowed(frame: DataFrame, coded: Coded) -> dict[str, tuple[pl.Series, pl.Series]]:
+    """Return, for the columns that are published as they are and whose types were guessed from all rows, the values
+    that published rows have, and the same in the type that these have by themselves."""
+    own = {f"k{k}": name for k, name in enumerate(coded.kept) if name in coded.guessed.columns}
+    there = distinct_values(frame, list(own)) if own else {}
+    if len(there) < len(own):  # they are too many for one job
+        there = {name: distinct_values(frame, [name])[name] for name in own}
+    found = {name: (values, coded.narrowed(values, own[name])) for name, (values, _) in there.items()}
+    return {name: (old, new) for name, (old, new) in found.items() if old.dtype != new.dtype}
 
 
 def _plain(column: pl.Series, *, as_text: bool) -> pl.Series:
@@ -164,7 +181,7 @@ def _plain(column: pl.Series, *, as_text: bool) -> pl.Series:
 def _render(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBatch]:
     from shoal.spark.tasks import series
 
-    names, order, as_text = shared
+    names, order, narrow, as_text = shared
     for piece in pieces(batches):
         low, high = codes_of(piece, "l"), codes_of(piece, "h")
         places = [
@@ -175,6 +192,9 @@ def _render(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Recor
         for one in order:
             if isinstance(one, str):
                 column = piece.column(one)
+                if one in narrow:
+                    values, new = narrow[one]
+                    column = _arrow(new.gather(locate(values, series(column))))
                 if as_text:
                     column = _arrow(_plain(series(column), as_text=True))
             else:

@@ -15,8 +15,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.arrays import LongVector
 from shoal.brief import Brief
+from shoal.codebooks.losses import MOST_LABELS
 from shoal.errors import DataError, ShoalError
 from shoal.models.base import GroupModel, Model
+from shoal.release.bounds import label_texts
 from shoal.release.published import Published
 from shoal.release.reading import read_published, sensitive_codes
 from shoal.release.verdict import Verdict
@@ -146,6 +148,7 @@ def _together(
         published_rows=rows,
         class_sizes=np.repeat(sizes, many.astype(np.int64)).astype(np.int64),
         shown=tuple(ranges),
+        labels=_labels([part["labels"] for part in parts]),
     )
     verdicts = {}
     for at_, model in enumerate(requirements.judged):
@@ -153,6 +156,29 @@ def _together(
             told = [part["models"][at_] for part in parts]
             verdicts[at_] = _verdict(model, published, told)
     return Judged(published, verdicts, unknown)
+
+
+def _labels(parts: list[dict[str, dict[str | None, int] | None]]) -> dict[str, dict[str | None, int]]:
+    """Return how many rows show each text of each column; columns with too many texts in a part are left out."""
+    found: dict[str, dict[str | None, int]] = {}
+    for name in parts[0] if parts else ():
+        sums: dict[str | None, int] = {}
+        for part in parts:
+            for text, rows in (part[name] or {}).items():
+                sums[text] = sums.get(text, 0) + rows
+        if all(part[name] is not None for part in parts):
+            found[name] = sums
+    return found
+
+
+def _counted_labels(column: pl.Series, weights: LongVector) -> dict[str | None, int] | None:
+    """Return how many rows show each text of a column; None if there are too many to send."""
+    texts = (
+        pl.DataFrame({"text": label_texts(column), "rows": weights})
+        .group_by("text")
+        .agg(pl.col("rows").sum())
+    )
+    return None if len(texts) > MOST_LABELS else dict(texts.iter_rows())
 
 
 def _rests(found: list[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
@@ -223,4 +249,5 @@ def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
         "finer": weighed.finer,
         "unknown": unknown,
         "models": told,
+        "labels": {a.name: _counted_labels(rows[a.name], weights) for a in reading.attributes},
     }
