@@ -325,3 +325,19 @@ def test_help_lists_the_exit_codes():
     shown = run("--help").output
     for code in (0, 1, 2, 3, 4, 5, 6, 70, 130):
         assert f" {code}  " in shown
+
+
+def test_every_exit_code_is_listed_in_the_help_and_in_the_docs():
+    import re
+
+    from shoal import errors
+
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and hasattr(kind, "exit_code")]
+    codes = {str(kind.exit_code) for kind in kinds}
+    assert "8" in codes
+    helped = CliRunner().invoke(main, ["--help"]).output
+    listed = set(re.findall(r"(?:^| {2,})(\d+)  \S", helped, re.MULTILINE))
+    assert codes <= listed, codes - listed
+    page = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
+    told = set(re.findall(r"^\| (\d+) \|", page, re.MULTILINE))
+    assert codes <= told, codes - told

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, listed, names_of
 
 
@@ -120,6 +121,6 @@ def anonymize(
             spare=[policy_file] if policy_file else [], seed=seed, force=force, progress=progress,
         )  # fmt: skip
     if as_json:
-        click.echo(json.dumps({"output": str(output), **result.summary()}, indent=2))
+        say(json.dumps({"output": str(output), **result.summary()}, indent=2))
     else:
         show.result(result, output)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE
 
 if TYPE_CHECKING:
@@ -55,24 +56,22 @@ def assess(
 
     from shoal import frames
     from shoal.assessing import assess as assessed
+    from shoal.policy.sources import inputs_of
 
     if output is not None:
-        frames.check_apart({data: "the data", policy_file: "the policy"}, [(output, "the risk of each row")])
+        own = {data: "the data", policy_file: "the policy"}
+        frames.check_apart(inputs_of(policy) | own, [(output, "the risk of each row")])
         frames.check_writable(output, force=force, table=False)
     found = assessed(data, policy, size=size)
     if output is not None:
         with frames.Outbox(force=force) as box:
-            box.write_text(output, found.by_row.write_csv(), private=True)
+            box.write_text(output, found.by_row.write_csv())
     if as_json:
-        click.echo(
-            json.dumps({"output": None if output is None else str(output), **found.summary()}, indent=2)
-        )
+        say(json.dumps({"output": None if output is None else str(output), **found.summary()}, indent=2))
     else:
         _show(found)
         if output is not None:
-            click.echo(
-                f"wrote {output}: the risk of each row. It is about single people: keep it with the data"
-            )
+            say(f"wrote {output}: the risk of each row. It is about single people: keep it with the data")
 
 
 def _show(found: Assessment) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE
 from shoal.wording import number
 
@@ -105,6 +106,7 @@ def attack(
     candidates. With --earlier, it intersects what several releases leave open about people who are in all of them.
     """
     from shoal import frames
+    from shoal.policy.sources import inputs_of
 
     policy = options.policy_of(policy_file, settings)
     release = options.chosen_source(release, table, query)
@@ -118,7 +120,8 @@ def attack(
             *(*earlier_releases, *earlier_originals, *earlier_records),
         )
         frames.check_apart(
-            {other: str(other) for other in others if other is not None}, [(output, "the result")]
+            inputs_of(policy) | {other: str(other) for other in others if other is not None},
+            [(output, "the result")],
         )
         frames.check_writable(output, force=force, table=False)
 
@@ -143,7 +146,7 @@ def attack(
         )
     if output is not None:
         frames.write_text(output, json.dumps(found.record(), indent=2) + "\n", force=force)
-    click.echo(json.dumps(found.summary(), indent=2) if as_json else _words(found))
+    say(json.dumps(found.summary(), indent=2) if as_json else _words(found))
     if not found.holds:
         raise click.exceptions.Exit(5)
 

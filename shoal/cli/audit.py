@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import LOCAL, PATH, SOURCE, chosen_policy, listed, names_of
 
 
@@ -62,7 +63,10 @@ def audit(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Check a RELEASE, made by Shoal or by any other tool, from its rows. Exit code 5 if it violates its policy."""
+    """Check a RELEASE, made by Shoal or by any other tool, from its rows.
+
+    Exit code 5 if it violates its policy, 9 if something could not be checked.
+    """
     policy = chosen_policy(
         policy_file,
         options.with_engine(settings, engine),
@@ -84,11 +88,18 @@ def audit(
     if policy.engine.name == LOCAL:
         options.check_readable(release, original, second)
 
+    from dataclasses import replace
+
     from shoal.auditing import audit as judge
     from shoal.cli import show
     from shoal.codebooks.codebook import check_codebooks, write_codebooks
+    from shoal.packs.manifest import publication_notes
+    from shoal.policy.sources import inputs_of
+    from shoal.received.recorded import read_record
+    from shoal.release.verdict import exit_code
 
-    check_codebooks(codebooks, release, (original, second, policy_file, record), force=force)
+    others = (original, second, policy_file, record, *inputs_of(policy))
+    check_codebooks(codebooks, release, others, force=force)
     with show.progress(quiet=as_json) as progress:
         report = judge(
             release,
@@ -100,10 +111,12 @@ def audit(
             measures=measures,
             progress=progress,
         )
-    write_codebooks(codebooks, release, policy, second=second, force=force)
+    own = publication_notes(read_record(record))
+    report = replace(report, notes=(*own, *report.notes))
+    write_codebooks(codebooks, release, policy, second=second, for_publication=not own, force=force)
     if as_json:
-        click.echo(json.dumps(report.summary(), indent=2))
+        say(json.dumps(report.summary(), indent=2))
     else:
         show.audit(report, release)
     if not report.holds:
-        raise click.exceptions.Exit(5)
+        raise click.exceptions.Exit(exit_code(report.holds))

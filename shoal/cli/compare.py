@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE, listed
 from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
@@ -24,7 +26,7 @@ BAR = 20
 def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[int]:
     found = []
     for part in listed(_context, _parameter, text):
-        if not part.isdigit() or int(part) < 2:
+        if re.fullmatch("[0-9]{1,12}", part) is None or int(part) < 2:
             raise click.BadParameter(
                 f"'{part}' is not a whole number of at least 2; write for example 2,5,10"
             )
@@ -98,7 +100,7 @@ def compare(
             progress=progress,
         )
     if as_json:
-        click.echo(json.dumps(found.to_json(), indent=2))
+        say(json.dumps(found.to_json(), indent=2))
     else:
         _show(found, output)
     if not found.candidates():

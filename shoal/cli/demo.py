@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
-import click
-
 from shoal.cli import main
+from shoal.cli.messages import say
 from shoal.cli.supervising import supervise
+from shoal.errors import OutputError
 
 FOLDER = Path("demo-out")
 
@@ -32,25 +33,38 @@ STEPS = (
 
 def run() -> None:
     """Run each step as a user would type it, and show a few rows of the release."""
-    FOLDER.mkdir(exist_ok=True)
+    _make_folder()
     for words, command in STEPS:
         line = command.format(FOLDER)
-        click.secho(f"\n# {words}", fg="cyan")
-        click.secho(f"$ shoal {line}", bold=True)
+        say(f"\n# {words}", fg="cyan")
+        say(f"$ shoal {line}", bold=True)
         main(shlex.split(line), standalone_mode=False)
         if line.startswith("anonymize"):
             _first_lines(FOLDER / "release.csv")
-    click.secho(
+    say(
         f"\nThe release, its card, codebook and report for the public, its private record and its evidence pack are in "
         f"{FOLDER}/.",
         fg="cyan",
     )
 
 
+def _make_folder() -> None:
+    """Make the folder of the demo. One that exists must be the user's own: the demo replaces files in it, and links
+    that somebody else put there would lead to other files.
+    """
+    FOLDER.mkdir(exist_ok=True)
+    known = FOLDER.lstat()
+    own = not hasattr(os, "geteuid") or (known.st_uid == os.geteuid() and not known.st_mode & 0o002)
+    if FOLDER.is_symlink() or not own:
+        raise OutputError(
+            f"{FOLDER} is a link, or others can write to it: start the demo in a folder of your own"
+        )
+
+
 def _first_lines(path: Path) -> None:
     with path.open(encoding="utf-8") as lines:
         for _, line in zip(range(6), lines, strict=False):
-            click.echo(f"  {line.rstrip()}")
+            say(f"  {line.rstrip()}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE
 
 
@@ -40,6 +41,13 @@ from shoal.cli.options import PATH, SOURCE
 @click.option(
     "--signers", type=PATH, help="With --check: whose signatures count (`allowed_signers` of OpenSSH)."
 )
+@click.option("--population", type=PATH, help="With --check: the population file that the policy names.")
+@click.option(
+    "--earlier",
+    type=PATH,
+    metavar="FOLDER",
+    help="With --check: the folder of the earlier releases that the policy names, with their originals and records.",
+)
 @options.settings
 @options.force
 @options.as_json
@@ -62,18 +70,21 @@ def evidence(
     sign: Path | None,
     check: Path | None,
     signers: Path | None,
+    population: Path | None,
+    earlier: Path | None,
     settings: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> None:
     """Pack a RELEASE with everything that defends it: reports, card, codebook, record, policy, attacks, digests.
 
-    Or check such a pack with --check. Exit code 5 if the release violates its policy, or if the pack was changed.
+    Or check such a pack with --check. Exit code 5 if the release violates its policy, or if the
+    pack was changed; 9 if something could not be checked.
     """
     if check is not None:
         if release is not None or output is not None or sign is not None or policy_file is not None:
             raise click.UsageError("--check takes a pack alone: leave out RELEASE, -p, -o and --sign")
-        _check(check, original, signers, as_json)
+        _check(check, original, population, earlier, signers, as_json)
         return
     missing = [
         name
@@ -82,6 +93,10 @@ def evidence(
     ]
     if missing or release is None or policy_file is None or output is None:
         raise click.UsageError(f"give {', '.join(missing)}; or --check PACK to check one")
+    if population is not None:
+        raise click.UsageError("--population goes with --check; for a new pack, the policy names it")
+    if earlier is not None:
+        raise click.UsageError("--earlier goes with --check; for a new pack, the policy names them")
     if signers is not None:
         raise click.UsageError("--signers goes with --check; to sign a pack, give --sign KEY")
     policy = options.policy_of(policy_file, settings)
@@ -90,6 +105,7 @@ def evidence(
 
     from shoal.cli import show
     from shoal.packs.pack import evidence as write
+    from shoal.release.verdict import exit_code, in_words
 
     with show.progress(quiet=as_json) as progress:
         made = write(
@@ -115,51 +131,65 @@ def evidence(
             "folder": str(made.folder), "zip": str(made.zip), "files": list(made.files), "holds": made.holds,
             "withstands": made.withstands, "signed": made.signed, "notes": list(made.notes),
         }  # fmt: skip
-        click.echo(json.dumps(found, indent=2))
+        say(json.dumps(found, indent=2))
     else:
-        word = "satisfies" if made.holds else "violates"
         attacks = "withstands" if made.withstands else "does not withstand"
-        click.echo(
-            f"wrote {made.folder}/ and {made.zip}{', signed' if made.signed else ''}: the release {word} its policy "
-            f"and {attacks} the attacks that were tried"
+        say(
+            f"wrote {made.folder}/ and {made.zip}{', signed' if made.signed else ''}: the release "
+            f"{in_words(made.holds)} and {attacks} the attacks that were tried"
         )
         for note in made.notes:
-            click.echo(f"note: {note}")
-        click.echo(f"to check it: shoal evidence --check {made.folder}")
+            say(f"note: {note}")
+        say(f"to check it: shoal evidence --check {made.folder}")
     if not made.holds:
-        raise click.exceptions.Exit(5)
+        raise click.exceptions.Exit(exit_code(made.holds))
 
 
-def _check(pack: Path, original: Any, signers: Path | None, as_json: bool) -> None:
+def _check(
+    pack: Path,
+    original: Any,
+    population: Path | None,
+    earlier: Path | None,
+    signers: Path | None,
+    as_json: bool,
+) -> None:
     from shoal.cli import show
     from shoal.packs.checking import check_evidence
+    from shoal.release.verdict import exit_code, in_words
 
     with show.progress(quiet=as_json) as progress:
-        found = check_evidence(pack, original=original, signers=signers, progress=progress)
+        found = check_evidence(
+            pack,
+            original=original,
+            population=population,
+            earlier=earlier,
+            signers=signers,
+            progress=progress,
+        )
     if as_json:
         told = {
             "right": found.right, "problems": list(found.problems), "signed_by": found.signed_by or None,
             "signer_known": found.known, "holds": found.holds, "with_original": found.with_original,
             "notes": list(found.notes),
         }  # fmt: skip
-        click.echo(json.dumps(told, indent=2))
+        say(json.dumps(told, indent=2))
     else:
         for problem in found.problems:
-            click.secho(f"changed: {problem}", fg="red")
+            say(f"changed: {problem}", fg="red")
         if not found.problems:
-            click.echo("every file is as it was when the pack was made")
+            say("every file is as it was when the pack was made")
         if found.known:
-            click.echo(f"signed by {found.signed_by}")
+            say(f"signed by {found.signed_by}")
         elif found.signed_by:
-            click.echo(
+            say(
                 f"signed with the key {found.signed_by}; compare it with the one that you know, or give --signers"
             )
         elif not found.problems:
-            click.echo("not signed, so whoever made changes could have made the digests, too")
-        if found.holds is not None:
-            word = "satisfies" if found.holds else "violates"
-            click.echo(f"audited again: the release {word} its policy")
+            say("not signed: someone who changed a file could also have updated the checksums")
+        if found.audited:
+            say(f"audited again: the release {in_words(found.holds)}")
         for note in found.notes:
-            click.echo(f"note: {note}")
+            say(f"note: {note}")
     if not found.right:
-        raise click.exceptions.Exit(5)
+        unsure = not found.problems and found.holds is None
+        raise click.exceptions.Exit(exit_code(None if unsure else False))

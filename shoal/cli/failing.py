@@ -22,8 +22,9 @@ from shoal.cli.messages import (
 from shoal.cli.supervising import end, supervise
 from shoal.errors import OutputError, ShoalError
 from shoal.machine.ending import journal
+from shoal.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
 from shoal.machine.memory import is_lack_of_memory
-from shoal.wording import speak
+from shoal.wording import speak, visible
 
 EXIT_CODES = """\b
 Exit codes:
@@ -32,6 +33,8 @@ Exit codes:
   2  the policy or a command is wrong  5  a release violates its policy
   3  the data cannot be used         6  the output cannot be written
   7  this method finds no release; the message names others to try
+  8  Spark is missing, cannot be reached, or gave up
+  9  something could not be checked; the output says what to add
   70  Shoal made a mistake of its own; please report it
   130  interrupted; no file was left half written (143: ended by the system, 129: by its terminal)"""
 
@@ -47,7 +50,11 @@ class Group(click.Group):
         supervised = False
         standalone = keywords.get("standalone_mode", others[2] if len(others) > 2 else True)
         if args is None and standalone and threading.current_thread() is threading.main_thread():
-            supervised = supervise()
+            try:
+                supervised = supervise()
+            except OSError as error:  # there are too few handles for its pipes
+                report_error(denied_by_system(error) or str(error), "System", 1)
+                sys.exit(1)
         try:
             return super().main(args, *others, **keywords)
         except OSError as error:  # of what is told before a command begins, such as --help
@@ -83,6 +90,7 @@ class Group(click.Group):
         except KeyboardInterrupt:
             _fail(journal.interrupted(), "Interrupted", 130)
         except click.ClickException as error:
+            vars(error)["message"] = visible(error.message)  # it may name a file; click declares it final
             if "--json" in sys.argv:
                 print_json(error.format_message(), type(error).__name__, error.exit_code)
             raise
@@ -98,6 +106,8 @@ class Group(click.Group):
             if is_lack_of_memory(error):
                 out_of_memory("there is not enough memory")
                 raise click.exceptions.Exit(1) from None
+            if reason := denied_by_system(error) or (few_handles_left() and TOO_FEW_HANDLES):
+                _fail(f"{reason}; no file was left half written", "System", 1)
             # A traceback may show values of the data, so it is printed only on request.
             kind = type(error).__name__
             _fail(

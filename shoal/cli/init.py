@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE
 from shoal.errors import COMMAND_LINE, PolicyError, Problem, did_you_mean
 
@@ -69,7 +70,7 @@ def init(
     options.check_readable(data)
     # A policy about a source that is not a file goes into the current folder.
     output = output or (data if isinstance(data, Path) else Path(_named(table))).with_suffix(".toml")
-    frames.check_apart({data: "the data"}, [(output, "the policy")])
+    frames.check_apart({data: "the data", small_areas: "the list of small areas"}, [(output, "the policy")])
     frames.check_writable(output, force=force, table=False)
     suggestion = look_at(frames.read(data, reading_options(settings)))
     if template is not None:
@@ -77,9 +78,16 @@ def init(
     if "source" in suggestion.data:
         named = {"source": _from(output, suggestion.data["source"])}
         suggestion = dataclasses.replace(suggestion, data={**suggestion.data, **named})
-    frames.write_text(output, suggestion.to_toml(), force=force)
+    frames.write_text(output, suggestion.to_toml(), force=force, private=False)
+    left_out = _options_left_out(data)
+    if left_out:
+        say(
+            f"note: the policy does not contain the options {', '.join(left_out)} of the address: policies may come "
+            "from anyone. Give the address again in each command, or set the environment variables of libpq",
+            err=True,
+        )
     if as_json:
-        click.echo(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
+        say(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
     else:
         show.suggestion(suggestion, data, output)
 
@@ -106,6 +114,17 @@ def _named(table: str | None) -> str:
     """Return a name for the file of a policy about a table in a database."""
     kept = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in table or "query")
     return kept or "table"
+
+
+def _options_left_out(data: Any) -> list[str]:
+    """Return the options of the address of a server that are not written into a policy."""
+    from shoal.frames.databases import DatabaseTable
+    from shoal.policy.addresses import for_file
+
+    if not isinstance(data, DatabaseTable) or data.database.in_file:
+        return []
+    given, kept = (data.database.address(text).options for text in (data.source, for_file(data.source)))
+    return [name for name in given if name not in kept]
 
 
 def _from(output: Path, source: str) -> str:

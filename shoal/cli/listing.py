@@ -7,6 +7,7 @@ import json
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import registry
 
 LISTED = ("methods", "models", "measures", "attacks")
@@ -20,11 +21,11 @@ def listing(kind: str) -> click.Command:
     def command(as_json: bool) -> None:
         lines = {name: entry.summary for name, entry in registry(kind).items()}
         if as_json:
-            click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+            say(json.dumps(lines, indent=2, ensure_ascii=False))
         else:
             width = max(len(name) for name in lines)
             for name, summary in lines.items():
-                click.echo(f"{name:<{width}}  {summary}")
+                say(f"{name:<{width}}  {summary}")
 
     return command
 
@@ -35,4 +36,4 @@ def schema(as_json: bool) -> None:
     """Print the JSON schema of the policy file, for editors."""
     from shoal.policy import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2))
+    say(json.dumps(json_schema(), indent=2))

@@ -7,16 +7,25 @@ import errno
 import json
 import os
 import sys
+from typing import Any
 
 import click
 
 from shoal.machine.memory import address_advice
+from shoal.wording import cut, visible
 
 ADVICE = (
     "no file was left half written. Use a machine with more memory, Parquet instead of CSV, or fewer columns "
     '(`other_columns = "drop"` in [data])'
 )
+_LONGEST = 10_000
+"""Characters of the longest message. A value or a name in it may have millions."""
 _UNSHOWN = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def say(text: str = "", **style: Any) -> None:
+    """Print a text on the terminal, where no character of it can control the terminal."""
+    click.secho(visible(text), **style)
 
 
 def out_of_memory(what: str) -> None:
@@ -27,11 +36,16 @@ def out_of_memory(what: str) -> None:
 
 def report_error(message: str, kind: str, code: int) -> None:
     """Print an error, with ``--json`` also as JSON. Where it cannot be printed, the exit code has to tell it."""
+    message = cut(message, _LONGEST)
     if "--json" in sys.argv:
         print_json(message, kind, code)
     with contextlib.suppress(OSError):
         click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(message, err=True)
+        # Later lines are indented, so that a name with a line break in it cannot imitate a line of Shoal's.
+        first, *more = visible(message).splitlines() or [""]
+        click.echo(
+            "\n".join([first, *(line if line[:1] in ("", " ") else f"  {line}" for line in more)]), err=True
+        )
 
 
 def print_json(message: str, kind: str, code: int) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH
 from shoal.errors import DataError
 from shoal.wording import number
@@ -103,7 +104,7 @@ def anonymize(
             force=force, id=id_column, ends=ends or None, alpha=alpha, samples=samples, seed=seed, progress=progress,
         )  # fmt: skip
     if as_json:
-        click.echo(json.dumps({"output": str(output), **result.summary()}, indent=2))
+        say(json.dumps({"output": str(output), **result.summary()}, indent=2))
     else:
         _show(result, output)
 
@@ -130,10 +131,11 @@ def audit(
     A graph that another tool published is audited as well: FOLDER is then its GraphML file, or a folder with a table of
     nodes and one of edges.
 
-    Exit code 5 if it violates its policy.
+    Exit code 5 if it violates its policy, 9 if something could not be checked.
     """
     from shoal.cli import show
     from shoal.network.judging import audit_network
+    from shoal.release.verdict import exit_code
 
     source = _given(nodes, edges, graph) or (None, None)
     policy = options.policy_of(policy_file, settings)
@@ -148,11 +150,11 @@ def audit(
             progress=progress,
         )
     if as_json:
-        click.echo(json.dumps(report.summary(), indent=2))
+        say(json.dumps(report.summary(), indent=2))
     else:
         _show(report, folder)
     if not report.holds:
-        raise click.exceptions.Exit(5)
+        raise click.exceptions.Exit(exit_code(report.holds))
 
 
 @network.command()
@@ -172,13 +174,13 @@ def sample(folder: Path, output: Path, kind: str, seed: int | None, force: bool,
     from shoal.run import Run
 
     drawn = sample_network(read_masked(folder), Run.start(seed).random)
-    written = write_sample_network(drawn, output, kind=kind, force=force)
+    written = write_sample_network(drawn, output, kind=kind, force=force, masked=folder)
     if as_json:
         paths = [str(path) for path in written]
-        click.echo(json.dumps({"nodes": drawn.nodes, "edges": drawn.edges, "written": paths}, indent=2))
+        say(json.dumps({"nodes": drawn.nodes, "edges": drawn.edges, "written": paths}, indent=2))
     else:
         for path in written:
-            click.echo(f"wrote {path}")
+            say(f"wrote {path}")
 
 
 def _given(nodes: Path | None, edges: Path | None, graph: Path | None) -> tuple[Path, Path | None] | None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE
 
 
@@ -79,7 +80,7 @@ def report(
 ) -> None:
     """Write a report on a RELEASE as one HTML page, or as PDF: verdict, guarantees, attacks, risk, utility.
 
-    Exit code 5 if the release violates its policy.
+    Exit code 5 if the release violates its policy, 9 if something could not be checked.
     """
     from shoal import frames
 
@@ -94,12 +95,15 @@ def report(
     from shoal.cli import show
     from shoal.codebooks.codebook import check_codebooks, write_codebooks
     from shoal.pages.printing import check_browser
+    from shoal.policy.sources import inputs_of
     from shoal.release.two_tables import second_path
+    from shoal.release.verdict import exit_code, in_words
     from shoal.reporting.report import report as write
 
-    others = (release, second or second_path(release), original, policy_file, record)
+    named = inputs_of(policy)
+    others = (release, second or second_path(release), original, policy_file, record, comparison, *named)
     outputs = [(output, "the report"), (pdf, "the PDF")]
-    frames.check_apart({other: str(other) for other in others if other is not None}, outputs)
+    frames.check_apart(named | {other: str(other) for other in others[:6] if other is not None}, outputs)
     for target, _ in outputs:
         if target is not None:
             frames.check_writable(target, force=force, table=False)
@@ -123,12 +127,13 @@ def report(
             signed_by=signed_by,
             progress=progress,
         )
-    write_codebooks(codebooks, release, policy, second=second, force=force)
+    may = not made.subject.seeded
+    write_codebooks(codebooks, release, policy, second=second, for_publication=may, force=force)
     with frames.Outbox(force=force) as box:
         if output is not None:
-            box.write_text(output, made.html)
+            box.write_text(output, made.html, private=made.private)
         if pdf is not None:
-            box.write_bytes(pdf, made.pdf())
+            box.write_bytes(pdf, made.pdf(), private=made.private)
     found = {
         "output": None if output is None else str(output),
         "pdf": None if pdf is None else str(pdf),
@@ -137,17 +142,16 @@ def report(
         "withstands": made.withstands,
     }
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        say(json.dumps(found, indent=2))
     else:
-        word = "satisfies" if made.holds else "violates"
         wrote = " and ".join(str(target) for target, _ in outputs if target is not None)
         attacks = "withstands" if made.withstands else "does not withstand"
-        click.echo(
-            f"wrote {wrote}, the {made.edition} edition: the release {word} its policy and {attacks} the attacks that "
-            "were tried"
+        say(
+            f"wrote {wrote}, the {made.edition} edition: the release {in_words(made.holds)} and {attacks} the attacks "
+            "that were tried"
         )
     if not made.holds:
-        raise click.exceptions.Exit(5)
+        raise click.exceptions.Exit(exit_code(made.holds))
 
 
 @click.command()
@@ -191,6 +195,6 @@ def explain(
 
     with show.progress(quiet=as_json) as progress:
         found = find_out(data, policy, seconds=seconds, seed=seed, progress=progress)
-    click.echo(json.dumps(found.summary(), indent=2) if as_json else str(found))
+    say(json.dumps(found.summary(), indent=2) if as_json else str(found))
     if not found.feasible:
         raise click.exceptions.Exit(4)

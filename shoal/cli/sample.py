@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH
 
 
@@ -30,7 +31,7 @@ def sample(
 
     written = write_sample(name, rows, output, seed=seed, month=month, force=force)
     if as_json:
-        click.echo(json.dumps({"rows": rows, "written": [str(path) for path in written]}, indent=2))
+        say(json.dumps({"rows": rows, "written": [str(path) for path in written]}, indent=2))
     else:
         for path in written:
-            click.echo(f"wrote {path}")
+            say(f"wrote {path}")

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 
 from shoal.release.two_tables import second_path
-from shoal.wording import counted, counted_parts, number, printable
+from shoal.release.verdict import in_words
+from shoal.wording import counted, counted_parts, number, printable, visible
 
 if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 
 
 class _Console(Console):
+    def render(self, *given: Any, **named: Any) -> Iterable[Segment]:
+        """Yield what is shown, where no character of a name or a value can control the terminal."""
+        for one in super().render(*given, **named):
+            yield one if one.control else Segment(visible(one.text), one.style)
+
     def on_broken_pipe(self) -> None:
         """Leave to others what the program says when nobody reads it any more."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
@@ -51,7 +58,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str, float], None]]:
         yield tell
         return
     columns = (TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Progress(*columns, console=_Console(stderr=True), transient=True) as bars:
         task = bars.add_task("starting", total=1.0)
 
         def step(stage: str, share: float) -> None:
@@ -87,7 +94,8 @@ def result(made: Result, output: Any) -> None:
 def audit(report: Audit, path: object) -> None:
     """Show the guarantees and the losses of a release."""
     console = plain_console()
-    word = "[bold green]satisfies its policy[/]" if report.holds else "[bold red]violates its policy[/]"
+    colour = "yellow" if report.holds is None else "green" if report.holds else "red"
+    word = f"[bold {colour}]{in_words(report.holds)}[/]"
     parts = counted_parts(report.classes, report.buckets)
     console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {parts}")
     _body(console, report)
@@ -101,7 +109,13 @@ def _body(console: Console, report: Audit) -> None:
     for column in ("", "guarantee", "required", "reached", ""):
         verdicts.add_column(column)
     for verdict in report.verdicts:
-        mark = f"[green]{yes}[/]" if verdict.holds else f"[red]{no}[/]"
+        mark = (
+            "[yellow]?[/]"
+            if verdict.holds is None
+            else f"[green]{yes}[/]"
+            if verdict.holds
+            else f"[red]{no}[/]"
+        )
         verdicts.add_row(
             mark,
             escape(verdict.model),

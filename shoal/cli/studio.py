@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from shoal.cli import options
+from shoal.cli.messages import say
 from shoal.cli.options import PATH, SOURCE
 from shoal.errors import ShoalError
 
@@ -45,11 +49,22 @@ def studio(
     journal.keep("Studio has ended with its jobs; its temporary files are removed")
 
     def ready() -> None:
-        click.echo(f"Shoal Studio: {opened.link}")
-        click.echo("The link works once, in one browser. Ctrl-C ends Studio.")
-        if not no_browser:
+        private = _is_private(sys.stdout)
+        file = None if no_browser and private else opened.guard.link.write_file().as_uri()
+        say(f"Shoal Studio: {opened.link if private or file is None else file}")
+        say("The link works once, in one browser. Ctrl-C ends Studio.")
+        if not no_browser and file is not None:
             import webbrowser
 
-            webbrowser.open(opened.link)
+            webbrowser.open(file)
 
     opened.run(ready)
+
+
+def _is_private(stream: TextIO) -> bool:
+    """Whether only this user sees what is printed: not in a log that others may read."""
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stream.isatty() or stat.S_ISFIFO(mode) or (stat.S_ISREG(mode) and not mode & 0o077)

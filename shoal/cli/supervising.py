@@ -236,9 +236,6 @@ def _ended_by_the_system(number: int) -> int:
 
 def _tidy(seen: Journal) -> None:
     """Remove what the work has left, and give the terminal back."""
-    from shoal.frames.drafts import remove_abandoned
-
-    remove_abandoned(seen.folders)
     for folder in seen.lent:
         shutil.rmtree(folder, ignore_errors=True)
     for folder in reversed(seen.made):
