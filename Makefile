@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 COMMA  := ,
 
-.PHONY: demo studio test fuzz test-thorough lint signatures wheel bench docs experiments clean
+.PHONY: demo studio test fuzz bounds test-thorough lint signatures wheel bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -39,16 +39,31 @@ test: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' $(PYTEST)
 	@$(BIN)/python -m pytest -n0 $(wildcard tests/test_spark_*.py) $(PYTEST)
 
-# All examples of every property, and the lines that no test reaches; about three times as long.
+# All examples of every property, and the lines that no test reaches; about three times as long. Then, with every index
+# checked: ten times the examples of properties about kernels, and random tables.
+ABOUT_KERNELS = $(filter-out $(COMPILING),$(shell grep -l 'shoal.kernels' tests/test_*.py))
+COMPILING := $(addprefix tests/test_,compiled.py faults.py kernel_bounds.py preparing.py)
 test-thorough: $(VENV)/dev
 	@$(BIN)/python -m pytest -n0 --thorough $(wildcard tests/test_spark_*.py) $(PYTEST)
 	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' --thorough --cov --cov-report=term:skip-covered $(PYTEST)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --bounds --thorough $(ABOUT_KERNELS) $(PYTEST)
+	@$(BIN)/python -m tests.fuzz.bounds --tables $(TABLES) --seed $(SEED)
 
 # Random tables, policies and formats, checked by tests/checker. One case: make fuzz SEED=7 CASE=123
+# Then damaged files, policies and packs through the command line: 20,000 by INPUTS=20000.
 RELEASES ?= 2000
+INPUTS ?= 2000
 SEED ?= 1
 fuzz: $(VENV)/dev
 	@$(BIN)/python -m tests.fuzz --seed $(SEED) $(if $(CASE),--case $(CASE),--releases $(RELEASES)) $(FUZZ)
+ifndef CASE
+	@$(BIN)/python -m tests.fuzz.bad_inputs --seed $(SEED) --cases $(INPUTS)
+endif
+
+# Random tables for every method, with every index of every kernel checked. One method: make bounds BOUNDS='--method ring'
+TABLES ?= 1000
+bounds: $(VENV)/dev
+	@$(BIN)/python -m tests.fuzz.bounds --tables $(TABLES) --seed $(SEED) $(BOUNDS)
 
 lint: $(VENV)/dev
 	@$(BIN)/ruff check .

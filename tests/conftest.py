@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from shoal.methods import METHODS
 from tests import cluster as spark_cluster
+from tests.overruns import compile_checked, forbid_overruns
 from tests.server import Server, programs, running
 from tests.studio import browser as browser
 from tests.studio import studio as studio
@@ -29,6 +31,8 @@ settings.load_profile("shoal")
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 QUICK, LEAST = 1 / 3, 10
 """The share of the examples of a property that is tried without --thorough, and how many are tried at least."""
+CHECKED = 10
+"""How many times the examples are tried with --bounds and --thorough."""
 
 
 ABSENT = "the Adult data is not here: set SHOAL_DATA to the folder that holds adult/"
@@ -37,12 +41,26 @@ ABSENT = "the Adult data is not here: set SHOAL_DATA to the folder that holds ad
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what `make test-thorough` and `.ci/run` ask for."""
     parser.addoption("--thorough", action="store_true", help="try all examples of each property, not a third")
+    parser.addoption(
+        "--bounds",
+        action="store_true",
+        help="check every index of kernels; with --thorough: 10 times the examples",
+    )
     parser.addoption("--fail-on-skip", action="store_true", help="fail if a tool or a library is missing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With --bounds, let all kernels of this process check their indexes."""
+    if config.getoption("--bounds"):
+        forbid_overruns()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile all kernels side by side before workers start, which would wait for each other's."""
-    if getattr(session.config.option, "numprocesses", None):
+    jobs = getattr(session.config.option, "numprocesses", None)
+    if jobs and session.config.getoption("--bounds"):
+        compile_checked(METHODS, jobs)
+    elif jobs:
         from shoal.kernels.preparing import forms, prepare
 
         prepare(forms(), lambda _stage: None)
@@ -50,12 +68,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Scale the examples of every property; the numbers that tests give are those of a thorough run."""
-    if config.getoption("--thorough"):
-        return
+    thorough = CHECKED if config.getoption("--bounds") else 1
+    share = thorough if config.getoption("--thorough") else QUICK
     for test in {getattr(item, "function", None) for item in items}:
         if is_hypothesis_test(test):
             asked: settings = test._hypothesis_internal_use_settings
-            count = max(min(asked.max_examples, LEAST), round(QUICK * asked.max_examples))
+            count = max(min(asked.max_examples, LEAST), round(share * asked.max_examples))
             test._hypothesis_internal_use_settings = settings(asked, max_examples=count)
 
 

@@ -6,6 +6,7 @@ import ast
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tests.checker.checks import Asked, Released, problems
 from tests.checker.labels import RULES, Domain
 from tests.checker.readers import Cells
 from tests.conftest import QUICK
+from tests.fuzz import bad_inputs, originals
 from tests.fuzz.added import without_added
 from tests.fuzz.cases import case
 from tests.fuzz.columns import MAKERS
@@ -293,3 +295,32 @@ def test_wrong_bounds_and_tokens_are_seen():
     assert wrong(**{person: [tokens[0], tokens[0]]}) == ["pseudonyms"]
     assert wrong(**{f"{name}_low": [1, 0]}) == ["bounds"]
     assert wrong(**{f"{name}_low": [3, 3]}) == ["bounds"]
+
+
+def test_damaged_files_of_every_kind_end_with_a_message(tmp_path):
+    originals.make(tmp_path, quick=True)
+    ended = list(bad_inputs.outcomes(3, 0, 120, tmp_path))
+    assert [one for one in ended if one.fault] == []
+    assert {one.number for one in ended} == set(range(120))
+    assert {0, 2, 3} <= {one.code for one in ended}
+
+
+def test_a_fault_a_crash_and_a_hang_are_findings(tmp_path, monkeypatch):
+    program = """
+import json, os, signal, sys, time
+first = int(sys.argv[sys.argv.index("--first") + 1])
+for number in range(first, 4):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if number == 2:
+        time.sleep(600)
+    fault = "ValueError" if number == 3 else ""
+    print(json.dumps({"number": number, "code": 0, "fault": fault, "words": ""}), flush=True)
+"""
+    (tmp_path / "worker").write_text(f"#!{sys.executable}\n{program}")
+    (tmp_path / "worker").chmod(0o755)
+    monkeypatch.setattr(bad_inputs.sys, "executable", str(tmp_path / "worker"))
+    monkeypatch.setattr(bad_inputs.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(bad_inputs, "STARTING", 3.0)
+    ended = {one.number: one.fault for one in bad_inputs.outcomes(1, 0, 4, tmp_path)}
+    assert ended == {0: "", 1: "ended by SIGSEGV", 2: "still running after 3 s", 3: "ValueError"}

@@ -31,6 +31,7 @@ LAYERS = (
     ("received",),
     ("codebooks",),
     ("case",),
+    ("cards",),
     ("spark",),
     ("auditing", "attacking", "assessing"),
     ("comparing",),

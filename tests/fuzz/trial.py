@@ -384,7 +384,9 @@ def _disagreements(case: Case, result: shoal.Result, judged: shoal.Audit) -> Ite
     }
     for verdict in judged.verdicts:
         own = said.get(verdict.model)
-        if verdict.detail.startswith("cannot be known"):
+        if verdict.holds is None or (
+            verdict.holds and verdict.reached is None
+        ):  # not checked, or not counted
             continue
         if not verdict.holds:
             yield f"audit: {verdict.model} does not hold, reached {verdict.reached} ({verdict.detail})"
