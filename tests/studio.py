@@ -43,10 +43,11 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
     def go(self, screen: str) -> Page:
-        """Open a screen by its address, and wait until no table is being read."""
+        """Open a screen by its address, and wait until its script answers and no table is being read."""
         from playwright.sync_api import expect
 
         self.page.goto(f"{self.address}/{screen}")
+        expect(self.page.locator("body[data-script] #work:not([data-ready])")).to_have_count(0)
         expect(self.page.get_by_text("Reading ", exact=False).filter(has_text="..")).to_have_count(0)
         return self.page
 

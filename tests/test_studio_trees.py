@@ -11,7 +11,8 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: pip install 'shoal[dev]'")
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 import shoal
 from shoal.hierarchy import build, to_csv
@@ -104,6 +105,20 @@ def test_a_tree_is_renamed_dragged_merged_and_undone(place, tmp_path: Path):
     assert to_csv(build(pl.Series(TOWNS), plan.hierarchy)) == sent
     result = shoal.anonymize(tmp_path / "people.csv", policy, seed=1)
     assert set(result.table["town"].cast(str)) <= {*TOWNS, "Both", "Up and South", "*"}
+
+
+def test_a_click_is_not_lost_before_the_script_of_the_screen_answers(place):
+    """A script that came late left the click without effect, and every button stayed disabled."""
+    held: list[Route] = []
+    page = place.page
+    page.route("**/hierarchies.js", lambda route: held.append(route))
+    page.goto(f"{place.address}/hierarchies?column=1", wait_until="domcontentloaded")
+    with pytest.raises(PlaywrightTimeout):
+        node(page, "North").click(timeout=500)
+    [late] = held
+    late.continue_()
+    node(page, "North").click()
+    expect(page.get_by_role("button", name="Rename")).to_be_enabled()
 
 
 def test_a_tree_by_keyboard_alone(place):

@@ -8,8 +8,6 @@ let cutOut = { stamp: "", nodes: [] };
 let focusTree = false; // the next page puts the focus on the node that the step was about
 
 export function init(work) {
-  if ("ready" in work.dataset) return; // two pages that came quickly after each other
-  work.dataset.ready = "";
   const tree = work.querySelector("#tree");
   if (tree) initTree(work, tree);
   const line = work.querySelector("svg.line.editable");

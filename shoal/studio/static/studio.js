@@ -96,6 +96,7 @@ async function shown() {
   if (work === begun || document.body.dataset.script !== script) return; // another page came meanwhile
   begun = work;
   module.init?.(work);
+  work.dataset.ready = ""; // before this, a click would be lost: the style sheet lets none through
 }
 
 /** Ask the Studio that made this page, and take an answer from no other program. */
