@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shutil
+import sqlite3
 import stat
 import struct
 import subprocess
@@ -739,7 +740,7 @@ def test_a_pack_over_time_is_audited_again_with_the_earlier_releases(tmp_path):
     pack, copies = over_time(tmp_path)
     listed = json.loads((pack / MANIFEST).read_text())
     assert not [name for name in listed["files"] if "data.csv" in name]
-    assert set(listed["earlier"]) == {path.name for path in copies.iterdir()}
+    assert set(listed["outside"]) == {path.name for path in copies.iterdir()}
     original = ("--original", tmp_path / "patients.csv")
     told = run("evidence", "--check", pack, *original, code=9)
     assert "give a folder with copies of release.csv, data.csv, record.json, _release.csv" in " ".join(
@@ -753,7 +754,7 @@ def test_a_pack_over_time_is_audited_again_with_the_earlier_releases(tmp_path):
     assert "there is no file" in run("evidence", "--check", pack, *original, "--earlier", copies, code=9)
     shutil.copy(copies / "release.csv", copies / "_data.csv")
     told = run("evidence", "--check", pack, *original, "--earlier", copies, code=5)
-    assert "_data.csv is not the earlier file of this pack" in " ".join(told.split())
+    assert "_data.csv is not the file of this pack" in " ".join(told.split())
 
 
 def test_a_pack_with_a_population_is_not_judged_without_it(tmp_path):
@@ -774,3 +775,98 @@ def test_a_pack_with_a_population_is_not_judged_without_it(tmp_path):
         told.split()
     )
     assert "satisfies its policy" in run(*words, "--population", tmp_path / "everybody.csv")
+
+
+def test_files_of_one_name_stay_apart_in_a_pack(made, tmp_path):
+    """Hierarchies whose names differ only in case, and a release that is called like a hierarchy."""
+    for name in ("patients.csv", "patients_zip.csv", "record.json", "release.csv"):
+        shutil.copy(made / name, tmp_path / name)
+    (tmp_path / "more").mkdir()
+    shutil.copy(made / "patients_diagnosis.csv", tmp_path / "more" / "PATIENTS_ZIP.csv")
+    shutil.copy(made / "release.csv", tmp_path / "more" / "patients_zip.csv")
+    text = (made / "patients.toml").read_text().replace("patients_diagnosis.csv", "more/PATIENTS_ZIP.csv")
+    (tmp_path / "p.toml").write_text(text)
+    words = ("-p", tmp_path / "p.toml", "--original", tmp_path / "patients.csv")
+    pack = tmp_path / "pack"
+    run("evidence", tmp_path / "release.csv", *words, "-o", pack)
+    for place in (pack, tmp_path / "pack.zip"):
+        assert check_evidence(place, original=tmp_path / "patients.csv").right
+    # Where it violates its policy, everything is in one folder.
+    run("evidence", tmp_path / "more" / "patients_zip.csv", *words, "-o", tmp_path / "bad", "--set",
+        "privacy.k=200", code=5)  # fmt: skip
+    found = check_evidence(tmp_path / "bad", original=tmp_path / "patients.csv")
+    assert (found.problems, found.holds, found.audited) == ((), False, True)
+
+
+@pytest.mark.parametrize("name", ["a\\b.csv", "a\nb.csv", "folder"])
+def test_a_release_that_a_pack_cannot_contain_is_rejected_before_the_work(made, tmp_path, name):
+    release = tmp_path / name
+    if name == "folder":
+        release.mkdir()
+        pl.read_csv(made / "release.csv", infer_schema=False).write_parquet(release / "part-0.parquet")
+    else:
+        shutil.copy(made / "release.csv", release)
+    told = run("evidence", release, "-p", made / "patients.toml", "--original", made / "patients.csv",
+               "-o", tmp_path / "pack", code=3 if name == "folder" else 6)  # fmt: skip
+    assert "is not a file" in told or "give this file another name" in told
+    assert not (tmp_path / "pack").exists()
+
+
+@pytest.mark.parametrize("outside", [[], "x", None, {"a\0b": 1}, {"../../x": {}}])
+def test_strange_digests_of_files_outside_of_a_pack_end_in_a_message(made, copied, outside):
+    real = json.loads((copied / MANIFEST).read_text())
+    reseal(copied, json.dumps({**real, "outside": outside}))
+    with contextlib.suppress(ShoalError):
+        shoal.check_evidence(copied, earlier=made, population=made / "patients.csv")
+
+
+def test_a_pack_is_checked_with_its_own_population(tmp_path):
+    """Another table would give another verdict. The population may be in a database."""
+    rows = pl.DataFrame({"age": [30, 31, 32, 50, 51, 52] * 5})
+    rows.write_csv(tmp_path / "data.csv")
+    with contextlib.closing(sqlite3.connect(tmp_path / "people.db")) as database:
+        database.execute("create table everybody (age integer)")
+        database.executemany("insert into everybody values (?)", [*rows.rows(), *rows.rows()])
+        database.commit()
+    pl.concat([rows, rows]).write_csv(tmp_path / "everybody.csv")
+    for number, (file, given) in enumerate(
+        (("everybody.csv", tmp_path / "everybody.csv"),
+         (f"sqlite:///{tmp_path}/people.db", f"sqlite:///{tmp_path}/people.db"))
+    ):  # fmt: skip
+        policy, pack = tmp_path / f"{number}.toml", tmp_path / f"pack{number}"
+        table = 'table = "everybody"\n' if number else ""
+        policy.write_text(
+            f'[columns]\nage = "quasi"\n[privacy]\nk = 3\n[population]\nfile = "{file}"\n{table}'
+        )
+        run("anonymize", tmp_path / "data.csv", "-p", policy, "-o", tmp_path / f"r{number}.csv")
+        run("evidence", tmp_path / f"r{number}.csv", "-p", policy, "--original", tmp_path / "data.csv",
+            "-o", pack)  # fmt: skip
+        assert str(tmp_path) not in (pack / "private/policy.toml").read_text()
+        words = ("evidence", "--check", pack, "--original", tmp_path / "data.csv")
+        run(*words, code=9)
+        assert "satisfies its policy" in run(*words, "--population", given)
+        if not number:
+            told = run(*words, "--population", tmp_path / "data.csv", code=5)
+            assert "data.csv is not the file of this pack" in " ".join(told.split())
+
+
+def test_checking_a_pack_starts_no_cluster(made, copied):
+    """A policy of a pack that was made on a cluster names it; the audit of one file needs none."""
+    policy = copied / "private/policy.toml"
+    policy.write_text(policy.read_text() + '\n[engine]\nname = "spark"\nmaster = "yarn"\n')
+    real = json.loads((copied / MANIFEST).read_text())
+    real["files"]["private/policy.toml"] = entry_of(policy)
+    reseal(copied, json.dumps(real))
+    assert check_evidence(copied, original=made / "patients.csv").right
+
+
+def test_an_earlier_release_outside_of_a_pack_is_not_read(copied):
+    """Also in the short form, which Shoal does not write into packs."""
+    policy = copied / "private/policy.toml"
+    text = policy.read_text().replace("[privacy]", f'[privacy]\nearlier = "{copied.parent}/x.csv"')
+    (copied.parent / "x.csv").write_text("age\n1\n")
+    policy.write_text(text)
+    real = json.loads((copied / MANIFEST).read_text())
+    real["files"]["private/policy.toml"] = entry_of(policy)
+    reseal(copied, json.dumps(real))
+    assert "give a folder with copies of" in " ".join(run("evidence", "--check", copied, code=9).split())

@@ -136,7 +136,7 @@ def test_harmless_options_of_postgresql_stay(tmp_path, monkeypatch):
     path = written(tmp_path, f'[data]\nsource = "{address}"\n')
     assert Policy.read(path).data.source == address
     monkeypatch.setenv("PGSSLMODE", "verify-full")  # which the policy would weaken
-    with pytest.raises(PolicyError, match="sslmode=verify-ca"):
+    with pytest.raises(PolicyError, match="sslmode=verify-ca, and a policy file must not weaken PGSSLMODE"):
         Policy.read(path)
 
 
@@ -158,6 +158,35 @@ def test_a_policy_file_gets_no_password_for_a_server_that_only_it_names(tmp_path
                 Policy.read(path)
     path = written(tmp_path, '[data]\nsource = "postgresql://me@/clinic"\ntable = "t"\n')
     assert Policy.read(path).data.source  # the server of the environment
+
+
+def test_what_the_user_sets_takes_the_place_of_what_the_file_must_not_say(tmp_path):
+    """As the hints say: also whole lists, and another engine, which drops the settings of Spark."""
+    spark = "[engine]\nname = 'spark'\nmaster = 'yarn'\nsettings = { 'spark.jars' = 'a' }\n"
+    path = written(tmp_path, spark)
+    mine = ["engine.master=yarn", "engine.settings={ 'spark.jars' = 'mine' }"]
+    engine = Policy.read(path, mine).engine
+    assert (engine.master, engine.settings) == ("yarn", {"spark.jars": "mine"})
+    with pytest.raises(PolicyError, match=r"spark\.jars"):
+        Policy.read(path, mine[:1])
+    with pytest.raises(PolicyError, match=r"spark\.jars"):  # the setting of another one leaves it there
+        Policy.read(path, [*mine[:1], "engine.settings.\"spark.plugins\"='x'"])
+    assert Policy.read(path, ["engine.name=local"]).engine.name == "local"
+    (tmp_path / "r.csv").write_text("age\n1\n")
+    path = written(tmp_path, f"earlier = ['{ADDRESS}?service=x']\n")
+    with pytest.raises(PolicyError, match=r"\['privacy.earlier=…'\]"):
+        Policy.read(path)
+    assert len(Policy.read(path, ["privacy.earlier=['r.csv']"]).earlier) == 1
+    with pytest.raises(PolicyError, match="service"):
+        Policy.read(path, ["privacy.k=3"])
+
+
+@pytest.mark.parametrize("address", ["postgresql://:5433/clinic", "postgresql:///clinic?port=5433"])
+def test_a_port_without_a_host_is_on_the_server_of_the_user(tmp_path, monkeypatch, address):
+    monkeypatch.setenv("PGPASSWORD", "x")
+    monkeypatch.setenv("PGHOST", "db.example.org")
+    path = written(tmp_path, f'[data]\nsource = "{address}"\ntable = "t"\n')
+    assert Policy.read(path).data.source == address
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from shoal.cli.options import PATH, SOURCE
 @click.option(
     "--signers", type=PATH, help="With --check: whose signatures count (`allowed_signers` of OpenSSH)."
 )
-@click.option("--population", type=PATH, help="With --check: the population file that the policy names.")
+@click.option("--population", type=SOURCE, help="With --check: the population file that the policy names.")
 @click.option(
     "--earlier",
     type=PATH,
@@ -70,7 +70,7 @@ def evidence(
     sign: Path | None,
     check: Path | None,
     signers: Path | None,
-    population: Path | None,
+    population: Any,
     earlier: Path | None,
     settings: tuple[str, ...],
     force: bool,
@@ -148,7 +148,7 @@ def evidence(
 def _check(
     pack: Path,
     original: Any,
-    population: Path | None,
+    population: Any,
     earlier: Path | None,
     signers: Path | None,
     as_json: bool,

@@ -119,7 +119,7 @@ def _named(table: str | None) -> str:
 def _options_left_out(data: Any) -> list[str]:
     """Return the options of the address of a server that are not written into a policy."""
     from shoal.frames.databases import DatabaseTable
-    from shoal.policy.addresses import for_file
+    from shoal.policy.file_limits import for_file
 
     if not isinstance(data, DatabaseTable) or data.database.in_file:
         return []

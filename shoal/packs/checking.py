@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError, ShoalError
+from shoal.frames.databases import DatabaseTable, in_database
 from shoal.frames.formats import scheme_of
 from shoal.machine.files import read_text
 from shoal.packs.contents import folder_problems, unpack
 from shoal.packs.manifest import MANIFEST, SIGNATURE, differences, digest, notes_of, read_manifest
 from shoal.packs.signing import signer
-from shoal.policy.sources import name_of
+from shoal.policy import toml
+from shoal.policy.file_limits import places_in
+from shoal.policy.sources import inputs_of, name_of
 from shoal.run import Progress, silent
 from shoal.wording import either
 
@@ -74,8 +77,6 @@ def check_evidence(
             problems = _differences(folder, manifest)
             who, known, trouble = _signature(folder, None if signers is None else Path(signers))
             problems += trouble
-            if earlier is not None:
-                problems += _other_earlier(manifest, Path(earlier))
             if original is not None:
                 problems += _other_original(manifest, original)
             else:
@@ -84,7 +85,7 @@ def check_evidence(
             progress("audit", 0.3)
             try:
                 holds, audited = _audited(folder, manifest, original, population, earlier, progress), True
-            except _OutsideError as error:
+            except _ChangedError as error:
                 problems = [str(error)]
             except ShoalError as error:
                 notes.append(f"the release could not be audited again: {error}")
@@ -118,19 +119,18 @@ def _audited(
 ) -> bool | None:
     from shoal.auditing import audit
     from shoal.policy import Policy
-    from shoal.policy.sources import inputs_of
 
     def told(key: str) -> Path | None:
         return folder / manifest[key] if manifest.get(key) else None
 
     policy = Policy.read(
-        folder / manifest["policy"], _settings(folder / manifest["policy"], population, earlier)
+        folder / manifest["policy"], _settings(folder / manifest["policy"], manifest, population, earlier)
     )
     given = ("the data that the policy names", "the population", "an earlier release")
     for place, what in inputs_of(policy).items():
         inside = isinstance(place, Path) and Path(os.path.normpath(place)).is_relative_to(folder)
         if not inside and what not in given:
-            raise _OutsideError(f"{what} is outside of the pack: {place}")
+            raise _ChangedError(f"{what} is outside of the pack: {place}")
     found = audit(
         folder / manifest["release"],
         policy,
@@ -143,49 +143,43 @@ def _audited(
     return found.holds
 
 
-class _OutsideError(DataError):
-    """The policy of a pack names a file outside of it, which no pack of Shoal does."""
+class _ChangedError(DataError):
+    """A file that the policy of a pack names is not the one that it was made with, or outside of the pack."""
 
 
-def _settings(policy: Path, population: Any, earlier: str | Path | None) -> list[str]:
-    """Return settings that find the population and the earlier releases of a policy where the user has them. A pack
-    does not contain them, because they are about people: raises DataError with what to give, if it is missing.
+def _settings(
+    policy: Path, manifest: Mapping[str, Any], population: Any, earlier: str | Path | None
+) -> list[str]:
+    """Return settings that find the population and the earlier releases of a policy where the user has them, and that
+    start no Spark. A pack does not contain them, because they are about people: raises DataError with what to give.
     """
-    from shoal.policy import toml
-
     tables = toml.parsed(read_text(policy), policy.name)
-    privacy, listed = tables.get("privacy"), tables.get("population")
-    found = []
-    if isinstance(listed, dict) and "file" in listed:
-        if population is None:
+    listed = [one for one in places_in(tables) if one[0].startswith(("population.file", "privacy.earlier"))]
+    names = [str(part[key]) for _, part, key in listed]
+    settings = {"engine.name": "local"}
+    for name, (path, part, key) in zip(names, listed, strict=True):
+        if path == "population.file":
+            given, what = population, f"the population {name}, which a pack does not contain: give it"
             how = either(command="--population FILE", python="population=FILE")
-            raise DataError(
-                f"the policy names the population {listed['file']}, which a pack does not contain: give it, {how}"
-            )
-        found.append(f"population.file={toml.value(str(Path(population).resolve()))}")
-    named = privacy.get("earlier") if isinstance(privacy, dict) else None
-    if not isinstance(named, list):
-        return found
-    each = [one if isinstance(one, dict) else {"release": one} for one in named]
-    names = ", ".join(str(text) for one in each for text in one.values())
-    if earlier is None or any(scheme_of(str(text)) for one in each for text in one.values()):
-        how = either(command="--earlier FOLDER", python="earlier=FOLDER")
-        raise DataError(
-            f"the policy names earlier releases, which a pack does not contain: give a folder with copies of {names}, "
-            f"{how}"
-        )
-    place = Path(earlier).resolve()
-    moved = [{key: str(place / name_of(str(text))) for key, text in one.items()} for one in each]
-    return [*found, f"privacy.earlier={toml.value(moved)}"]
+        else:
+            given = None if earlier is None or scheme_of(name) else Path(earlier) / name_of(name)
+            what = f"earlier releases, which a pack does not contain: give a folder with copies of {', '.join(names)}"
+            how = either(command="--earlier FOLDER", python="earlier=FOLDER")
+        if given is None:
+            raise DataError(f"the policy names {what}, {how}")
+        part[key] = _located(given)
+        known = manifest.get("outside", {}).get(name)
+        if known is not None and Path(part[key]).is_file() and digest(Path(part[key])) != known:
+            raise _ChangedError(f"{part[key]} is not the file of this pack: its digest is another one")
+        value = part[key] if path == "population.file" else tables["privacy"]["earlier"]
+        settings[path.partition("[")[0]] = toml.value(value)
+    return [f"{path}={value}" for path, value in settings.items()]
 
 
-def _other_earlier(manifest: dict[str, Any], folder: Path) -> list[str]:
-    """Return, in words, files of earlier releases that are not those that the pack was made with."""
-    return [
-        f"{folder / name} is not the earlier file of this pack: its digest is another one"
-        for name, known in manifest.get("earlier", {}).items()
-        if (folder / name).is_file() and digest(folder / name) != known
-    ]
+def _located(given: Any) -> str:
+    """Return the path or the address of a table as a policy elsewhere needs it."""
+    found = given if isinstance(given, DatabaseTable) else in_database(str(given))
+    return str(found.beside(Path.cwd()).source if isinstance(found, DatabaseTable) else Path(found).resolve())
 
 
 def _signature(folder: Path, signers: Path | None) -> tuple[str, bool, list[str]]:

@@ -10,6 +10,7 @@ accepted only if all bytes except the compressed contents are exactly those that
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import struct
@@ -61,11 +62,21 @@ def names_problems(names: Iterable[str]) -> list[str]:
         reason = name_problem(name)
         if reason:
             problems.append(f"{shown(name)} {reason}")
-        same = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+        same = same_name(name)
         if same in seen:
             problems.append(f"{shown(seen[same])} and {shown(name)} have the same name")
         seen.setdefault(same, name)
     return problems
+
+
+def same_name(name: str) -> str:
+    """Return what is equal for names that some system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def plain_name(name: str) -> str:
+    """Return a name that a file in a pack may have: the same, if it may."""
+    return re.sub(r"[^\w.-]|\.$", "_", name) if name_problem(f"_/{name}") else name
 
 
 def shown(name: str) -> str:

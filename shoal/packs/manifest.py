@@ -109,8 +109,9 @@ def _problem(found: Any) -> str:
             return f"its {key} is not one of its files"
     if not isinstance(found.get("suppressed_as"), str | None):
         return "'suppressed_as' is not a text"
-    if not isinstance(found.get("original", {}), dict):
-        return "'original' is not a table"
+    for key in ("original", "outside"):
+        if not isinstance(found.get(key, {}), dict):
+            return f"'{key}' is not a table"
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -16,9 +16,10 @@ from shoal.cards import card_of
 from shoal.codebooks.codebook import codebook
 from shoal.codebooks.writing import codebook_text
 from shoal.errors import DataError, OutputError, PolicyError
+from shoal.frames.formats import scheme_of
 from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.file import File
-from shoal.packs.contents import folder_problems
+from shoal.packs.contents import folder_problems, plain_name, same_name
 from shoal.packs.manifest import (
     MANIFEST,
     SEAL,
@@ -35,7 +36,7 @@ from shoal.packs.manifest import (
 from shoal.packs.outlines import anonymization_report, attack_list, expert_determination
 from shoal.packs.signing import check_signing, signed
 from shoal.policy import Policy, toml
-from shoal.policy.addresses import for_file
+from shoal.policy.file_limits import for_file, places_in
 from shoal.policy.sources import inputs_of, name_of, without_folders
 from shoal.received.recorded import read_record
 from shoal.release.record import card_markdown, versions
@@ -43,8 +44,14 @@ from shoal.release.two_tables import second_beside
 from shoal.reporting.parts import SignOff
 from shoal.reporting.report import Report, report
 from shoal.run import Progress, silent
+from shoal.wording import printable
 
 PUBLIC, PRIVATE = "public", "private"
+OWN = (
+    *(MANIFEST, "report.html", "codebook.md", "card.md", "attacks.json", "policy.toml", "record.json"),
+    *("anonymization-report.md", "expert-determination.md"),
+)
+"""The documents in a pack."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +98,7 @@ def evidence(
     release, folder = Path(source), Path(output)
     chosen = Policy.given(policy, {})
     archive = folder.with_name(f"{folder.name}.zip")
-    _check(release, folder, archive, sign, force=force)
+    _check(release, second, folder, archive, sign, force=force)
     given = {"the release": release, "the original": original, "the record": record, "the second table": second,
              "the comparison": comparison, "the key": sign, "the policy": policy}  # fmt: skip
     inputs = inputs_of(chosen) | {one: what for what, one in given.items() if isinstance(one, str | Path)}
@@ -101,6 +108,7 @@ def evidence(
     if second is None:
         names = frames.read(release, chosen.release_options(None)).columns
         second = second_beside(release, names, chosen.names("sensitive"))
+    second = None if second is None else Path(second)
     shared: dict[str, Any] = {
         "original": original, "record": record, "second": second, "suppressed_as": suppressed_as,
         "comparison": comparison, "owner": owner, "purpose": purpose, "recipient": recipient, "date": date,
@@ -135,14 +143,10 @@ def evidence(
     texts[f"{PRIVATE}/attacks.json"] = json.dumps(attack_list(private), indent=2, ensure_ascii=False) + "\n"
     texts[f"{PRIVATE}/anonymization-report.md"] = anonymization_report(private, told, sign_off)
     texts[f"{PRIVATE}/expert-determination.md"] = expert_determination(private, told, sign_off)
-    text, files = _movable(chosen)
-    texts[f"{PRIVATE}/policy.toml"] = text
-    copies = {
-        f"{public}/{release.name}": release,
-        **{f"{PRIVATE}/{name}": path for name, path in files.items()},
-    }
-    if second is not None:
-        copies[f"{public}/{Path(second).name}"] = Path(second)
+    copies = {f"{public}/{table.name}": table for table in (release, second) if table is not None}
+    movable = _movable(chosen, (*OWN, *(Path(name).name for name in copies)))
+    texts[f"{PRIVATE}/policy.toml"] = movable.text
+    copies |= {f"{PRIVATE}/{name}": path for path, name in movable.inside.items()}
     if record is not None and told is not None:
         policy_text = without_folders(told["policy"])
         if policy_text == told["policy"]:
@@ -155,12 +159,12 @@ def evidence(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
         "release": f"{public}/{release.name}",
-        "second": None if second is None else f"{public}/{Path(second).name}",
+        "second": None if second is None else f"{public}/{second.name}",
         "policy": f"{PRIVATE}/policy.toml",
         "record": None if record is None else f"{PRIVATE}/record.json",
         "suppressed_as": suppressed_as,
         "original": _original(original, private),
-        "earlier": {name: digest(path) for path, name in _earlier(chosen).items()},
+        "outside": {name: digest(path) for path, name in movable.outside.items() if path.is_file()},
         "holds": private.holds,
         "withstands": private.withstands,
         "for_publication": may,
@@ -192,8 +196,16 @@ def evidence(
     )
 
 
-def _check(release: Path, folder: Path, archive: Path, sign: str | Path | None, *, force: bool) -> None:
-    """Refuse what cannot be written, before the work."""
+def _check(
+    release: Path,
+    second: str | Path | None,
+    folder: Path,
+    archive: Path,
+    sign: str | Path | None,
+    *,
+    force: bool,
+) -> None:
+    """Reject what cannot be written, before the work."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} exists and is not a folder; choose another name")
     if folder.is_dir() and any(folder.iterdir()) and not (force and _is_pack(folder)):
@@ -202,8 +214,13 @@ def _check(release: Path, folder: Path, archive: Path, sign: str | Path | None, 
             "Only an older pack can be replaced, with force"
         )
     frames.check_writable(archive, force=force, table=False)
-    if release.name in (MANIFEST, "report.html", "codebook.md", "card.md"):
-        raise OutputError(f"the pack has a file {release.name} of its own; give the release another name")
+    for table in (release, second):
+        if table is not None and not Path(table).is_file():
+            raise DataError(f"{table} is not a file: a pack contains a release as one file")
+        if table is not None and plain_name(Path(table).name) != Path(table).name:
+            raise OutputError(
+                f"{printable(str(table))}: give this file another name, without special characters"
+            )
     if sign is not None:
         check_signing(Path(sign))
 
@@ -223,17 +240,6 @@ def _original(original: Any, made: Report) -> Mapping[str, Any]:
     return found
 
 
-def _earlier(policy: Policy) -> dict[Path, str]:
-    """Return names for the files of earlier releases, each another one, under which the policy of the pack has them."""
-    found: dict[Path, str] = {}
-    for place in (place for one in policy.earlier for place in one.values() if isinstance(place, Path)):
-        name = place.name
-        while name in found.values() and place not in found:
-            name = f"_{name}"
-        found.setdefault(place, name)
-    return found
-
-
 def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str, Any]:
     """Make the card of a release again, from its record and from its rows."""
     case = made.subject
@@ -247,38 +253,48 @@ def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str
     )
 
 
-def _movable(policy: Policy) -> tuple[str, dict[str, Path]]:
-    """Return a policy as it can be used elsewhere, and the files that belong next to it, by their names."""
+@dataclass(frozen=True)
+class _Movable:
+    """A policy as it can be used elsewhere."""
+
+    text: str
+    inside: Mapping[Path, str]
+    """The files that belong next to it, with their names there."""
+    outside: Mapping[Path, str]
+    """Files that are about people, so they are not in the pack, with their names in the policy."""
+
+
+def _movable(policy: Policy, taken: Iterable[str]) -> _Movable:
+    """Make a policy that can be used elsewhere; files next to it have other names than those that are taken."""
     tables = toml.parsed(policy.to_toml(), "policy")
     for key in ("master", "settings"):  # of the cluster here
         tables.get("engine", {}).pop(key, None)
-    files: dict[str, Path] = {}
+    inside: dict[Path, str] = {}
+    outside: dict[Path, str] = {}
+    for path, part, key in places_in(tables):
+        place = part[key]
+        if key in ("source", "file"):
+            place = part[key] = for_file(place)
+        if key == "hierarchy":
+            kind = parsed(place)
+            if isinstance(kind, File):
+                part[key] = _name_in(inside, policy.base / kind.path, taken)
+        elif key == "workload":
+            part[key] = _name_in(inside, policy.base / place, taken)
+        elif key != "source" and not scheme_of(place):
+            part[key] = _name_in(outside, policy.base / place)
+        elif path == "population.file":
+            part[key] = name_of(place)
+    return _Movable(without_folders(toml.document(tables)), inside, outside)
 
-    def kept(path: Path) -> str:
-        name = path.name
-        while files.get(name, path) != path:
-            name = f"_{name}"
-        files[name] = path
-        return name
 
-    for entry_ in tables.get("columns", {}).values():
-        if not isinstance(entry_, dict) or "hierarchy" not in entry_:
-            continue
-        kind = parsed(entry_["hierarchy"])
-        if isinstance(kind, File):
-            entry_["hierarchy"] = kept(policy.base / kind.path)
-    utility, population = tables.get("utility", {}), tables.get("population", {})
-    for part, key in ((tables.get("data", {}), "source"), (population, "file")):
-        if key in part:
-            part[key] = for_file(part[key])
-    if "workload" in utility:
-        utility["workload"] = kept(policy.base / utility["workload"])
-    names = _earlier(policy)  # not in the pack either: originals and records are about people
-    for one in tables.get("privacy", {}).get("earlier", ()):
-        one |= {key: names.get(policy.base / text, text) for key, text in one.items()}
-    if "file" in population:  # it is about people, so it is not in the pack
-        population["file"] = name_of(population["file"])
-    return without_folders(toml.document(tables)), files
+def _name_in(names: dict[Path, str], path: Path, taken: Iterable[str] = ()) -> str:
+    """Return the name of a file, another one than all others have on any system."""
+    name = plain_name(path.name)
+    others = {same_name(other) for other in (*names.values(), *taken)}
+    while path not in names and same_name(name) in others:
+        name = f"_{name}"
+    return names.setdefault(path, name)
 
 
 def _write(

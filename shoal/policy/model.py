@@ -24,15 +24,14 @@ from shoal.machine.files import read_text
 from shoal.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
-from shoal.policy.addresses import problems_of_addresses
 from shoal.policy.checks import built, collisions, problems_of, without_order
+from shoal.policy.file_limits import problems_in_file
 from shoal.policy.given_values import python_values
 from shoal.policy.hierarchies import planned
 from shoal.policy.notes import describe_fields
 from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
-from shoal.policy.spark_settings import problems_in_file
 from shoal.table import Attribute
 from shoal.table.plan import AS_THEY_ARE, REMOVED, ColumnPlan, Role
 from shoal.wording import printable, setting
@@ -127,11 +126,7 @@ class Policy(BaseModel):
         except OSError as error:
             raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
         raw = toml.parsed(text, place.name)
-        settings = list(settings)
-        problems = [*problems_in_file(raw), *problems_of_addresses(raw, settings)]
-        if problems:
-            return cls._made_despite(raw, problems, place.parent)
-        found = cls._changed(raw, settings, place.parent) if settings else cls.from_dict(raw, place.parent)
+        found = cls._changed(raw, settings, place.parent, in_file=True)
         found._file = place
         return found
 
@@ -266,13 +261,26 @@ class Policy(BaseModel):
 
     @classmethod
     def _changed(
-        cls, raw: Mapping[str, Any], settings: Iterable[str], base: str | os.PathLike[str]
+        cls,
+        raw: Mapping[str, Any],
+        settings: Iterable[str],
+        base: str | os.PathLike[str],
+        *,
+        in_file: bool = False,
     ) -> Policy:
-        """Make a policy from plain tables with settings; only the result is checked."""
+        """Make a policy from plain tables with settings; only the result is checked. What it keeps of tables that are
+        `in_file` is limited; what the settings say is not."""
         from shoal.policy.overrides import SETTINGS, changed
 
-        tables, problems = changed(_long_form(raw), settings)
-        return cls._made_despite(tables, problems, base, own=SETTINGS, all_=f"{POLICY} with {SETTINGS}")
+        settings = list(settings)
+        tables, problems = changed(_long_form(raw), settings) if settings else (raw, [])
+        if in_file:
+            own = problems_in_file(changed({}, settings)[0])
+            foreign = [one for one in problems_in_file(tables) if one not in own]
+            if foreign:
+                return cls._made_despite(tables, [*problems, *foreign], base)
+        all_ = f"{POLICY} with {SETTINGS}" if settings else POLICY
+        return cls._made_despite(tables, problems, base, own=SETTINGS, all_=all_)
 
     @classmethod
     def _made_despite(

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
 from shoal.frames.databases import DatabaseTable, in_database
+from shoal.frames.databases.stored import database_at
 from shoal.frames.formats import scheme_of
 from shoal.frames.output import file_of
 from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.file import File
 from shoal.policy import toml
-from shoal.policy.addresses import ADDRESSES, EARLIER
+from shoal.policy.file_limits import places_in
 from shoal.wording import either
 
 if TYPE_CHECKING:
     from shoal.policy.model import Policy
     from shoal.policy.parts import Data, InDatabase
-
-PLACES = (*ADDRESSES, ("utility", "workload"))
-"""Where a policy names files, besides hierarchies."""
 
 
 def located(source: str, part: InDatabase, base: Path) -> Any:
@@ -83,21 +82,30 @@ def without_folders(text: str) -> str:
     say where its users keep their files.
     """
     tables = toml.parsed(text, "policy")
-    parts = [(tables.get(part, {}), key) for part, key in PLACES]
-    parts += [(one, key) for one in tables.get("privacy", {}).get("earlier", ()) for key in EARLIER]
-    parts += [(one, "hierarchy") for one in tables.get("columns", {}).values()]
-    found = [(part, key) for part, key in parts if isinstance(part, dict) and _is_absolute(part.get(key))]
+    found = [(part, key) for _, part, key in places_in(tables) if _is_absolute(part[key])]
     for part, key in found:
         part[key] = name_of(part[key])
     return toml.document(tables) if found else text
 
 
 def name_of(place: str) -> str:
-    """Return the name of a file without its folder, on any system."""
-    return PureWindowsPath(place).name
+    """Return the name of a file, or the address of a database in a file, without the folder; other addresses as they
+    are.
+    """
+    name, database = PureWindowsPath(_path_in(place)).name, database_at(place)
+    if not name or database is None:
+        return name or place
+    return replace(database.address(place), name=name).beside(Path())
 
 
 def _is_absolute(place: object) -> bool:
-    if not isinstance(place, str) or scheme_of(place):
-        return False
-    return PurePosixPath(place).is_absolute() or PureWindowsPath(place).is_absolute()
+    path = _path_in(place) if isinstance(place, str) else ""
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+
+
+def _path_in(place: str) -> str:
+    """Return the path of the file that a table is in; empty for a table elsewhere."""
+    database = database_at(place)
+    if database is None:
+        return "" if scheme_of(place) else place
+    return database.address(place).name if database.in_file else ""

@@ -14,7 +14,7 @@ from shoal import frames
 from shoal.errors import DataError, check_known
 from shoal.frames import FORMATS, Frame, ReadOptions
 from shoal.policy import Data, Policy
-from shoal.policy.addresses import for_file
+from shoal.policy.file_limits import for_file
 from shoal.policy.overrides import read_as
 from shoal.suggesting.guess import Guess, guess_columns
 from shoal.suggesting.reading import as_written
