@@ -516,9 +516,9 @@ def test_bytes_after_compressed_content_are_found(made, tmp_path):
     content = (made / "pack" / MANIFEST).read_bytes()
     data = packed.compress(content) + packed.flush() + b"hidden"
     entry.file_size, entry.compress_size, entry.CRC = len(content), len(data), zlib.crc32(content)
-    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.compress_type, entry.header_offset, entry.external_attr = zipfile.ZIP_DEFLATED, 0, 0o600 << 16
     (tmp_path / "a.zip").write_bytes(
-        entry.FileHeader() + data + contents._directory([entry], [0], len(entry.FileHeader()) + len(data), 3)
+        entry.FileHeader() + data + contents._directory([entry], len(entry.FileHeader()) + len(data), 3)
     )
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         assert archive.read(MANIFEST) == content

@@ -13,11 +13,11 @@ import os
 import re
 import shutil
 import stat
-import struct
 import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,11 +32,7 @@ RATIO = 100
 _PIECE = 1 << 20
 _SYSTEMS = (3, 0)
 """What Python notes as the system that made a zip: Unix, Windows."""
-_DATE = 1 << 5 | 1
-"""1 January 1980, the date of all files in a zip that Shoal writes."""
-_MODE = 0o600 << 16
-_IN_ZIP64 = 0xFFFFFFFF
-"""In place of a number that needs more than 32 bits."""
+_OTHER_FORM = "the zip does not have the form in which Shoal writes packs"
 _BY_HAND = "if you trust its sender, unpack it yourself and check the folder"
 _BROKEN = (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, LookupError, NotImplementedError, OSError, RuntimeError,
            ValueError, OverflowError)  # fmt: skip
@@ -113,19 +109,24 @@ def unpack(pack: Path, folder: Path) -> list[str]:
             with zipfile.ZipFile(file) as archive:
                 entries = archive.infolist()
             size = file.seek(0, os.SEEK_END)
-            problems = _zip_problems(entries, size) or _form_problems(file, entries, size)
-            if problems:
+            if problems := _zip_problems(entries, size):
                 return problems
             total = sum(entry.file_size for entry in entries)
             if total > shutil.disk_usage(folder).free:
                 raise DataError(f"{pack} unpacks to {total:,} bytes, which {folder.parent} has no room for")
-            at = 0
-            for entry in entries:
-                at += len(_local_header(entry))
-                file.seek(at)
+            at = file.seek(0)
+            again = [_written_by_shoal(entry) for entry in entries]
+            for entry in again:
+                entry.header_offset = at
+                header = entry.FileHeader(zip64=entry.file_size * 1.05 > zipfile.ZIP64_LIMIT)  # as Python decides
+                if file.read(len(header)) != header:
+                    return [f"{_OTHER_FORM}, at {shown(entry.filename)} (byte {at:,}): {_BY_HAND}"]
                 if not _unpack_one(file, entry, folder / entry.filename):
                     return [f"{shown(entry.filename)} was changed: its content is not what the zip says"]
-                at += entry.compress_size
+                at += len(header) + entry.compress_size
+            ends = [_directory(again, at, system) for system in _SYSTEMS]
+            if file.read(max(map(len, ends)) + 1) not in ends:
+                return [f"{_OTHER_FORM}, in the list of files at its end (byte {at:,}): {_BY_HAND}"]
     except _BROKEN as error:
         raise DataError(f"{pack} cannot be read as a zip: {error or type(error).__name__}") from None
     return []
@@ -163,13 +164,8 @@ def _zip_problems(entries: Sequence[zipfile.ZipInfo], size: int) -> list[str]:
         return [f"it contains {counted(len(entries), 'file')}, more than {MOST_FILES:,}"]
     problems = names_problems(entry.filename for entry in entries)
     for entry in entries:
-        name = shown(entry.filename)
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            problems.append(f"{name} is a link or another special file")
-        if entry.flag_bits & 1:
-            problems.append(f"{name} is encrypted")
-        if entry.compress_type != zipfile.ZIP_DEFLATED:
-            problems.append(f"{name} is compressed in a way that packs do not use")
+            problems.append(f"{shown(entry.filename)} is a link or another special file")
     total = sum(entry.file_size for entry in entries)
     if total > max(SMALL, RATIO * size):
         problems.append(
@@ -178,76 +174,33 @@ def _zip_problems(entries: Sequence[zipfile.ZipInfo], size: int) -> list[str]:
     return problems
 
 
-def _form_problems(file: BinaryIO, entries: Sequence[zipfile.ZipInfo], size: int) -> list[str]:
-    """Compare every byte of a zip outside of the compressed contents with what Shoal writes for files of these names,
-    sizes and checksums, in this order, from the first byte to the last.
-    """
-    at, offsets = 0, []
-    for entry in entries:
-        offsets.append(at)
-        header = _local_header(entry)
-        file.seek(at)
-        if file.read(len(header)) != header:
-            return [
-                f"the zip does not have the form in which Shoal writes packs, at {shown(entry.filename)} (byte "
-                f"{at:,}): {_BY_HAND}"
-            ]
-        at += len(header) + entry.compress_size
-    file.seek(min(at, size))
-    ends = [_directory(entries, offsets, at, system) for system in _SYSTEMS]
-    if file.read(max(map(len, ends)) + 1) not in ends:
-        return [
-            "the zip does not have the form in which Shoal writes packs, in the list of files at its end (byte "
-            f"{at:,}): {_BY_HAND}"
-        ]
-    return []
+def _written_by_shoal(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """Return the entry that Shoal writes for a file of this name, size and checksum."""
+    found = zipfile.ZipInfo(entry.filename)
+    found.CRC, found.compress_size, found.file_size = entry.CRC, entry.compress_size, entry.file_size
+    found.compress_type, found.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+    return found
 
 
-def _name_and_flags(entry: zipfile.ZipInfo) -> tuple[bytes, int]:
-    name = entry.filename
-    return (name.encode(), 0) if name.isascii() else (name.encode(), 0x800)  # 0x800: the name is UTF-8
+class _End(BytesIO):
+    """The end of a file that has `start` bytes in front of it."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+    def tell(self) -> int:
+        return self.start + super().tell()
+
+    def seek(self, at: int, whence: int = os.SEEK_SET) -> int:
+        return self.start + super().seek(at - self.start, whence)
 
 
-def _is_large(entry: zipfile.ZipInfo) -> bool:
-    """Whether Python notes the sizes of a file in 64 bits in front of it: before it knows the compressed size."""
-    return entry.file_size * 1.05 > zipfile.ZIP64_LIMIT
-
-
-def _local_header(entry: zipfile.ZipInfo) -> bytes:
-    """Return the bytes that Shoal writes in front of the content of a file."""
-    name, flags = _name_and_flags(entry)
-    sizes, extra, version = (entry.compress_size, entry.file_size), b"", zipfile.DEFAULT_VERSION
-    if _is_large(entry):
-        extra = struct.pack("<HHQQ", 1, 16, entry.file_size, entry.compress_size)
-        sizes, version = (_IN_ZIP64, _IN_ZIP64), zipfile.ZIP64_VERSION
-    numbers = (version, flags, zipfile.ZIP_DEFLATED, 0, _DATE, entry.CRC, *sizes, len(name), len(extra))
-    return struct.pack("<4s5H3L2H", b"PK\3\4", *numbers) + name + extra
-
-
-def _directory(entries: Sequence[zipfile.ZipInfo], offsets: Sequence[int], start: int, system: int) -> bytes:
+def _directory(entries: Sequence[zipfile.ZipInfo], start: int, system: int) -> bytes:
     """Return the bytes that Shoal writes after all files: the list of them, and the end record. O(files)."""
-    limit, parts = zipfile.ZIP64_LIMIT, []
-    for entry, offset in zip(entries, offsets, strict=True):
-        name, flags = _name_and_flags(entry)
-        sizes, place, wide = (entry.compress_size, entry.file_size), offset, list[int]()
-        if max(sizes) > limit:
-            wide += [entry.file_size, entry.compress_size]
-            sizes = (_IN_ZIP64, _IN_ZIP64)
-        if offset > limit:
-            wide.append(offset)
-            place = _IN_ZIP64
-        extra = struct.pack(f"<HH{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
-        version = zipfile.ZIP64_VERSION if wide or _is_large(entry) else zipfile.DEFAULT_VERSION
-        numbers = (version, system, version, flags, zipfile.ZIP_DEFLATED, 0, _DATE, entry.CRC, *sizes, len(name),
-                   len(extra), 0, 0, 0, _MODE, place)  # fmt: skip
-        parts.append(struct.pack("<4s2B5H3L5H2L", b"PK\1\2", *numbers) + name + extra)
-    count, length, begin = len(entries), sum(map(len, parts)), start
-    if start > limit:
-        version = zipfile.ZIP64_VERSION
-        parts.append(
-            struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, version, version, 0, 0, count, count, length, start)
-        )
-        parts.append(struct.pack("<4sLQL", b"PK\6\7", 0, start + length, 1))
-        begin = min(start, _IN_ZIP64)
-    parts.append(struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, length, begin, 0))
-    return b"".join(parts)
+    file = _End(start)
+    with zipfile.ZipFile(file, "w") as archive:
+        for entry in entries:
+            entry.create_system = system
+            archive.filelist.append(entry)
+    return file.getvalue()
