@@ -10,7 +10,7 @@ import click
 
 from shoal.cli import options
 from shoal.cli.messages import say
-from shoal.cli.options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, listed, names_of
+from shoal.cli.options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, names_of
 
 
 @click.command()
@@ -28,20 +28,14 @@ from shoal.cli.options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, listed
 @options.table
 @options.query
 @options.settings
-@click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
-@click.option(
-    "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
-)
-@click.option("--identifier", callback=listed, metavar="A,B,..", help="Without a policy: columns to remove.")
+@options.quasi
+@options.sensitive
+@options.role("identifier", "columns to remove")
 @options.person
 @options.groups
-@click.option(
-    "--plain", callback=listed, metavar="A,B,..", help="Without a policy: columns to keep as they are."
-)
-@click.option("--drop", callback=listed, metavar="A,B,..", help="Without a policy: columns to leave out.")
-@click.option(
-    "--survey-weight", callback=listed, metavar="A", help="Without a policy: the column of survey weights."
-)
+@options.role("plain", "columns to keep as they are")
+@options.role("drop", "columns to leave out")
+@options.role("survey-weight", "the column of survey weights", "A")
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,
@@ -69,14 +63,6 @@ def anonymize(
     table: str | None,
     query: str | None,
     settings: tuple[str, ...],
-    quasi: list[str],
-    sensitive: list[str],
-    identifier: list[str],
-    person: list[str],
-    groups: dict[str, list[str]],
-    plain: list[str],
-    drop: list[str],
-    survey_weight: list[str],
     k: int | None,
     record: Path | None,
     cards: tuple[Path, ...],
@@ -86,6 +72,7 @@ def anonymize(
     engine: str | None,
     force: bool,
     as_json: bool,
+    **roles: Any,
 ) -> None:
     """Turn DATA into a release that satisfies its policy, verify it, and write it.
 
@@ -93,20 +80,7 @@ def anonymize(
 
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
-    policy = chosen_policy(
-        policy_file,
-        options.with_engine(settings, engine),
-        method,
-        k,
-        quasi,
-        sensitive,
-        identifier,
-        plain,
-        drop,
-        person,
-        groups,
-        survey_weight,
-    )
+    policy = chosen_policy(policy_file, options.with_engine(settings, engine), method, k, roles)
     data = options.chosen_data(policy, data, table, query)
     if policy.engine.name == LOCAL:
         options.check_readable(data)

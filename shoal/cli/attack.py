@@ -75,30 +75,20 @@ if TYPE_CHECKING:
 @options.as_json
 def attack(
     release: Any,
-    table: str | None,
-    query: str | None,
-    original: Any,
-    original_table: str | None,
-    original_query: str | None,
     policy_file: Path,
-    second: Any,
-    second_table: str | None,
-    suppressed_as: str | None,
     earlier_releases: tuple[Any, ...],
     earlier_originals: tuple[Any, ...],
     earlier_records: tuple[Path, ...],
-    name: str | None,
-    adversary: str | None,
     population: Path | None,
     limit: int | None,
     seconds: float | None,
     knows: str | None,
     group: str | None,
     settings: tuple[str, ...],
-    record: Path | None,
     output: Path | None,
     force: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Attack a RELEASE, made by Shoal or by any other tool, and count the people who are exposed.
 
@@ -109,14 +99,12 @@ def attack(
     from shoal.policy.sources import inputs_of
 
     policy = options.policy_of(policy_file, settings)
-    release = options.chosen_source(release, table, query)
-    original = options.chosen_original(policy, original, original_table, original_query, release)
-    second = options.chosen_source(second, second_table, None, release)
+    release, original, second = options.chosen_tables(policy, release, given)
     options.check_readable(release, original, second, population)
     earlier = options.chosen_earlier(earlier_releases, earlier_originals, earlier_records)
     if output is not None:
         others = (
-            *(release, original, second, population, policy_file, record),
+            *(release, original, second, population, policy_file, given["record"]),
             *(*earlier_releases, *earlier_originals, *earlier_records),
         )
         frames.check_apart(
@@ -128,7 +116,7 @@ def attack(
     from shoal.attacking import attack as attempt
     from shoal.cli import show
 
-    given = {"limit": limit, "seconds": seconds, "knows": knows, "group": group}
+    of_attack = {"limit": limit, "seconds": seconds, "knows": knows, "group": group}
     with show.progress(quiet=as_json) as progress:
         found = attempt(
             release,
@@ -136,13 +124,10 @@ def attack(
             original=original,
             population=population,
             second=second,
-            suppressed_as=suppressed_as,
-            record=record,
             earlier=earlier or None,
-            name=name,
-            adversary=adversary,
-            options={option: value for option, value in given.items() if value is not None},
+            options={option: value for option, value in of_attack.items() if value is not None},
             progress=progress,
+            **given,
         )
     if output is not None:
         frames.write_text(output, json.dumps(found.record(), indent=2) + "\n", force=force)

@@ -10,7 +10,7 @@ import click
 
 from shoal.cli import options
 from shoal.cli.messages import say
-from shoal.cli.options import LOCAL, PATH, SOURCE, chosen_policy, listed, names_of
+from shoal.cli.options import LOCAL, PATH, SOURCE, chosen_policy, names_of
 
 
 @click.command()
@@ -26,10 +26,8 @@ from shoal.cli.options import LOCAL, PATH, SOURCE, chosen_policy, listed, names_
 @options.suppressed_as
 @options.record
 @options.settings
-@click.option("--quasi", callback=listed, metavar="A,B,..", help="Without a policy: the quasi-identifiers.")
-@click.option(
-    "--sensitive", callback=listed, metavar="A,B,..", help="Without a policy: the sensitive columns."
-)
+@options.quasi
+@options.sensitive
 @options.person
 @options.groups
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
@@ -42,13 +40,6 @@ from shoal.cli.options import LOCAL, PATH, SOURCE, chosen_policy, listed, names_
 def audit(
     release: Any,
     policy_file: Path | None,
-    table: str | None,
-    query: str | None,
-    original: Any,
-    original_table: str | None,
-    original_query: str | None,
-    second: Any,
-    second_table: str | None,
     suppressed_as: str | None,
     record: Path | None,
     settings: tuple[str, ...],
@@ -62,29 +53,15 @@ def audit(
     engine: str | None,
     force: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows.
 
     Exit code 5 if it violates its policy, 9 if something could not be checked.
     """
-    policy = chosen_policy(
-        policy_file,
-        options.with_engine(settings, engine),
-        None,
-        k,
-        quasi,
-        sensitive,
-        [],
-        [],
-        [],
-        person,
-        groups,
-        [],
-    )
-    release = options.chosen_source(release, table, query)
-    if original is not None or original_table is not None or original_query is not None:
-        original = options.chosen_original(policy, original, original_table, original_query, release)
-    second = options.chosen_source(second, second_table, None, release)
+    roles = {"quasi": quasi, "sensitive": sensitive, "person": person, "groups": groups}
+    policy = chosen_policy(policy_file, options.with_engine(settings, engine), None, k, roles)
+    release, original, second = options.chosen_tables(policy, release, given, original=False)
     if policy.engine.name == LOCAL:
         options.check_readable(release, original, second)
 

@@ -26,11 +26,7 @@ from shoal.cli.options import PATH, SOURCE
     "-o", "--output", type=PATH, help="The folder of the pack; a zip of the same name lies beside it."
 )
 @click.option("--comparison", type=PATH, help="The folder that `shoal compare` wrote.")
-@click.option("--owner", default="", help="Who owns the data. What is not given is a line to write on.")
-@click.option("--purpose", default="", help="What the release is for.")
-@click.option("--recipient", default="", help="Who gets the release.")
-@click.option("--date", default="", help="The date of the sign-off, as you write it.")
-@click.option("--signed-by", default="", help="Who approves the release. The signature is written by hand.")
+@options.sign_off
 @click.option("--sign", type=PATH, metavar="KEY", help="Sign the pack with this private key of OpenSSH.")
 @click.option(
     "--check",
@@ -54,20 +50,7 @@ from shoal.cli.options import PATH, SOURCE
 def evidence(
     release: Path | None,
     policy_file: Path | None,
-    original: Any,
-    original_table: str | None,
-    original_query: str | None,
-    second: Any,
-    suppressed_as: str | None,
-    record: Path | None,
     output: Path | None,
-    comparison: Path | None,
-    owner: str,
-    purpose: str,
-    recipient: str,
-    date: str,
-    signed_by: str,
-    sign: Path | None,
     check: Path | None,
     signers: Path | None,
     population: Any,
@@ -75,6 +58,7 @@ def evidence(
     settings: tuple[str, ...],
     force: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Pack a RELEASE with everything that defends it: reports, card, codebook, record, policy, attacks, digests.
 
@@ -82,25 +66,30 @@ def evidence(
     pack was changed; 9 if something could not be checked.
     """
     if check is not None:
-        if release is not None or output is not None or sign is not None or policy_file is not None:
-            raise click.UsageError("--check takes a pack alone: leave out RELEASE, -p, -o and --sign")
-        _check(check, original, population, earlier, signers, as_json)
+        if any(one is not None for one in (release, output, given["sign"], policy_file)):
+            raise click.UsageError("--check takes only a pack: leave out RELEASE, -p, -o and --sign")
+        _check(
+            check,
+            as_json,
+            original=given["original"],
+            population=population,
+            earlier=earlier,
+            signers=signers,
+        )
         return
-    missing = [
-        name
-        for name, given in (("RELEASE", release), ("-p POLICY", policy_file), ("-o FOLDER", output))
-        if given is None
-    ]
-    if missing or release is None or policy_file is None or output is None:
-        raise click.UsageError(f"give {', '.join(missing)}; or --check PACK to check one")
-    if population is not None:
-        raise click.UsageError("--population goes with --check; for a new pack, the policy names it")
-    if earlier is not None:
-        raise click.UsageError("--earlier goes with --check; for a new pack, the policy names them")
-    if signers is not None:
-        raise click.UsageError("--signers goes with --check; to sign a pack, give --sign KEY")
+    needed = {"RELEASE": release, "-p POLICY": policy_file, "-o FOLDER": output}
+    if release is None or policy_file is None or output is None:
+        missing = ", ".join(name for name, one in needed.items() if one is None)
+        raise click.UsageError(f"give {missing}; or --check PACK to check one")
+    for name, one, instead in (
+        ("population", population, "for a new pack, the policy names it"),
+        ("earlier", earlier, "for a new pack, the policy names them"),
+        ("signers", signers, "to sign a pack, give --sign KEY"),
+    ):
+        if one is not None:
+            raise click.UsageError(f"--{name} goes with --check; {instead}")
     policy = options.policy_of(policy_file, settings)
-    original = options.chosen_original(policy, original, original_table, original_query, release)
+    _, original, second = options.chosen_tables(policy, release, given)
     options.check_readable(release, original, second)
 
     from shoal.cli import show
@@ -113,18 +102,10 @@ def evidence(
             policy,
             original=original,
             output=output,
-            record=record,
             second=second,
-            suppressed_as=suppressed_as,
-            comparison=comparison,
-            sign=sign,
-            owner=owner,
-            purpose=purpose,
-            recipient=recipient,
-            date=date,
-            signed_by=signed_by,
             force=force,
             progress=progress,
+            **given,
         )
     if as_json:
         found = {
@@ -145,27 +126,13 @@ def evidence(
         raise click.exceptions.Exit(exit_code(made.holds))
 
 
-def _check(
-    pack: Path,
-    original: Any,
-    population: Any,
-    earlier: Path | None,
-    signers: Path | None,
-    as_json: bool,
-) -> None:
+def _check(pack: Path, as_json: bool, **given: Any) -> None:
     from shoal.cli import show
     from shoal.packs.checking import check_evidence
     from shoal.release.verdict import exit_code, in_words
 
     with show.progress(quiet=as_json) as progress:
-        found = check_evidence(
-            pack,
-            original=original,
-            population=population,
-            earlier=earlier,
-            signers=signers,
-            progress=progress,
-        )
+        found = check_evidence(pack, progress=progress, **given)
     if as_json:
         told = {
             "right": found.right, "problems": list(found.problems), "signed_by": found.signed_by or None,

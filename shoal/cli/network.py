@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,21 +24,15 @@ def network() -> None:
     """Social networks: publish clusters of people with similar attributes and similar contacts."""
 
 
-def _source(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that name a network."""
-    for option in (
-        click.option(
-            "--ends", nargs=2, metavar="A B", help="The two columns of the edge table [the first two]."
-        ),
-        click.option(
-            "--id", "id_column", metavar="COLUMN", help="The column of the node table that edges refer to."
-        ),
-        click.option("--graph", type=PATH, help="A GraphML file instead of two tables."),
-        click.option("--edges", type=PATH, help="The edge table: two columns of names of nodes."),
-        click.option("--nodes", type=PATH, help="The node table: one row per person."),
-    ):
-        command = option(command)
-    return command
+_source = options.stacked(
+    click.option("--nodes", type=PATH, help="The node table: one row per person."),
+    click.option("--edges", type=PATH, help="The edge table: two columns of names of nodes."),
+    click.option("--graph", type=PATH, help="A GraphML file instead of two tables."),
+    click.option(
+        "--id", "id_column", metavar="COLUMN", help="The column of the node table that edges refer to."
+    ),
+    click.option("--ends", nargs=2, metavar="A B", help="The two columns of the edge table [the first two]."),
+)
 
 
 _seed = click.option(

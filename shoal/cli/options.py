@@ -47,6 +47,18 @@ SOURCE = _Source(path_type=Path)
 TARGET = SOURCE
 """Where a release goes: the same."""
 
+
+def stacked(*added: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return several options as one, in their order."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(added):
+            command = option(command)
+        return command
+
+    return add
+
+
 table = click.option("--table", metavar="NAME", help="The table, if DATA is a database.")
 query = click.option("--query", metavar="SELECT", help="A query instead of a table, if DATA is a database.")
 release_table = click.option("--table", metavar="NAME", help="The table, if RELEASE is a database.")
@@ -99,6 +111,16 @@ codebooks = click.option(
     help="Write what each column and label means here (.md, .json, .csv, .jsonld, datapackage.json; may be given "
     "several times).",
 )
+sign_off = stacked(
+    click.option("--owner", default="", help="Who owns the data. What is not given is a line to write on."),
+    click.option("--purpose", default="", help="What the release is for."),
+    click.option("--recipient", default="", help="Who gets the release."),
+    click.option("--date", default="", help="The date of the sign-off, as you write it."),
+    click.option(
+        "--signed-by", default="", help="Who approves the release. The signature is written by hand."
+    ),
+)
+"""What a person says about a release."""
 engine = click.option(
     "--engine",
     type=click.Choice([LOCAL, "spark"]),
@@ -128,12 +150,14 @@ def listed(_context: click.Context, _parameter: click.Parameter, text: str | Non
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
 
-person = click.option(
-    "--person",
-    callback=listed,
-    metavar="A,B,..",
-    help="Without a policy: columns that say whose a row is; guarantees then count people.",
-)
+def role(name: str, what: str, metavar: str = "A,B,..") -> Callable[[Any], Any]:
+    """Return the option for the columns with a role."""
+    return click.option(f"--{name}", callback=listed, metavar=metavar, help=f"Without a policy: {what}.")
+
+
+quasi = role("quasi", "the quasi-identifiers")
+sensitive = role("sensitive", "the sensitive columns")
+person = role("person", "columns that say whose a row is; guarantees then count people")
 
 
 def _groups(
@@ -200,33 +224,45 @@ def _stored(source: Any) -> bool:
     return isinstance(source, DatabaseTable)
 
 
-def earlier(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for earlier releases of the same people."""
-    for option in (
-        click.option(
-            "--earlier-record",
-            "earlier_records",
-            type=PATH,
-            multiple=True,
-            help="The private record of an earlier release, in the order of --earlier.",
-        ),
-        click.option(
-            "--earlier-original",
-            "earlier_originals",
-            type=SOURCE,
-            multiple=True,
-            help="What an earlier release was made from, in the order of --earlier.",
-        ),
-        click.option(
-            "--earlier",
-            "earlier_releases",
-            type=SOURCE,
-            multiple=True,
-            help="An earlier release of the same people, to intersect with; may be repeated.",
-        ),
-    ):
-        command = option(command)
-    return command
+def chosen_tables(
+    policy: Policy, release: Any, given: dict[str, Any], *, original: bool = True
+) -> tuple[Any, Any, Any]:
+    """Return the release, the original and the second table, and remove what names them from what was `given`. Unless
+    the `original` is needed, it counts only if it is given.
+    """
+    names = ("table", "query", "original", "original_table", "original_query", "second", "second_table")
+    table, query, *before, second, second_table = (given.pop(name, None) for name in names)
+    release = chosen_source(release, table, query)
+    found = None
+    if original or any(one is not None for one in before):
+        found = chosen_original(policy, before[0], before[1], before[2], release)
+    return release, found, chosen_source(second, second_table, None, release)
+
+
+earlier = stacked(
+    click.option(
+        "--earlier",
+        "earlier_releases",
+        type=SOURCE,
+        multiple=True,
+        help="An earlier release of the same people, to intersect with; may be repeated.",
+    ),
+    click.option(
+        "--earlier-original",
+        "earlier_originals",
+        type=SOURCE,
+        multiple=True,
+        help="What an earlier release was made from, in the order of --earlier.",
+    ),
+    click.option(
+        "--earlier-record",
+        "earlier_records",
+        type=PATH,
+        multiple=True,
+        help="The private record of an earlier release, in the order of --earlier.",
+    ),
+)
+"""Earlier releases of the same people."""
 
 
 def chosen_earlier(
@@ -302,40 +338,24 @@ def policy_of(path: Path, settings: tuple[str, ...]) -> Policy:
 
 
 def chosen_policy(
-    path: Path | None,
-    settings: tuple[str, ...],
-    method: str | None,
-    k: int | None,
-    quasi: list[str],
-    sensitive: list[str],
-    identifier: list[str],
-    plain: list[str],
-    drop: list[str],
-    person: list[str],
-    groups: Mapping[str, list[str]],
-    survey_weight: list[str],
+    path: Path | None, settings: tuple[str, ...], method: str | None, k: int | None, roles: Mapping[str, Any]
 ) -> Policy:
     """Return the policy of a command, from a file or from roles on the command line, with all settings applied."""
     from shoal.policy import Policy
 
-    roles = {
-        "quasi": quasi,
-        "sensitive": sensitive,
-        "identifier": identifier,
-        "plain": plain,
-        "drop": drop,
-        "person": person,
-        "survey-weight": survey_weight,
-    }
     if path is not None:
-        given = [f"--{name}" for name, columns in {**roles, "group": groups}.items() if columns]
-        if given:
-            problems = [
-                Problem(name, "cannot be combined with a policy file", "give one or the other")
-                for name in given
-            ]
+        problems = [
+            Problem(
+                f"--{name.replace('_', '-').removesuffix('s')}",
+                "cannot be combined with a policy file",
+                "give one or the other",
+            )
+            for name, columns in roles.items()
+            if columns
+        ]
+        if problems:
             raise PolicyError(problems, where=COMMAND_LINE)
-    elif not quasi:
+    elif not roles["quasi"]:
         hint = "give -p POLICY, or --quasi with --k; `shoal init` writes one"
         raise PolicyError([Problem("policy", "is missing", hint)], where=COMMAND_LINE)
     # The options say the same as settings do, so two that differ are a contradiction.
@@ -344,15 +364,5 @@ def chosen_policy(
     changes += [] if k is None else [f"privacy.k={k}"]
     if path is not None:
         return Policy.read(path, changes)
-    policy = Policy.from_keywords(
-        quasi=quasi,
-        sensitive=sensitive,
-        identifier=identifier,
-        plain=plain,
-        drop=drop,
-        person=person,
-        groups=groups,
-        survey_weight=survey_weight,
-        k=USUAL_K,
-    )
+    policy = Policy.from_keywords(**roles, k=USUAL_K)
     return policy.override(changes) if changes else policy

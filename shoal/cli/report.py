@@ -44,39 +44,21 @@ from shoal.cli.options import PATH, SOURCE
     help="Include the rows that are most exposed, and details of the run.",
 )
 @options.codebooks
-@click.option("--owner", default="", help="Who owns the data. What is not given is a line to write on.")
-@click.option("--purpose", default="", help="What the release is for.")
-@click.option("--recipient", default="", help="Who gets the release.")
-@click.option("--date", default="", help="The date of the sign-off, as you write it.")
-@click.option("--signed-by", default="", help="Who approves the release. The signature is written by hand.")
+@options.sign_off
 @options.settings
 @options.force
 @options.as_json
 def report(
     release: Any,
-    table: str | None,
-    query: str | None,
-    original: Any,
-    original_table: str | None,
-    original_query: str | None,
     policy_file: Path,
-    second: Any,
-    second_table: str | None,
-    suppressed_as: str | None,
     output: Path | None,
     pdf: Path | None,
-    record: Path | None,
-    comparison: Path | None,
     edition: str | None,
     codebooks: tuple[Path, ...],
-    owner: str,
-    purpose: str,
-    recipient: str,
-    date: str,
-    signed_by: str,
     settings: tuple[str, ...],
     force: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Write a report on a RELEASE as one HTML page, or as PDF: verdict, guarantees, attacks, risk, utility.
 
@@ -87,9 +69,7 @@ def report(
     if output is None and pdf is None:
         raise click.UsageError("give -o FILE.html, --pdf FILE.pdf, or both")
     policy = options.policy_of(policy_file, settings)
-    release = options.chosen_source(release, table, query)
-    original = options.chosen_original(policy, original, original_table, original_query, release)
-    second = options.chosen_source(second, second_table, None, release)
+    release, original, second = options.chosen_tables(policy, release, given)
     options.check_readable(release, original, second)
 
     from shoal.cli import show
@@ -101,13 +81,20 @@ def report(
     from shoal.reporting.report import report as write
 
     named = inputs_of(policy)
-    others = (release, second or second_path(release), original, policy_file, record, comparison, *named)
+    others = (
+        release,
+        second or second_path(release),
+        original,
+        policy_file,
+        given["record"],
+        given["comparison"],
+    )
     outputs = [(output, "the report"), (pdf, "the PDF")]
-    frames.check_apart(named | {other: str(other) for other in others[:6] if other is not None}, outputs)
+    frames.check_apart(named | {other: str(other) for other in others if other is not None}, outputs)
     for target, _ in outputs:
         if target is not None:
             frames.check_writable(target, force=force, table=False)
-    check_codebooks(codebooks, release, (*others[1:], output, pdf), force=force)
+    check_codebooks(codebooks, release, (*others[1:], *named, output, pdf), force=force)
     if pdf is not None:
         check_browser()
     with show.progress(quiet=as_json) as progress:
@@ -116,16 +103,9 @@ def report(
             policy,
             original=original,
             second=second,
-            suppressed_as=suppressed_as,
-            record=record,
-            comparison=comparison,
             edition="private" if edition == "private" else "public",
-            owner=owner,
-            purpose=purpose,
-            recipient=recipient,
-            date=date,
-            signed_by=signed_by,
             progress=progress,
+            **given,
         )
     may = not made.subject.seeded
     write_codebooks(codebooks, release, policy, second=second, for_publication=may, force=force)

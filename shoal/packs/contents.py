@@ -118,7 +118,7 @@ def unpack(pack: Path, folder: Path) -> list[str]:
             again = [_written_by_shoal(entry) for entry in entries]
             for entry in again:
                 entry.header_offset = at
-                header = entry.FileHeader(zip64=entry.file_size * 1.05 > zipfile.ZIP64_LIMIT)  # as Python decides
+                header = entry.FileHeader(entry.file_size * 1.05 > zipfile.ZIP64_LIMIT)  # as Python decides
                 if file.read(len(header)) != header:
                     return [f"{_OTHER_FORM}, at {shown(entry.filename)} (byte {at:,}): {_BY_HAND}"]
                 if not _unpack_one(file, entry, folder / entry.filename):

@@ -68,13 +68,14 @@ def places_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         if isinstance(part, Mapping) and key in part:
             yield dotted(*path, key), part, key
     earlier = privacy.get("earlier") if isinstance(privacy, Mapping) else None
-    listed = isinstance(earlier, list)
-    for number, one in enumerate(earlier if listed else [earlier]):
-        path = f"privacy.earlier[{number}]"
+    for number, one in enumerate(earlier if isinstance(earlier, list) else [earlier]):
+        where = f"privacy.earlier[{number}]"
         if isinstance(one, Mapping):
-            yield from ((f"{path}.{key}", one, key) for key in one)
+            yield from ((f"{where}.{key}", one, key) for key in one)
+        elif isinstance(earlier, list):
+            yield where, earlier, number
         elif one is not None:
-            yield path, earlier if listed else privacy, number if listed else "earlier"
+            yield where, privacy, "earlier"
 
 
 def for_file(source: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -76,3 +77,28 @@ class Screen:
     def take_file(cls, project: Project, path: Path, name: str, query: QueryParams) -> str | Response | None:
         """Take a file that was dropped on it: `path` lies in Studio's folder, `name` is what the user calls it."""
         raise DataError("this screen takes no files")
+
+
+class LateScreen(Screen):
+    """A screen whose work is in a module that is imported when a table is open: the first page must not wait for it."""
+
+    module: ClassVar[str]
+    """It has `state`, `context` and `ACTIONS`."""
+
+    @classmethod
+    def state(cls, project: Project) -> State:
+        """Return how far the step is."""
+        found: State = State("open") if project.frame is None else import_module(cls.module).state(project)
+        return found
+
+    @classmethod
+    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
+        """Return what the page shows."""
+        found: Mapping[str, Any] = import_module(cls.module).context(project, query)
+        return found
+
+    @classmethod
+    def actions(cls) -> Mapping[str, Action]:
+        """Return every form of the screen."""
+        found: Mapping[str, Action] = import_module(cls.module).ACTIONS
+        return found

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from starlette.datastructures import QueryParams
-
-from shoal.studio.project import Project
-from shoal.studio.screens.base import Action, Screen, State
+from shoal.studio.screens.base import LateScreen
 
 
-class Compare(Screen):
+class Compare(LateScreen):
     """Which method, with which options?"""
 
     key = "compare"
@@ -24,26 +18,4 @@ class Compare(Screen):
     )
     script = True
     style = True
-
-    @classmethod
-    def state(cls, project: Project) -> State:
-        """Return how far the step is."""
-        if project.frame is None:
-            return State("open")
-        from shoal.studio.choosing import state
-
-        return state(project)
-
-    @classmethod
-    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
-        """Return what the page shows."""
-        from shoal.studio.choosing import context
-
-        return context(project, query)
-
-    @classmethod
-    def actions(cls) -> Mapping[str, Action]:
-        """Return every form of the screen."""
-        from shoal.studio.choosing import ACTIONS
-
-        return ACTIONS
+    module = "shoal.studio.choosing"

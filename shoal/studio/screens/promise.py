@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from starlette.datastructures import QueryParams
 
 from shoal.studio.project import Project
-from shoal.studio.screens.base import Action, Screen, State
+from shoal.studio.screens.base import LateScreen
 
 
-class Promise(Screen):
+class Promise(LateScreen):
     """What a release must guarantee."""
 
     key = "promise"
@@ -24,29 +22,7 @@ class Promise(Screen):
         "published rows, whatever the method."
     )
     style = True
-
-    @classmethod
-    def state(cls, project: Project) -> State:
-        """Return how far the step is."""
-        if project.frame is None:
-            return State("open")
-        from shoal.studio.promising import state
-
-        return state(project)
-
-    @classmethod
-    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
-        """Return what the page shows."""
-        from shoal.studio.promising import context
-
-        return context(project, query)
-
-    @classmethod
-    def actions(cls) -> Mapping[str, Action]:
-        """Return every form of the screen."""
-        from shoal.studio.promising import ACTIONS
-
-        return ACTIONS
+    module = "shoal.studio.promising"
 
     @classmethod
     def take_file(cls, project: Project, path: Path, name: str, query: QueryParams) -> None:
