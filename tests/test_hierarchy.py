@@ -8,7 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.errors import HierarchyError
@@ -553,9 +553,10 @@ def test_text_where_numbers_are_needed():
 
 
 @given(
-    st.lists(st.text("01a", min_size=0, max_size=4), min_size=1, max_size=10, unique=True),
+    st.lists(st.text("01a\u0301", min_size=0, max_size=4), min_size=1, max_size=10, unique=True),
     st.sampled_from(["right", "left"]),
 )
+@example(["0a\u0301"], "left")
 def test_masks(values, side):
     hierarchy = build(pl.Series(values), {"mask": side})
     check(hierarchy)
@@ -574,6 +575,13 @@ def test_masks(values, side):
                 hidden = "*" * (masked if len(part) == kept else 0)
                 expected.setdefault(part + hidden if side == "right" else hidden + part, set()).add(value)
             assert groups == expected
+
+
+@pytest.mark.parametrize("value", ["xe\u0301as", "\U0001f469\u200d\U0001f469\u200d\U0001f467"])
+def test_masks_that_show_the_end_do_not_divide_symbols_wrongly(value):
+    """Polars reverses texts by symbols, but cuts them by characters."""
+    levels = build(pl.Series([value, "abcdef"]), {"mask": "left", "show": 3}).levels
+    assert {f"*{value[-3:]}", "*def"} <= set(levels[0].names)
 
 
 def test_masks_that_keep_or_step():

@@ -34,9 +34,9 @@ def from_mask(
     if show is not None:
         return _shortened(values, mask, keep, show, small)
     data = distinct_values(values)
-    frame = pl.DataFrame({"leaves": data, "text": text_of(data)})
-    key = pl.col("text") if mask == "right" else pl.col("text").str.reverse()
-    frame = frame.with_columns(key=key).sort("key", nulls_last=True)
+    text = text_of(data)
+    frame = pl.DataFrame({"leaves": data, "text": text, "key": _turned(text, mask)})
+    frame = frame.sort("key", nulls_last=True)
     regular = len(frame) - frame["text"].null_count()
     keys = frame["key"].head(regular)
     longest = int(keys.str.len_chars().max() or 0)  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ def from_mask(
             )
             .to_series()
         )
-        levels.append(Level(starts, (names if mask == "right" else names.str.reverse()).alias("names")))
+        levels.append(Level(starts, _turned(names, mask).alias("names")))
     # If all values have the same length, the number of stars tells nothing about the other rows.
     alike = bool((keys.str.len_chars() == longest).all())
     naming = None if alike else Stars(mask, longest, kepts)
@@ -71,10 +71,10 @@ def _shortened(
     with a text of `small`, and those that begin with zeros, are one node up to the root: ``000*``.
     """
     data = distinct_values(values)
-    key = pl.col("text") if mask == "right" else pl.col("text").str.reverse()
+    text = text_of(data)
     zeros = "0" * show
     hidden = [zeros, *(one if mask == "right" else one[::-1] for one in small)] if small else []
-    frame = pl.DataFrame({"leaves": data, "text": text_of(data)}).with_columns(key=key)
+    frame = pl.DataFrame({"leaves": data, "text": text, "key": _turned(text, mask)})
     few = pl.col("key").str.slice(0, show).is_in(hidden)
     frame = frame.with_columns(
         key=pl.when(few).then(pl.lit(zeros)).otherwise("key"), few=few.fill_null(False)
@@ -94,8 +94,17 @@ def _shortened(
         )
         starts = runs(part.select(pl.struct("name", "few").rle_id()).to_series().to_numpy())
         names = part["name"].gather(starts)
-        levels.append(Level(starts, (names if mask == "right" else names.str.reverse()).alias("names")))
+        levels.append(Level(starts, _turned(names, mask).alias("names")))
     return Domain(frame["leaves"], regular).hierarchy(*levels[1:], finest=levels[0])
+
+
+def _turned(texts: pl.Series, mask: Literal["right", "left"]) -> pl.Series:
+    """Return texts backwards if their left side is masked. Polars would keep the characters of one symbol in order (a
+    letter and its accent), and a level that ends between them would show the wrong ones.
+    """
+    if mask == "right":
+        return texts
+    return pl.Series(texts.name, [None if text is None else text[::-1] for text in texts], pl.String)
 
 
 def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
