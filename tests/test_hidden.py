@@ -104,6 +104,33 @@ def test_a_label_covers_all_of_a_group_or_nothing(ends, labels):
     assert {label: tells_more(kind, label) for label in labels} == labels
 
 
+CALENDAR = {
+    ("year", 1937): {"1937-12": True, "1937-Q4": True, "1937-01": True, "1937": False, "<1937": False, "1936": True,
+                     "9999": False, "9990s": False, "9999-12": True, "9999-12-31": True, "*": False},
+    ("year", None): {"0001": False, "0001-01": True, "0s": False, "<0001": None, "0000": None, "1937-12": True},
+    ("decade", 1948): {"<1948": False, "1948-1949": False, "1948": True, "1949": True, "1949-Q4": True, "1950s": False,
+                       "<1947": True, "1940s": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("hidden", "labels"), CALENDAR.items())
+def test_a_label_of_dates_shows_whole_units_of_the_finest_level(hidden, labels):
+    finest, bottom = hidden
+    kind = parsed({"dates": ["month", "year", "decade"], "finest": finest, "bottom": bottom})
+    assert {label: tells_more(kind, label) for label in labels} == labels
+
+
+@pytest.mark.parametrize("finest", ["month", "quarter", "year", "decade"])
+@pytest.mark.parametrize("ends", [{"bottom": 1948}, {"top": 1975}, {"bottom": 1949, "top": 1950}, {}])
+def test_every_label_of_dates_passes_its_own_verdict(finest, ends):
+    """Also those of the first and of the last day of the calendar."""
+    days = pl.Series([dt.date(1, 1, 1), dt.date(9999, 12, 31), *(dt.date(1936 + y, 9, 9) for y in range(50))])
+    made = build(days, {"dates": ["month", "quarter", "year", "decade"], "finest": finest, **ends})
+    shown = {name for level in made.levels for name in level.names}
+    assert made.hiding is not None
+    assert {name for name in shown if made.hiding.tells_more(name) is not False} == set()
+
+
 @settings(max_examples=200)
 @given(st.sampled_from(sorted(NUMBERS)), st.lists(st.integers(-20, 120), min_size=2, max_size=30), st.data())
 def test_labels_of_all_ranges_are_read_back_and_divide_no_group(kind, values, data):

@@ -242,7 +242,7 @@ def calendar_label(label: str) -> Meaning | None:
     """
     try:
         return _unit(label) or time_label(label)
-    except ValueError:  # a year that Python's calendar does not have
+    except (ValueError, OverflowError):  # a year that Python's calendar does not have
         return UNKNOWN
 
 
@@ -267,6 +267,7 @@ def _unit(label: str) -> Meaning | None:
     elif month:
         first = last = int(month)
     until = year + 9 if decade else year
+    year = max(year, 1) if decade else year
     return _days(dt.date(year, first, 1), dt.date(until, last, calendar.monthrange(until, last)[1]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -102,17 +103,10 @@ class Dates(Coded):
         first, last = (
             None if end is None else dt.date.fromisoformat(str(end)[:10]) for end in _ends(meaning)
         )
-        day = dt.timedelta(days=1)
-        begins = (
-            first is None
-            or first.year == self.bottom
-            or _unit(first, self.finest) != _unit(first - day, self.finest)
-        )
-        stops = (
-            last is None
-            or last.year + 1 == self.top
-            or _unit(last, self.finest) != _unit(last + day, self.finest)
-        )
+        day, unit = dt.timedelta(days=1), partial(_unit, level=self.finest)
+        borders = {dt.date(year, 1, 1) for year in (1, self.top, self.bottom) if year is not None}
+        begins = first is None or first in borders or unit(first) != unit(first - day)
+        stops = last in (None, dt.date.max) or last + day in borders or unit(last) != unit(last + day)
         return not (begins and stops)
 
     def _not_nested(self) -> Iterator[Flaw]:
