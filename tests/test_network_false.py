@@ -115,6 +115,25 @@ def test_plain_values_of_others_are_not_true():
     assert failing(report) == {"truthful": False}
 
 
+def test_what_is_not_judged_is_a_note_as_for_tables():
+    """Another tool gave the cells names of its own, which may cover anybody. No input could decide it, so truthfulness,
+    which the policy does not require, is not a verdict that could not be checked."""
+    nodes, edges = people()
+    made = shoal.anonymize_network(nodes, edges, **BLOCKS).masked
+    foreign = made.nodes.with_columns(block=pl.col("block").replace({"a": "north", "b": "south"}))
+    asked = {name: own for name, own in BLOCKS.items() if name != "limits"}
+    network = shoal.audit_network(
+        MaskedNetwork(foreign, made.members, made.edges), **asked, nodes=nodes, edges=edges
+    )
+    rows = made.members.join(foreign, on="cluster").select("block", "pay")
+    table = shoal.audit(rows, **asked, original=nodes)
+    for found in (network, table):
+        assert "truthful" not in {verdict.model for verdict in found.verdicts}
+        assert any("not judged: whether the release is truthful" in note for note in found.notes)
+    assert table.holds is True
+    assert None not in {verdict.holds for verdict in network.verdicts}
+
+
 def test_edges_between_the_wrong_clusters():
     """Each node fits one cluster only, so every count of edges is known."""
     nodes, edges = people(6)

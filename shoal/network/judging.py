@@ -192,10 +192,9 @@ def judge_network(
             )
             may_suppress = bool(case.requirements.suppression)
             verdicts += total_verdicts(masked, network, places, may_suppress=may_suppress)
-            found_true, unknown = _truthful(case)
             in_clusters, not_compared = cluster_verdicts(masked, network, places)
-            verdicts += [*found_true, *in_clusters]
-            notes += [*unknown, *not_compared]
+            verdicts += [*case.truthful, *in_clusters]
+            notes += [*(case.truth_notes if owner is None else ()), *not_compared]
         verdicts = [*_of_networks(case.verdicts), *verdicts, *_identifiers_gone(masked, policy, named_by)]
     run.progress("measure", 0.85)
     with clock("measure"):
@@ -254,18 +253,6 @@ def _values(disclosures: Sequence[NetworkDisclosure]) -> list[Verdict]:
         title = f"{BY_STRUCTURE}: {column}"
         found.append(Verdict(title, worst.needed, worst.fewest_values, holds, f"by {worst.knowledge}"))
     return found
-
-
-def _truthful(case: Case) -> tuple[list[Verdict], list[str]]:
-    """Return whether members show what the original has, as for tables, and what a reader should know about it."""
-    found = list(case.truthful)
-    if case.owner is not None:
-        return found, []
-    if not found:
-        found = [
-            Verdict("truthful", 0, None, None, "could not be checked: see the notes", higher_is_safer=False)
-        ]
-    return found, case.truth_notes
 
 
 def _of_networks(verdicts: Sequence[Verdict]) -> list[Verdict]:
