@@ -237,3 +237,20 @@ def test_a_number_is_not_a_telephone_number(text):
 )
 def test_telephone_numbers_are_found(text):
     assert _breaking(text) == "telephone numbers"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("2023-12-07T23:30:00", "dates"),
+        ("{2023-12-07T23:30:00, 2024-01-04T04:30:00}", "dates"),
+        ("seen_2023-12-07_again", "dates"),
+        ("on7.12.2023", "dates"),
+        ("SSN123-45-6789", "social security numbers"),
+        ("id_123-45-6789x", "social security numbers"),
+        ("12023-12-07", ""),
+        ("1123-45-6789", ""),
+    ],
+)
+def test_letters_next_to_a_date_or_a_number_do_not_hide_it(text, what):
+    assert _breaking(text) == what

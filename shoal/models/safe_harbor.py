@@ -41,11 +41,11 @@ NAMING = {
     "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s.]+",
     "web addresses": r"(?i)\b(?:https?://|www\.)",
     "IP addresses": r"\b\d{1,3}(?:\.\d{1,3}){3}\b",
-    "social security numbers": r"\b\d{3}-\d{2}-\d{4}\b",
+    "social security numbers": r"(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)",
     "telephone numbers": r"(?:(?:(?<!\d[eE])\+|(?<!\d[.,])\b00)[1-9][0-9 ()/.-]{6,20}\d)"
     r"|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b",
     "bank accounts": r"\b[A-Z]{2}[0-9]{2} ?(?:[A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}\b",
-    "dates": r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4})\b",
+    "dates": r"(?<!\d)(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{4})(?!\d)",
 }
 """What a text may contain that the rule forbids."""
 _YEARS = re.compile(r"(?:<|>=)?\d{4}|\d{4}\+|\d{4}s|\d{4}-\d{4}|\[<?\d{4}, \d{4}\+?\]")
