@@ -268,6 +268,14 @@ def test_what_is_not_json_is_seen(good, tmp_path):
     assert [problem.partition(":")[0] for problem in found(tmp_path / "out.jsonl")] == ["lie"]
 
 
+def test_a_set_of_one_value_is_within_every_limit():
+    domain = Domain("top", top=57, bottom=12, limit=0)
+    assert all(
+        domain.allows(cell, [3.5, 10.5, 13.5, 20.0]) for cell in ("{<12}", "{13.5}", ["<12"], "<12", 13.5)
+    )
+    assert not any(domain.allows(cell, [3.5, 13.5, 20.0]) for cell in ("{<12, 13.5}", "[13.5, 20.0]"))
+
+
 def test_wrong_bounds_and_tokens_are_seen():
     """The columns that a release adds are looked at: a case with both, and changes of a good release."""
     chosen = next(

@@ -44,6 +44,8 @@ class Domain:
     def allows(self, cell: Any, values: Sequence[Any]) -> bool:
         """Whether a cell is within the limit, given all values of the column."""
         if self.limit is None or self.above is None:
+            only = elements(cell) if isinstance(cell, str) else cell if isinstance(cell, list) else None
+            cell = only[0] if only and len(only) == 1 else cell  # A set of one value is this value.
             return self.limit is None or any(
                 same(cell, value, self.loose) or self._at_level_0(cell, value) for value in values
             )
