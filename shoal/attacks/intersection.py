@@ -13,7 +13,7 @@ from shoal.attacks.base import Attack, Exposure, Options, Setting
 from shoal.errors import DataError, check_known
 from shoal.linking.crossing import newest_issue, too_little
 from shoal.linking.evidence import Evidence
-from shoal.linking.series import Crossing, Earlier, Issue, alone, check_members, crossed
+from shoal.linking.series import Crossing, Earlier, Issue, alone, crossed, unknown_members
 from shoal.run import Run
 from shoal.wording import either
 
@@ -86,8 +86,9 @@ class Intersection(Attack):
         if earlier is None:
             raise DataError("no earlier release is given")
         newest, own = newest_issue(evidence, earlier)
-        if self.adversary == "members":
-            check_members([*earlier.issues, newest])
+        unknown = unknown_members([*earlier.issues, newest])
+        if unknown and self.adversary == "members":
+            raise DataError(unknown)
         found = crossed(earlier, newest, own, run.progress)
         return self._exposure(evidence, earlier, newest, found)
 

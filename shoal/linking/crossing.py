@@ -65,16 +65,6 @@ def knows_rows(evidence: Evidence, newest: Issue, earlier: Earlier) -> bool:
     return evidence.claimed is not None and bool((newest.owner < earlier.people).all())
 
 
-def knows_classes(evidence: Evidence, earlier: Earlier) -> bool:
-    """Return whether it is known who is in which class of the newest release. Otherwise people who may have a row in a
-    class count as having one, although an adversary who knows all members may rule them out.
-    """
-    if evidence.of_people or evidence.owner is not None or evidence.claimed is not None:
-        return True  # or `check_members` refuses
-    named = replace(evidence.original, person=earlier.person.astype(np.int32))
-    return not matched(evidence.published, named).unknown
-
-
 def _strangers(earlier: Earlier) -> int:
     """Return the first number that is nobody's."""
     numbers: list[LongVector] = [*(issue.owner for issue in earlier.issues), earlier.person]

@@ -75,7 +75,7 @@ class Issue(Brief):
     """Pairs of a person and a view of one of their rows, each once, in the order of people."""
     view: LongVector
     unknown: str = ""
-    """Why nobody can tell whose each row is, although a column names people."""
+    """Why nobody can tell whose each row is."""
 
     @cached_property
     def view_rows(self) -> LongVector:
@@ -190,14 +190,12 @@ def issue_of(
     return Issue(name, rows, values, owner, members, views, pairs[:, 0].copy(), pairs[:, 1].copy(), unknown)
 
 
-def check_members(issues: Sequence[Issue]) -> None:
-    """Refuse to judge who knows all members where people who may have a row in a class would count as having one."""
-    for issue in issues:
-        if issue.unknown:
-            raise DataError(
-                f"{issue.name}: who is in which class cannot be known, because {issue.unknown}. Give the private "
-                "record of the run that made it"
-            )
+def unknown_members(issues: Sequence[Issue]) -> str:
+    """Return why it is not known who is in which class of some release, so that nothing can be said about an adversary
+    who knows all members: people who may have a row in a class would count as having one. Empty if it is known.
+    """
+    found = next((one for one in issues if one.unknown), None)
+    return f"{found.name}: who is in which class cannot be known, because {found.unknown}" if found else ""
 
 
 def combined(issues: Sequence[Issue], own: IntMatrix) -> tuple[list[LongVector], LongVector, IntMatrix]:

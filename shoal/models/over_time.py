@@ -14,10 +14,10 @@ import numpy as np
 
 from shoal.arrays import BoolVector, FloatVector
 from shoal.errors import DataError
-from shoal.linking.crossing import knows_classes, knows_rows, newest_issue, too_little
+from shoal.linking.crossing import knows_rows, newest_issue, too_little
 from shoal.linking.evidence import Evidence
 from shoal.linking.left_open import LeftOpen
-from shoal.linking.series import Earlier, alone, check_members, crossed
+from shoal.linking.series import Earlier, alone, crossed, unknown_members
 from shoal.models.base import GroupModel, Model
 from shoal.models.keys import Key
 from shoal.models.threats import LINKABILITY, Threat
@@ -70,8 +70,6 @@ class WithEarlier(Model):
         earlier = evidence.table.earlier
         try:
             newest, own = newest_issue(evidence, earlier)
-            if self.members:
-                check_members([*earlier.issues, newest])
         except DataError as error:
             return self.unknown(published, str(error))
         found = crossed(earlier, newest, own, silent)
@@ -81,9 +79,10 @@ class WithEarlier(Model):
             many = counted(exposed, "person", "people")
             why = f"{many} would be exposed if they are in the release, and rows were suppressed; give the record"
             return self.unknown(published, why)
-        if self.members and not exposed and not knows_classes(evidence, earlier):
-            why = "who is in which class of the release is not known: only the record of a run with `earlier` shows it"
-            return self.unknown(published, why)
+        unknown = unknown_members([*earlier.issues, newest]) if self.members else ""
+        # Without a person column, everybody counts who may be in a release: whom that exposes is exposed.
+        if unknown and (evidence.of_people or not exposed):
+            return self.unknown(published, unknown)
         both = counted(len(np.unique(found.person)), "person", "people")
         detail = f"{both} in several of {len(earlier.issues) + 1} releases"
         return self.verdict(published, exposed, exposed == 0, detail)
@@ -96,8 +95,9 @@ class WithEarlier(Model):
         """Refuse earlier releases that by themselves leave too little open to people of the table: nothing that is
         published now can mend that.
         """
-        if self.members:
-            check_members(earlier.issues)
+        unknown = unknown_members(earlier.issues)
+        if unknown and self.members:
+            raise DataError(unknown)
         for issue in earlier.issues:
             here = np.zeros(earlier.people, np.bool_)
             here[issue.person[issue.person < earlier.people]] = True

@@ -33,6 +33,10 @@ from shoal.wording import either
 MOST = 60
 """Earlier releases that can be intersected: which of them a person is in is kept in the bits of one number."""
 
+NO_PERSON = (
+    "no column names people: give the person ID column the role person, or ask about the adversary some"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Given:
@@ -321,7 +325,7 @@ class _Reader:
         whose = self.policy.people
         matches = covering(self.domain.attributes, known, published)
         owner: LongVector | None = None
-        unknown = ""
+        unknown = "" if whose else NO_PERSON
         rows = np.ones(len(known), np.bool_)
         if whose and original is not None:
             values = np.empty((original.rows, codes.shape[1]), np.int32, order="F")
