@@ -352,6 +352,16 @@ def test_one_suppressed_row_lets_the_travellers_stay_more_specific():
     assert release.levels == satisfying(table, requirements)[0][3]
 
 
+def test_large_groups_that_fail_a_model_are_suppressed_if_dm_is_lower():
+    """Six rows of one disease fail l = 2. Suppressing them costs 6 x 10, and the class of the others 4 x 4: 76. One
+    class of all ten rows costs 100."""
+    frame = pl.DataFrame({"q": ["a"] * 6 + ["b"] * 4, "s": ["x"] * 8 + ["y"] * 2})
+    asked = {"l": {"distinct": 2}, "suppression": 0.6, "measure": "dm", "method": "full-domain"}
+    made = shoal.anonymize(frame, quasi=["q"], sensitive=["s"], **asked)
+    assert made.release.levels == (0,)
+    assert made.measures["dm"] == 76
+
+
 def test_a_measure_that_cannot_steer_is_refused_with_those_that_can():
     table = travellers()
     with pytest.raises(PolicyError, match=r"query-error.*lm, gcp.*dm, avg"):

@@ -422,15 +422,19 @@ def test_floors_hold_for_all_refinements(name, groups, k):
     if not rows:
         return
     kept = np.array([kept for kept, _ in groups], np.int64)
-    floor = chosen.floor(kept, rows, k)
+    lost = np.array([lost for _, lost in groups], np.int64)
+    floor = chosen.floor(kept, lost, kept + lost, k)
     for parts in itertools.product(*(list(class_sizes(int(most), k)) for most in kept)):
         sizes = np.array([size for part in parts for size in part], np.int64)
         out = rows - int(sizes.sum())
         value = chosen.of_sizes(sizes, out, k)
         assert floor <= value + 1e-9
+        # Groups may be divided in any way, and suppressed rows may stay together: then the bound has the most.
+        together = [kept + lost - sum(part) for (kept, lost), part in zip(groups, parts, strict=True)]
         if chosen.floor_adds:
-            finest = np.concatenate((sizes, np.ones(out, np.int64)))
-            assert chosen.bound(finest, k) + floor <= value + 1e-9
+            for suppressed in ([1] * out, [size for size in together if size]):
+                divided = np.array([*sizes, *suppressed], np.int64)
+                assert chosen.bound(divided, k) + floor <= value + 1e-9
 
 
 # Queries --------------------------------------------------------------------------------------------------

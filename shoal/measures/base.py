@@ -208,9 +208,10 @@ class ClassMeasure(Measure):
         """
 
     @abstractmethod
-    def floor(self, kept: LongVector, rows: int, k: int) -> float:
-        """Return a lower bound for every release of so many rows in which classes of at least k rows lie within groups
-        that keep at most so many rows each. If `floor_adds`, it comes on top of `bound`.
+    def floor(self, kept: LongVector, lost: LongVector, sizes: LongVector, k: int) -> float:
+        """Return a lower bound for every release in which classes of at least k rows lie within groups that keep at
+        most so many rows each; `lost` is how many rows are suppressed at least in groups of these `sizes`. If
+        `floor_adds`, it comes on top of `bound` for any division of these groups.
         """
 
     def value(self, evidence: Evidence) -> float:

@@ -31,9 +31,10 @@ class Discernibility(ClassMeasure):
         """Each row of a group costs at least the size of the group, merged or suppressed, and k in any class."""
         return float(int(np.dot(sizes, np.maximum(sizes, min(k, int(sizes.sum()))))))
 
-    def floor(self, kept: LongVector, rows: int, k: int) -> float:
-        """Each suppressed row costs as much as there are rows, which is more than k."""
-        return float((rows - int(kept.sum())) * max(rows - k, 0))
+    def floor(self, kept: LongVector, lost: LongVector, sizes: LongVector, k: int) -> float:
+        """Each suppressed row costs as much as there are rows; `bound` has at most the size of its group, or k."""
+        rows = int(kept.sum() + lost.sum())
+        return float(int(np.dot(lost, np.maximum(rows - np.maximum(sizes, k), 0))))
 
 
 class AverageClass(ClassMeasure):
@@ -56,8 +57,9 @@ class AverageClass(ClassMeasure):
         most = len(sizes) - len(small) + int(small.sum()) // max(k, 1)
         return int(sizes.sum()) / (max(most, 1) * max(k, 1))
 
-    def floor(self, kept: LongVector, rows: int, k: int) -> float:
+    def floor(self, kept: LongVector, lost: LongVector, sizes: LongVector, k: int) -> float:
         """A group has no more classes than k goes into it."""
+        rows = int(kept.sum() + lost.sum())
         return rows / (max(int((kept // max(k, 1)).sum()), 1) * max(k, 1))
 
 

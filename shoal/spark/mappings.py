@@ -68,6 +68,8 @@ class Tallies(Brief):
     """How many rows specializations can keep at most of each group."""
     good: Sizes
     """Sizes of the groups that satisfy the requirements."""
+    lost_of: Sizes
+    """Sizes of groups, and how many rows in groups of each size no specialization keeps."""
     lost: tuple[Sizes, ...]
     """Per column, nodes and how many rows in them no specialization keeps. For measures of cells."""
     bad: tuple[Sizes, ...]
@@ -128,11 +130,11 @@ class Combinations:
         kind, place, rows = (found.column(at).to_numpy() for at in range(3))
         order = np.lexsort((place, kind))
         kind, place, rows = kind[order], place[order], rows[order]
-        first, width = 4, len(self.quasi) if self.rules.cells else 0
+        first, width = 5, len(self.quasi) if self.rules.cells else 0
         ends = np.searchsorted(kind, np.arange(first + 2 * width + 1))
         own = [(place[a:z], rows[a:z]) for a, z in itertools.pairwise(ends)]
         lost, bad = tuple(own[first : first + width]), tuple(own[first + width :])
-        return Tallies(int(own[0][1].sum()), own[1], own[2], own[3], lost, bad)
+        return Tallies(int(own[0][1].sum()), *own[1:first], lost, bad)
 
     def failing(self, levels: LongVector) -> DataFrame:
         """Return the groups of a mapping that do not satisfy the requirements, as a frame of Spark."""
@@ -186,6 +188,7 @@ def _tally(batches: Iterator[pa.RecordBatch], rules: Rules) -> Iterator[pa.Recor
     nodes, sizes, kept, good, combinations = judged
     found: list[tuple[Any, Any]] = [(np.zeros(1), np.array([combinations]))]
     found += [np.unique(own, return_counts=True) for own in (sizes, kept, sizes[good])]
+    found.append(_summed(sizes, sizes - kept))
     if rules.cells:
         lost, bad = sizes - kept, np.where(good, 0, sizes)
         found += [_summed(column, own) for own in (lost, bad) for column in nodes.T]
@@ -203,7 +206,7 @@ def _failing(batches: Iterator[pa.RecordBatch], rules: Rules) -> Iterator[pa.Rec
     yield pa.RecordBatch.from_pydict({f"l{j}": pa.array(own[~good]) for j, own in enumerate(nodes.T)})
 
 
-def _summed(numbers: IntVector, rows: LongVector) -> tuple[IntVector, LongVector]:
+def _summed(numbers: IntVector | LongVector, rows: LongVector) -> Sizes:
     """Sum up rows by number; without those of which there are none."""
     index, place = np.unique(numbers[rows > 0], return_inverse=True)
     return index, np.bincount(place, rows[rows > 0], len(index)).astype(np.int64)
@@ -283,7 +286,8 @@ class DistantJudge(Judge):
         above, floor = 0.0, Floor(lost, 0.0, 0.0)
         if self.classes is not None:
             above = self.classes.bound(np.repeat(*found.sizes), cost.k)
-            floor = self._floor_of_classes(lost, np.repeat(*found.kept))
+            in_groups, many = found.lost_of
+            floor = self._floor_of_classes(lost, np.repeat(*found.kept), many, in_groups)
         if lost > self.most:
             return self._failed(lost, above)
         self.fewest = min(self.fewest, dropped)

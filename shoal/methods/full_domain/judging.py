@@ -158,7 +158,7 @@ class Judge:
         """Return what follows for every specialization if so many rows of each group are lost in all of them."""
         cost = self.objective
         if self.classes is not None:
-            return self._floor_of_classes(dropped, rolled.weights - lost)
+            return self._floor_of_classes(dropped, rolled.weights - lost, lost, rolled.weights)
         if dropped == 0:
             return Floor(0, 0.0, 0.0)
         floors = np.zeros(self._floors)
@@ -167,10 +167,10 @@ class Judge:
         )
         return Floor(dropped, own, least, 0.0, floors)
 
-    def _floor_of_classes(self, dropped: int, kept: LongVector) -> Floor:
-        """Return the same by a measure of classes, from how many rows of each group are kept."""
+    def _floor_of_classes(self, dropped: int, kept: LongVector, lost: LongVector, sizes: LongVector) -> Floor:
+        """Return the same by a measure of classes; see `ClassMeasure.floor`."""
         assert self.classes is not None
-        least = self.classes.floor(kept, self.rows, self.objective.k)
+        least = self.classes.floor(kept, lost, sizes, self.objective.k)
         return Floor(dropped, least, least) if self.classes.floor_adds else Floor(dropped, 0.0, 0.0, least)
 
     def _exceeds(self, levels: LongVector, floor: Floor, above: float, beat: float) -> bool:
