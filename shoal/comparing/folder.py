@@ -7,9 +7,10 @@ files of single trials; ``comparison.json`` contains neither.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from shoal import __version__
 from shoal.comparing.trial import Trial
 from shoal.errors import DataError, OutputError
+from shoal.frames.links import follow_links
 from shoal.machine.ending import journal
 from shoal.machine.files import read_json
 
@@ -34,11 +36,9 @@ class Folder:
         self.trials = path / "trials"
         self._digest = digest(table)
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self.trials.mkdir(mode=0o700, exist_ok=True)
-            # An existing folder, too. A user without the right to change it got it from somebody who has it.
-            with contextlib.suppress(PermissionError):
-                self.trials.chmod(0o700)
+            follow_links(path).mkdir(parents=True, exist_ok=True)
+            follow_links(self.trials).mkdir(mode=0o700, exist_ok=True)
+            _close_to_others(self.trials)
         except (FileExistsError, NotADirectoryError):
             raise OutputError(f"{path} is a file; name a folder for the comparison") from None
         except OSError as error:
@@ -68,6 +68,25 @@ class Folder:
 
         text = json.dumps({"limit": limit, "trial": trial.to_json()}, indent=2) + "\n"
         write_text(self._place(task), text, force=True)
+
+
+def _close_to_others(folder: Path) -> None:
+    """Let only this user enter a folder, which may have existed before. Somebody else's is rejected: its owner could
+    read the trials, and could have written those that count as finished.
+    """
+    if sys.platform == "win32":
+        return
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        owner = os.fstat(held).st_uid
+        if owner != os.geteuid():
+            raise OutputError(
+                f"{folder} belongs to somebody else (user ID {owner}, and yours is {os.geteuid()}), who could read and "
+                "change trials of your data; name another folder for the comparison"
+            )
+        os.fchmod(held, 0o700)
+    finally:
+        os.close(held)
 
 
 def digest(table: CodedTable) -> str:

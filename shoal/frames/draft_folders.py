@@ -14,8 +14,10 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -59,25 +61,33 @@ class DraftFolder:
 
     def close(self) -> None:
         """Remove the folder with all that is in it, and give its lock back. What stays, the next run removes."""
-        until = time.monotonic() + _PATIENCE
-        while self.path.exists():
+        if sys.platform != "win32":
             with contextlib.suppress(OSError):
-                _empty(self.path)
-                if sys.platform != "win32":
-                    (self.path / LOCK).unlink(missing_ok=True)
-                    self.path.rmdir()
-            if time.monotonic() > until or sys.platform == "win32":
-                break
-            if self.path.exists():
-                time.sleep(0.05)
+                self._remove()
         if self._held is not None:
             held, self._held = self._held, None
             with contextlib.suppress(OSError):
                 os.close(held)
         if sys.platform == "win32":  # which removes no file that is open
             shutil.rmtree(self.path, ignore_errors=True)
-        if not self.path.exists():
+        if not os.path.lexists(self.path):
             journal.settle(str(self.path))
+
+    def _remove(self) -> None:
+        """Remove the folder that has the lock, and nothing from another one that somebody put in its place."""
+        until = time.monotonic() + _PATIENCE
+        with _opened(self.path) as folder:
+            own = self._held is not None and _is_in(folder, LOCK, self._held)
+            while True:
+                with contextlib.suppress(OSError):
+                    if own:
+                        _empty(folder)
+                        with contextlib.suppress(FileNotFoundError):
+                            os.unlink(LOCK, dir_fd=folder)
+                    self.path.rmdir()
+                if not own or not self.path.exists() or time.monotonic() > until:
+                    return
+                time.sleep(0.05)
 
 
 class Draft:
@@ -87,6 +97,8 @@ class Draft:
         self.target = target
         self.private = private
         self._folder = DraftFolder(target)
+        self._file: int | None = None
+        """The file that was created, kept open so that no other one has its number."""
 
     @property
     def path(self) -> Path:
@@ -96,10 +108,17 @@ class Draft:
     def create(self) -> IO[bytes]:
         """Create the file, and return it open for writing. Only its owner will ever read a private one."""
         self._folder.create()
-        return open(self.path, "xb", opener=_open_private if self.private else None)
+        file = open(self.path, "xb", opener=_open_private if self.private else None)  # noqa: SIM115 - the caller closes it
+        if sys.platform != "win32":  # which renames no file that is open
+            self._file = os.dup(file.fileno())
+        return file
 
     def appear(self, *, force: bool) -> None:
         """Rename the file to its target, or raise FileExistsError if there is one and it may not be replaced."""
+        if sys.platform != "win32":
+            self._check_kept()
+            if force and not self.private:
+                self._take_mode()
         if not force:
             try:
                 os.link(self.path, self.target)  # at once, so that of two runs only one can have it
@@ -112,13 +131,52 @@ class Draft:
                 return
         os.replace(self.path, self.target)
 
+    def _check_kept(self) -> None:
+        """Raise `OSError` if this is not the file that was written: where others may rename folders, they can put
+        another one in its place."""
+        with _opened(self.path.parent) as folder:
+            if self._file is None or not _is_in(folder, self.path.name, self._file):
+                reason = "somebody put another file in the place of the draft; choose a folder where only you can write"
+                raise OSError(errno.ESTALE, reason)
+
+    def _take_mode(self) -> None:
+        """Give the file the permissions of the one that it replaces. If that is somebody else's, who could have chosen
+        them, they only take permissions away."""
+        assert self._file is not None
+        try:
+            former = self.target.lstat()
+        except FileNotFoundError:
+            return
+        mode = stat.S_IMODE(former.st_mode) & 0o777
+        if former.st_uid != os.geteuid():
+            mode &= os.fstat(self._file).st_mode
+        os.fchmod(self._file, mode)
+
     def close(self) -> None:
         """Remove the file, unless it was renamed, with its folder."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            os.close(file)
         self._folder.close()
 
 
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Open a folder itself, not what a link leads to."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _is_in(folder: int, name: str, file: int) -> bool:
+    """Whether a folder has an open file under this name."""
+    return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(file))
 
 
 def remove_abandoned_folders(parent: Path) -> list[Path]:
@@ -136,8 +194,9 @@ def remove_abandoned_folders(parent: Path) -> list[Path]:
             stay.append(path)
             continue
         try:
-            if entry.stat(follow_symlinks=False).st_uid == os.geteuid():
-                _remove_unheld(path)
+            with _opened(path) as folder:
+                if os.fstat(folder).st_uid == os.geteuid():
+                    _remove_unheld(path, folder)
         except (BlockingIOError, FileNotFoundError):
             pass  # its writer is alive, or somebody else has removed it
         except OSError:
@@ -145,12 +204,12 @@ def remove_abandoned_folders(parent: Path) -> list[Path]:
     return stay
 
 
-def _remove_unheld(path: Path) -> None:
+def _remove_unheld(path: Path, folder: int) -> None:
     try:
-        held = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        held = os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW, dir_fd=folder)
     except FileNotFoundError:
         # Its writer has not come so far, or tasks of a dead run have written once more.
-        _empty(path)
+        _empty(folder)
         try:
             path.rmdir()
         except OSError as error:
@@ -159,19 +218,19 @@ def _remove_unheld(path: Path) -> None:
         return
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its writer is alive
-        _empty(path)
-        (path / LOCK).unlink()
+        _empty(folder)
+        os.unlink(LOCK, dir_fd=folder)
         path.rmdir()
     finally:
         os.close(held)
 
 
-def _empty(path: Path) -> None:
-    """Remove everything from a folder but its lock."""
-    for entry in os.scandir(path):
+def _empty(folder: int) -> None:
+    """Remove everything from an open folder but its lock."""
+    for entry in os.scandir(folder):
         if entry.name == LOCK:
             continue
         if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
+            shutil.rmtree(entry.name, dir_fd=folder)
         else:
-            os.unlink(entry.path)
+            os.unlink(entry.name, dir_fd=folder)

@@ -26,6 +26,7 @@ from shoal.frames.draft_folders import Draft, remove_abandoned_folders
 from shoal.frames.drafts import alone_in, is_draft
 from shoal.frames.formats import FORMATS, file_format_of, suffix_of, suffixes
 from shoal.frames.holding import instead, refusal
+from shoal.frames.links import follow_links
 from shoal.frames.options import ReadOptions
 from shoal.machine.ending import journal
 from shoal.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
@@ -224,8 +225,6 @@ class Outbox:
                 for pending in databases:
                     pending.rename()
                 for target, draft in reversed(self._waiting):
-                    if self.force and target.exists() and not draft.private:
-                        draft.path.chmod(target.stat().st_mode & 0o7777)
                     draft.appear(force=self.force)
                     appeared.append(target)
                 for pending in databases:  # last, because nothing can undo it
@@ -354,8 +353,7 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
 
     A table also needs a known file ending. Call this before long work.
     """
-    # Writing to the target of a link keeps the link.
-    target = Path(os.path.realpath(path))
+    target = follow_links(path)  # writing to the target of a link keeps the link
     if target.is_dir():
         raise OutputError(f"{path} is a directory; add a file name")
     if is_draft(target.name):

@@ -13,6 +13,7 @@ from shoal import frames
 from shoal.arrays import IntVector, LongVector
 from shoal.brief import Brief
 from shoal.errors import DataError, OutputError, did_you_mean
+from shoal.frames.links import follow_links
 from shoal.frames.unreadable import as_data_error
 from shoal.machine.ending import journal
 from shoal.network.graph import AsShown, Network
@@ -325,10 +326,11 @@ def checked(masked: MaskedNetwork) -> MaskedNetwork:
 
 def make_folder(folder: Path) -> bool:
     """Create the folder of a release if it does not exist; return whether it was created."""
-    if folder.is_dir():
+    place = follow_links(folder)
+    if place.is_dir():
         return False
     try:
-        folder.mkdir()
+        place.mkdir()
     except FileNotFoundError:
         raise OutputError(f"{folder}: the folder {folder.parent} does not exist; create it first") from None
     except FileExistsError:

@@ -17,6 +17,7 @@ from shoal.codebooks.codebook import codebook
 from shoal.codebooks.writing import codebook_text
 from shoal.errors import DataError, OutputError, PolicyError
 from shoal.frames.formats import scheme_of
+from shoal.frames.links import follow_links
 from shoal.hierarchy.kinds import parsed
 from shoal.hierarchy.kinds.file import File
 from shoal.packs.contents import folder_problems, plain_name, same_name
@@ -206,6 +207,7 @@ def _check(
     force: bool,
 ) -> None:
     """Reject what cannot be written, before the work."""
+    follow_links(folder)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} exists and is not a folder; choose another name")
     if folder.is_dir() and any(folder.iterdir()) and not (force and _is_pack(folder)):
@@ -305,7 +307,9 @@ def _write(
     try:
         for name in (PUBLIC, PRIVATE):
             if any(file.startswith(f"{name}/") for file in (*contents, *copies)):
-                (folder / name).mkdir(parents=True, exist_ok=True, mode=0o755 if name == PUBLIC else 0o700)
+                follow_links(folder / name).mkdir(
+                    parents=True, exist_ok=True, mode=0o755 if name == PUBLIC else 0o700
+                )
     except OSError as error:
         raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
     try:

@@ -19,6 +19,7 @@ from shoal.frames.drafts import alone_in, draft_number, draft_path, is_draft
 from shoal.frames.formats import FORMATS, suffix_of, suffixes
 from shoal.frames.formats.delimited import Csv
 from shoal.frames.formats.parquet import Parquet
+from shoal.frames.links import follow_links
 from shoal.machine.ending import journal
 from shoal.spark.session import translated
 from shoal.spark.sources import EMPTY, Store, address, shares_files, with_empty_text
@@ -73,6 +74,9 @@ class Folder:
             if not Store(session, folder.target.rsplit("/", 1)[0] or "/").exists():
                 parent = folder.target.rsplit("/", 1)[0]
                 raise OutputError(f"{output}: there is no folder {parent}; create it first")
+            local = Store(session, folder.target).local
+        if local is not None:
+            follow_links(local)
         return folder
 
     @property

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import OutputError
+from shoal.frames.links import follow_links
 from shoal.studio.project import Project
 from shoal.studio.releasing import CARDS, CODEBOOKS, KEYS, RECORD, Made
 
@@ -185,9 +186,11 @@ def written(
         inputs or {}, [(target, item.title) for target, item in zip(targets, chosen, strict=True)]
     )
     try:
-        folder.mkdir(exist_ok=True)
+        follow_links(folder).mkdir(exist_ok=True)
         for target, item in zip(targets, chosen, strict=True):
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o755 if item.public else 0o700)
+            follow_links(target.parent).mkdir(
+                parents=True, exist_ok=True, mode=0o755 if item.public else 0o700
+            )
     except OSError as error:
         raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
     with frames.Outbox(force=force) as box:

@@ -19,6 +19,7 @@ from shoal.frames.databases.base import Wanted
 from shoal.frames.databases.names import TableName, quoted
 from shoal.frames.databases.stored import DatabaseTable
 from shoal.frames.draft_folders import Draft
+from shoal.frames.links import follow_links
 from shoal.wording import either
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ class Pending:
         self._waiting: list[tuple[DatabaseTable, TableName, TableName]] = []
         self._stack = ExitStack()
         if self.database.in_file and not Path(self.database.address(stored.source).name).exists():
-            self.draft = Draft(
-                Path(os.path.realpath(self.database.address(stored.source).name)), private=False
-            )
+            self.draft = Draft(follow_links(self.database.address(stored.source).name), private=False)
             self._stack.callback(self.draft.close)
             place = self.database.address(stored.source)
             stored = replace(stored, source=str(replace(place, name=str(self.draft.path))))
@@ -113,7 +112,13 @@ class Pending:
             self.database.fail(error, self._waiting[0][0], OutputError)
         if self.draft is not None:
             self.session.close()  # its file is complete now
-            self.draft.appear(force=False)
+            try:
+                self.draft.appear(force=False)
+            except FileExistsError:
+                message = f"{self.draft.target} was created in the meantime; choose another name"
+                raise OutputError(message) from None
+            except OSError as error:
+                raise OutputError(f"{self.draft.target} could not be written: {error.strerror}") from None
 
     def close(self) -> None:
         """Undo what was not committed, and end the connection."""
@@ -132,7 +137,7 @@ def check_target(stored: DatabaseTable, *, force: bool) -> None:
         how = either(command="--output-table NAME", python="table=..")
         raise OutputError(f"{stored.place}: say which table to write, {how}")
     if database.in_file:
-        path = Path(os.path.realpath(database.address(stored.source).name))
+        path = follow_links(database.address(stored.source).name)
         if not path.parent.is_dir():
             raise OutputError(f"{stored.place}: there is no directory {path.parent}; create it first")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
