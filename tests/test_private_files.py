@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -19,6 +21,7 @@ from shoal.frames.databases import DatabaseTable
 from shoal.frames.databases.writing import Pending
 from shoal.kernels import compiled
 from shoal.policy import Policy
+from shoal.spark import session
 from tests.test_compiled import Planted, ask, package
 from tests.two_users import STRANGER, find_readable, needed, open_folder, run_as_stranger, start_as_stranger
 
@@ -176,3 +179,66 @@ def test_a_kernel_that_another_user_planted_is_not_run(open_folder):
     # What was planted would print, so the answer would not be JSON.
     assert ask(here, **{**own, "NUMBA_CACHE_DIR": str(shared)}) == [[7, 4], [0, 0]]
     assert not find_readable([open_folder / "own", open_folder / "cache"])
+
+
+@needed
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
+def test_no_kernels_are_kept_in_the_home_of_somebody_else(open_folder, variable, monkeypatch):
+    """sudo may keep the variables of the user who calls it."""
+    here, home = package(open_folder / "here"), open_folder / "home"
+    home.mkdir()
+    os.chown(home, STRANGER, STRANGER)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("TMPDIR", str(open_folder))
+    assert ask(here, **{variable: str(home)}) == [[7, 4], [0, 0]]
+    assert os.listdir(home) == []
+
+
+def test_duckdb_spills_into_a_folder_for_this_user_that_goes_with_the_process(tmp_path):
+    """Its own choice is next to the file, with modes that let everybody read the rows."""
+    place, spill = tmp_path / "people.db", tmp_path / "spill"
+    spill.mkdir()
+    code = """
+import os, sys, duckdb
+from shoal.frames.databases import DatabaseTable
+duckdb.connect(sys.argv[1]).execute("CREATE TABLE people AS SELECT 1 AS a")
+os.umask(0)
+stored = DatabaseTable(f"duckdb:///{sys.argv[1]}", "people")
+for writing in (False, True):
+    with stored.database.opened(stored, writing=writing) as one, stored.database.opened(stored, writing=writing) as two:
+        for opened in (one, two):
+            ((folder,),) = opened.rows("SELECT current_setting('temp_directory')")
+            print(os.path.dirname(folder), oct(os.stat(folder).st_mode & 0o777))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place)],
+        env={**os.environ, "TMPDIR": str(spill)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{spill} 0o700\n" * 4
+    assert os.listdir(spill) == []
+
+
+@pytest.mark.parametrize("given", ["default", "setting", "environment"])
+def test_spark_spills_into_folders_for_this_user_that_go_with_the_process(tmp_path, monkeypatch, given):
+    """Spark's own folders for shuffles let everybody read the rows."""
+    at_exit: list = []
+    monkeypatch.setattr(session.atexit, "register", lambda *words: at_exit.append(words))
+    monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
+    named = f"{tmp_path}/a" if given == "default" else f"{tmp_path}/a, {tmp_path}/b"
+    if given == "environment":
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", named)
+    before = os.umask(0)
+    try:
+        found = session._private_folders("/nowhere" if given == "environment" else named)
+    finally:
+        os.umask(before)
+    folders = [Path(one) for one in found.split(",")]
+    assert [folder.parent.name for folder in folders] == (["a"] if given == "default" else ["a", "b"])
+    assert {mode_of(folder) for folder in folders} == {0o700}
+    assert os.environ.get("SPARK_LOCAL_DIRS") == (found if given == "environment" else None)
+    for work, *words in at_exit:
+        work(*words)
+    assert not any(folder.exists() for folder in folders)

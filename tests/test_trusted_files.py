@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from shoal.machine.trusted_files import is_trusted_folder, read_trusted, write_trusted
+from shoal.machine.trusted_files import (
+    is_trusted_folder,
+    make_own_folder,
+    own_home,
+    read_trusted,
+    write_trusted,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes and owners")
 as_root = pytest.mark.skipif(
@@ -102,3 +108,30 @@ def test_what_belongs_to_somebody_else_is_not_trusted(place):
     os.chown(place / "theirs", SOMEBODY, SOMEBODY)
     assert read_trusted(file) is None
     assert not is_trusted_folder(own)
+
+
+def test_a_folder_is_made_for_its_owner_with_those_on_the_way(place):
+    before = os.umask(0)
+    try:
+        make_own_folder(place / "a" / "b")
+        make_own_folder(place / "a" / "b")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (place / "a", place / "a" / "b")] == [0o700, 0o700]
+
+
+@as_root
+def test_nothing_is_made_in_a_folder_of_somebody_else(place, monkeypatch):
+    """As sudo with the HOME of another user would, also below a folder that an earlier run has made there."""
+    theirs, left = place / "theirs", place / "theirs" / "left"
+    left.mkdir(parents=True)
+    os.chown(theirs, SOMEBODY, SOMEBODY)
+    (place / "link").symlink_to(theirs)
+    for folder in (theirs / "a", theirs / "a" / "b", left / "a", place / "link" / "a", theirs, left):
+        with pytest.raises(PermissionError):
+            make_own_folder(folder)
+    assert os.listdir(theirs) == ["left"]
+    assert os.listdir(left) == []
+    for home, expected in ((theirs, None), (place / "none", None), (left, str(left))):
+        monkeypatch.setenv("HOME", str(home))
+        assert own_home() == expected

@@ -42,7 +42,7 @@ from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.misc.appdirs import AppDirs
 
-from shoal.machine.trusted_files import is_trusted_folder, read_trusted, write_trusted
+from shoal.machine.trusted_files import is_trusted_folder, make_own_folder, read_trusted, write_trusted
 
 try:
     import fcntl
@@ -99,8 +99,7 @@ def cache_folder() -> Path | None:
     ]
     for place in dict.fromkeys(places):
         with contextlib.suppress(OSError):
-            for missing in [part for part in (place, *place.parents) if not part.exists()][::-1]:
-                missing.mkdir(mode=0o700, exist_ok=True)
+            make_own_folder(place)
             if is_trusted_folder(place):
                 tempfile.TemporaryFile(dir=place).close()
                 return place

@@ -6,6 +6,7 @@ a digest of its name and content in front of the content, so that a damaged or r
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -40,6 +41,28 @@ def is_trusted_folder(folder: Path) -> bool:
             return False
         hidden = hidden or (found.st_uid == os.geteuid() and not found.st_mode & _OTHERS)
     return not found.st_mode & _OTHERS_WRITE
+
+
+def make_own_folder(folder: Path) -> None:
+    """Make a folder for this user only, with those on the way to it. Raises `PermissionError`, and makes nothing, if
+    that would be in a folder of somebody else, such as a home that ``sudo`` has kept.
+    """
+    place = Path(os.path.realpath(folder))
+    known = [part for part in (place, *place.parents) if part.exists()]
+    if sys.platform != "win32" and any(part.stat().st_uid not in (0, os.geteuid()) for part in known):
+        raise PermissionError(errno.EPERM, "it is in a folder of somebody else", str(folder))
+    for missing in reversed([place, *place.parents][: -len(known)]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def own_home() -> str | None:
+    """Return the home of this user; None if ``HOME`` names that of somebody else, as ``sudo`` may keep it."""
+    home = os.path.expanduser("~")
+    try:
+        own = sys.platform == "win32" or os.stat(home).st_uid == os.geteuid()
+    except OSError:
+        return None
+    return home if own else None
 
 
 def read_trusted(path: Path) -> bytes | None:

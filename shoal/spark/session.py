@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
 import sys
+import tempfile
 import time
 import uuid
 import warnings
@@ -14,6 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shoal.errors import EngineError, ShoalError
+from shoal.machine.ending import journal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +33,8 @@ QUIET = {
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings of the sessions that Shoal starts; those of a policy take precedence."""
+SPILL = "spark.local.dir"
+"""Where rows are that do not fit into memory, or that tasks send to each other."""
 CANCELLING = 10.0
 """Seconds for jobs to end that were cancelled."""
 Found = TypeVar("Found")
@@ -61,7 +66,10 @@ def session_for(engine: Engine | None) -> SparkSession:
     _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
-    for name, value in {**QUIET, **(engine.settings if engine is not None else {})}.items():
+    settings = {**QUIET, **(engine.settings if engine is not None else {})}
+    if (master or "local").startswith("local") or SPILL not in settings:
+        settings[SPILL] = _private_folders(str(settings.get(SPILL) or tempfile.gettempdir()))
+    for name, value in settings.items():
         builder = builder.config(name, _text(value))
     try:
         session = builder.getOrCreate()
@@ -96,6 +104,36 @@ def session_of(*frames: Any) -> SparkSession:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _private_folders(named: str) -> str:
+    """Make a folder that only this user can enter in each of the folders where Spark would spill rows for all users to
+    read, and return them. They go with this process."""
+    if "SPARK_LOCAL_DIRS" in os.environ:  # which Spark prefers to its setting
+        named = os.environ["SPARK_LOCAL_DIRS"]
+    made = []
+    for place in filter(None, map(str.strip, named.split(","))):
+        try:
+            os.makedirs(place, exist_ok=True)
+            made.append(tempfile.mkdtemp(prefix="shoal-spark-", dir=place))  # mode 0700
+        except OSError as error:
+            raise EngineError(f"Spark cannot keep rows in {place} ({SPILL}): {error.strerror}") from None
+        journal.lend(made[-1])
+        atexit.register(_remove, made[-1])
+    if "SPARK_LOCAL_DIRS" in os.environ:
+        os.environ["SPARK_LOCAL_DIRS"] = ",".join(made)
+    return ",".join(made)
+
+
+def _remove(folder: str) -> None:
+    """Stop Spark, which writes to a folder, and remove it."""
+    with contextlib.suppress(Exception):
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession()
+        if session is not None:
+            session.stop()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_java() -> None:

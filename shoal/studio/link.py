@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from shoal.machine.ending import journal
+from shoal.machine.trusted_files import own_home
 
 SECONDS = 15 * 60
 """How long the link works."""
@@ -50,9 +51,7 @@ class Link:
         It is in the home folder and not hidden: browsers in a sandbox, such as those of snap, can read nothing else.
         """
         try:
-            self._folder = tempfile.mkdtemp(
-                prefix="shoal-studio-link-", dir=os.path.expanduser("~")
-            )  # mode 0700
+            self._folder = tempfile.mkdtemp(prefix="shoal-studio-link-", dir=own_home())  # mode 0700
         except OSError:  # a home that cannot be written to
             self._folder = tempfile.mkdtemp(prefix="shoal-studio-link-")
         journal.lend(self._folder)

@@ -18,6 +18,7 @@ from shoal.frames.databases.fitting import alike, as_text, narrower
 from shoal.frames.databases.names import TableName, meanings, quoted
 from shoal.frames.databases.sessions import Session
 from shoal.frames.databases.values import ADVICE, as_polars
+from shoal.machine.ending import journal
 from shoal.wording import first_line
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _SETTINGS: dict[str, Any] = {
     "lock_configuration": "true",
 }
 """A view in a file runs when it is read. It sees the tables of its file, and no other file, address or variable."""
+_spill: dict[int, tempfile.TemporaryDirectory[str]] = {}
+"""The folder of `_spill_folder` for each process: another one may have been started from this."""
 _WIDE = ("HUGEINT", "UHUGEINT", "BIGNUM")
 """Whole numbers that may have more digits than a decimal number of Arrow; they are read as text."""
 _AS_TEXT = ("BIT", "UUID", "TIME WITH TIME ZONE", "JSON")
@@ -71,7 +74,8 @@ class DuckDb(Database):
         """Open the file, and begin a transaction."""
         import duckdb
 
-        session = DuckDbSession(duckdb.connect(_place(address), read_only=not writing, config=_SETTINGS))
+        settings = {**_SETTINGS, "temp_directory": _spill_folder()}
+        session = DuckDbSession(duckdb.connect(_place(address), read_only=not writing, config=settings))
         session.execute("BEGIN TRANSACTION" if writing else "BEGIN TRANSACTION READ ONLY")
         return session
 
@@ -221,6 +225,18 @@ class DuckDb(Database):
         given.connection.register("shoal_given", data.to_arrow())
         session.execute(f"CREATE TABLE {name.sql} AS SELECT * FROM shoal_given")
         given.connection.unregister("shoal_given")
+
+
+def _spill_folder() -> str:
+    """Return the folder for rows that do not fit into memory, which only this user can enter: DuckDB's own is next to
+    the file, open to all users. It is one for the process, because all connections to a file must have the same
+    settings, and goes with it.
+    """
+    found = _spill.get(os.getpid())
+    if found is None or not os.path.isdir(found.name):  # somebody may tidy up
+        found = _spill[os.getpid()] = tempfile.TemporaryDirectory(prefix="shoal-duckdb-")  # mode 0700
+        journal.lend(found.name)
+    return found.name
 
 
 def _place(address: Address) -> str:
