@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.attacks import ATTACKS
+from shoal.case import Case
 from shoal.cli import main
 from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.kernels import people as kernels
@@ -415,6 +416,16 @@ def test_nobody_can_count_people_without_the_original_or_in_classes_that_overlap
     with pytest.raises(DataError, match="people cannot be counted"):
         shoal.attack(made.table, original=table, k=4, **ROLES)
     assert shoal.audit(made, original=table, k=4, **ROLES).holds
+
+
+def test_how_few_people_could_own_a_class_of_a_large_table():
+    """33,000 classes times 66,000 values are more than 32 bits hold. Two people own each class, with a value each."""
+    rows = range(66_000)
+    table = pl.DataFrame({"age": rows, "pay": rows, "who": rows}).with_columns(pl.col("age") // 2)
+    table = table.with_columns(who=pl.col("pay") // 4 * 2 + pl.col("pay") % 2)
+    roles = {"age": {"role": "quasi"}, "pay": {"role": "sensitive"}, "who": {"role": "person"}}
+    policy = shoal.Policy.from_dict({"columns": roles, "privacy": {"k": 2}})
+    assert Case.read(table.drop("who"), policy, original=table).fewest_people == 2
 
 
 @settings(max_examples=80, deadline=None)

@@ -35,7 +35,7 @@ def fewest_people(published: Published, table: CodedTable, graph: Consistency) -
     class_of = np.repeat(np.repeat(np.arange(published.classes), np.diff(start)), weights)
     value_of, shown = _values(table, published)
     values = int(max(value_of.max(initial=-1), shown.max(initial=-1))) + 1
-    cells, counts = np.unique(published.class_of * values + shown, return_counts=True)
+    cells, counts = np.unique(published.class_of.astype(np.int64) * values + shown, return_counts=True)
     wanted = class_of * values + value_of[rows]
     at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
     fits = cells[at] == wanted
