@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
+from pkgutil import iter_modules
 from random import Random
 from typing import Any
 
@@ -28,6 +30,7 @@ import numpy as np
 import polars as pl
 
 import shoal
+import shoal.kernels
 from shoal import frames
 from shoal.anonymizing import propose
 from shoal.comparing.auto import method_of
@@ -68,6 +71,8 @@ class Found:
     refused: int = 0
     seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
+    kernels: set[str] = field(default_factory=set)
+    """Those that the process of the last round has run by now."""
 
     def add(self, other: Found) -> None:
         """Add the tables of another round."""
@@ -75,6 +80,7 @@ class Found:
         self.refused += other.refused
         self.seconds += other.seconds
         self.faults += other.faults
+        self.kernels |= other.kernels
 
     def __str__(self) -> str:
         return (
@@ -109,6 +115,8 @@ def main() -> int:
                 print(fault, flush=True)
             own.add(found)
             print(own, flush=True)
+    if left := every_kernel() - set().union(*(own.kernels for own in whole.values())):
+        print("not run:", *sorted(left))
     return int(any(own.faults for own in whole.values()))
 
 
@@ -129,8 +137,44 @@ def _round(method: str, seed: int, begin: int, end: int) -> Found:
                 found.faults[f"{method}, seed {seed}, case {number}: {error}"] += 1
         if found.tables >= end - begin:
             break
-    found.seconds = time.perf_counter() - start
+    found.seconds, found.kernels = time.perf_counter() - start, kernels_run()
     return found
+
+
+def every_kernel() -> set[str]:
+    """Name all kernels, as ``file.function``."""
+    for module in iter_modules(shoal.kernels.__path__):
+        import_module(f"shoal.kernels.{module.name}")
+    return set(_compiled())
+
+
+def kernels_run() -> set[str]:
+    """Name the kernels that this process has run, and those that they call."""
+    known = _compiled()
+    todo, found = [own for own in known.values() if own.signatures], set()
+    while todo:
+        function = todo.pop().py_func
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        if name not in found:
+            found.add(name)
+            called = map(function.__globals__.get, function.__code__.co_names)
+            todo += [one for one in called if hasattr(one, "py_func")]
+    return found
+
+
+def _compiled() -> dict[str, Any]:
+    """Return the kernels that were imported, by name."""
+    modules = [
+        (name.rpartition(".")[2], module)
+        for name, module in sys.modules.items()
+        if name.startswith("shoal.kernels.")
+    ]
+    return {
+        f"{file}.{name}": own
+        for file, module in modules
+        for name, own in vars(module).items()
+        if hasattr(own, "py_func") and own.__module__ == module.__name__
+    }
 
 
 def attempts(case: Case, most: int) -> Iterator[str]:
