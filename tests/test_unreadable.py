@@ -284,6 +284,30 @@ def test_names_that_no_file_can_have_are_refused(tmp_path, monkeypatch, words):
     assert "File name too long" in result.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "jsonl", "arrow", "sav"])
+def test_a_name_that_is_not_utf_8_is_refused(valid, ending):
+    name = os.fsdecode(b"b\xffd." + ending.encode())
+    originals.write_table(originals.table(), valid / f"data.{ending}")
+    os.rename(f"data.{ending}", name)
+    originals.table().write_csv("data.csv")
+    for words in (
+        ["anonymize", name, "-p", "policy.toml", "-o", f"out.{ending}"],
+        ["anonymize", "data.csv", "-p", "policy.toml", "-o", f"other-{name}"],
+        ["audit", name, "-p", "policy.toml"],
+    ):
+        result = run(*words)
+        assert result.exit_code in (3, 6), result.output
+        assert "b\N{REPLACEMENT CHARACTER}d" in result.stderr
+        assert "is not UTF-8; rename it" in result.stderr
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_an_address_that_is_not_utf_8_is_refused(scheme):
+    with pytest.raises(DataError, match=rf"a {scheme}:// address: .* is not UTF-8; rename it"):
+        DatabaseTable(f"{scheme}:///b\udcffd.db", "people")
+
+
 @pytest.mark.parametrize(
     "head", ['<?xml version="1.0" encoding="utf-7"?>', '<?xml version="1.0" encoding="shift_jis"?>', "<"]
 )

@@ -29,9 +29,9 @@ from shoal.frames.holding import instead, refusal
 from shoal.frames.links import follow_links
 from shoal.frames.options import ReadOptions
 from shoal.machine.ending import journal
-from shoal.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
+from shoal.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left, why_not_named
 from shoal.machine.parallel import PIECE
-from shoal.wording import first_line
+from shoal.wording import first_line, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -374,9 +374,9 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
         raise OutputError(f"{path}: there is no directory {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise OutputError(f"{path}: no permission to write in {target.parent}")
-    missing = chosen.missing(writing=True) if table and chosen is not None else ""
+    missing = chosen.missing(writing=True) or why_not_named(target) if table and chosen is not None else ""
     if missing:
-        raise OutputError(f"{path}: {missing}")
+        raise OutputError(f"{printable(str(path))}: {missing}")
     return target
 
 

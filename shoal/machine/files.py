@@ -59,6 +59,15 @@ def denied_by_system(error: BaseException | None) -> str:
     return ""
 
 
+def why_not_named(path: str | os.PathLike[str]) -> str:
+    """Return why libraries that read and write tables cannot open a file of this name; "" if they can."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return "the name of the file, or of a folder that it is in, is not UTF-8; rename it"
+    return ""
+
+
 def check_regular(path: Path) -> None:
     """Raise `OSError` if a path that exists is not a file with an end: a device, a pipe or a socket."""
     mode = os.stat(path).st_mode

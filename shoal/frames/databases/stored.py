@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from shoal.errors import DataError
 from shoal.frames.databases.address import refuse_other_form
 from shoal.frames.formats import FORMATS, scheme_of
-from shoal.wording import either
+from shoal.machine.files import why_not_named
+from shoal.wording import either, printable
 
 if TYPE_CHECKING:
     from shoal.frames.databases.base import Database
@@ -40,6 +41,7 @@ class DatabaseTable:
         if self.table is not None and self.query is not None:
             raise DataError(f"{self}: give a table or a query, not both")
         if isinstance(self.source, str):
+            _check_name(self.source)
             self.database.address(self.source)
 
     def __str__(self) -> str:
@@ -78,7 +80,13 @@ class DatabaseTable:
         """Return it with the path of a file relative to a folder."""
         if not isinstance(self.source, str) or not self.database.in_file:
             return self
+        _check_name(folder)
         return replace(self, source=self.database.address(self.source).beside(folder))
+
+
+def _check_name(path: str | Path) -> None:
+    if reason := why_not_named(path):
+        raise DataError(f"{printable(_described(path))}: {reason}")  # an address may hold a password
 
 
 def _of_sqlalchemy(source: object) -> bool:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from shoal.errors import DataError
 from shoal.frames.formats.base import FileFormat, Format, check_readable
+from shoal.machine.files import why_not_named
 from shoal.registry import Registry
-from shoal.wording import either
+from shoal.wording import either, printable
 
 FORMATS: Registry[Format] = Registry(
     "file format",
@@ -71,6 +72,8 @@ def format_of(source: str | os.PathLike[str]) -> Format:
             raise DataError(f"only Spark reads from {scheme}:// addresses: use {how}, or name a file")
         # The rest of a URI may hold a password.
         raise DataError(f"Shoal cannot read from {scheme}:// addresses; name a file ({_endings()})")
+    if reason := why_not_named(source):
+        raise DataError(f"{printable(os.fspath(source))}: {reason}")
     if next(Path(source).glob("part-*"), None) is not None:
         return FORMATS["folder"]()
     suffix = suffix_of(source)
