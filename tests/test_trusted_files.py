@@ -59,6 +59,15 @@ def test_a_damaged_or_renamed_file_is_none(tmp_path):
     assert read_trusted(tmp_path) is None
 
 
+def test_a_pipe_is_none_at_once_and_is_replaced(tmp_path):
+    """Opened in the usual way, a pipe waits for somebody who writes into it."""
+    path = tmp_path / "a.nbc"
+    os.mkfifo(path)
+    assert read_trusted(path) is None
+    write_trusted(path, b"content")
+    assert read_trusted(path) == b"content"
+
+
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 def test_a_file_that_others_can_write_is_none(tmp_path, mode):
     write_trusted(tmp_path / "a.nbc", b"content")

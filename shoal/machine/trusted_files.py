@@ -91,8 +91,8 @@ def write_trusted(path: Path, content: bytes) -> None:
 
 
 def _open_itself(path: str, flags: int) -> int:
-    """Open a file, not what a link leads to; a new one is for this user only."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    """Open a file, not what a link leads to, and without waiting at a pipe; a new one is for this user only."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
 def _digest(path: Path, content: bytes | memoryview) -> bytes:
