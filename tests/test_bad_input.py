@@ -67,6 +67,16 @@ def run(folder, *words):
     return result, {path.name for path in set(folder.iterdir()) - before}
 
 
+@pytest.mark.parametrize("name", ["NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"])
+@pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", "\N{SUPERSCRIPT TWO}", "9" * 5000])
+def test_a_number_of_threads_that_no_library_accepts_is_named(folder, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    result = CliRunner().invoke(main, ["anonymize", "data.csv", "-p", "policy.toml", "-o", "out.csv"])
+    assert result.exit_code == 2
+    assert f"{name}={value[:20]}: set it to a whole number from 1 on, or unset it" in result.stderr
+    assert not (folder / "out.csv").exists()
+
+
 def refused(folder, code, *words, says=()):
     result, made = run(folder, *words)
     text = result.stderr

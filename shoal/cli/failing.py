@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -40,6 +41,16 @@ Exit codes:
 
 BROKEN_PIPE = 141
 """As if the system had ended the command, which it does with most others."""
+
+
+def _check_threads() -> None:
+    """Refuse numbers of threads with which libraries fail, or which they ignore with a stack trace."""
+    for name in ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"):
+        given = os.environ.get(name) or "1"
+        if not re.fullmatch("0*[1-9][0-9]{0,8}", given):
+            raise click.UsageError(
+                f"the environment has {name}={given[:20]}: set it to a whole number from 1 on, or unset it"
+            )
 
 
 class Group(click.Group):
@@ -81,6 +92,7 @@ class Group(click.Group):
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         before = speak("command")
         try:
+            _check_threads()
             done = super().invoke(ctx)
             if isinstance(sys.stdout, io.TextIOBase):
                 sys.stdout.flush()
