@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -25,9 +26,11 @@ import pytest
 from shoal import frames, samples
 from shoal.anonymizing import anonymize_file
 from shoal.errors import DataError, OutputError
+from shoal.frames.databases import DatabaseTable
 from shoal.frames.draft_folders import Draft
 from shoal.frames.drafts import draft_path
 from shoal.frames.formats import FORMATS, FileFormat
+from shoal.frames.formats.spss import Spss
 from shoal.policy import Policy
 from tests.commands import HOME, KILL, at_work, descendants, drafts, gone, run, start, wait_for
 
@@ -109,6 +112,24 @@ def test_the_disk_is_full_at_any_byte(folder, ending, force, request):
         with largest_file(limit):
             refused(folder, ending, force=force, says="could not be written")
     publish(folder, ending, force=force)
+
+
+def test_a_full_disk_that_the_writer_did_not_notice_is_named(tmp_path, monkeypatch):
+    """The library for SPSS writes a part of the file, and says nothing."""
+    monkeypatch.setattr(Spss, "write", lambda _self, _data, path, *_: Path(path).write_bytes(bytes(900)))
+    for limit, says in ((1000, "File too large"), (1 << 20, "SPSS does not give back the table")):
+        with pytest.raises(OutputError, match=says), largest_file(limit), frames.Outbox() as box:
+            box.publish(pl.DataFrame({"age": [1, 2]}), tmp_path / "out.sav")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("scheme", ["duckdb", "sqlite"])
+def test_a_full_disk_is_named_for_a_new_database(tmp_path, scheme):
+    target = DatabaseTable(f"{scheme}:///{tmp_path}/out.db", "people")
+    says = r"/out\.db, table people: (IO Error|disk)"
+    with pytest.raises(OutputError, match=says), largest_file(1000), frames.Outbox() as box:
+        box.publish(pl.DataFrame({"age": [1, 2]}), target)
+    assert not list(tmp_path.iterdir())
 
 
 class Full:

@@ -129,6 +129,8 @@ class Outbox:
         except (Exception, pl.exceptions.PanicException):
             # The message may name the temporary file, or show values.
             back, changed = sheet, "the table"
+        if changed and (full := _no_room(draft)) is not None:
+            raise _not_written(target, full)
         if lost or changed:
             reason = lost or f"{chosen.title} does not give back {changed} as it was"
 
@@ -378,6 +380,16 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
     if missing:
         raise OutputError(f"{printable(str(path))}: {missing}")
     return target
+
+
+def _no_room(draft: Path) -> OSError | None:
+    """Return why nothing more can be written into a draft that did not come back; not all writers notice."""
+    try:
+        with draft.open("ab") as file:
+            file.write(bytes(1 << 16))
+    except OSError as error:
+        return error
+    return None
 
 
 def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = ()) -> OutputError:

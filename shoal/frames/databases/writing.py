@@ -41,7 +41,7 @@ class Pending:
         self.draft: Draft | None = None
         """The file, if it is new."""
         self._waiting: list[tuple[DatabaseTable, TableName, TableName]] = []
-        self._stack = ExitStack()
+        self._stack, given = ExitStack(), stored
         if self.database.in_file and not Path(self.database.address(stored.source).name).exists():
             self.draft = Draft(follow_links(self.database.address(stored.source).name), private=False)
             self._stack.callback(self.draft.close)
@@ -52,11 +52,12 @@ class Pending:
                 with self.draft.create() as file:
                     file.write(self.database.empty())
             self.session: Session = self._stack.enter_context(self.database.opened(stored, writing=True))
-        except OSError as error:
+        except BaseException as error:
             self._stack.close()
-            raise OutputError(f"{stored.place} could not be written: {error.strerror}") from None
-        except BaseException:
-            self._stack.close()
+            if isinstance(error, OSError):
+                raise OutputError(f"{given.place} could not be written: {error.strerror}") from None
+            if isinstance(error, self.database.errors()):  # of the empty file
+                self.database.fail(error, given, OutputError)
             raise
 
     @property
