@@ -516,7 +516,7 @@ def test_no_place_of_the_user_for_compiled_kernels_and_no_home(folder):
     assert set(content(folder)) == {"release.csv"}
 
 
-@pytest.mark.parametrize("megabytes", [500, 1000])
+@pytest.mark.parametrize("megabytes", [120, 150, 500, 1000])
 def test_little_memory(folder, megabytes):
     def limited():
         resource.setrlimit(resource.RLIMIT_AS, (megabytes * 10**6,) * 2)

@@ -24,7 +24,7 @@ from shoal.cli.supervising import end, supervise
 from shoal.errors import OutputError, ShoalError
 from shoal.machine.ending import journal
 from shoal.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
-from shoal.machine.memory import is_lack_of_memory
+from shoal.machine.memory import is_lack_of_memory, too_few_to_start
 from shoal.wording import speak, visible
 
 EXIT_CODES = """\b
@@ -60,6 +60,9 @@ class Group(click.Group):
         """Run the command line; as a program of its own, under supervision."""
         supervised = False
         standalone = keywords.get("standalone_mode", others[2] if len(others) > 2 else True)
+        if standalone and too_few_to_start():
+            out_of_memory("there is not enough memory")
+            sys.exit(1)
         if args is None and standalone and threading.current_thread() is threading.main_thread():
             try:
                 supervised = supervise()

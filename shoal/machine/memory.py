@@ -64,6 +64,10 @@ def limit_memory(allowed: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
 
 
+_TO_START = 0.25
+"""Gigabytes of addresses, for any command."""
+
+
 def addresses_allowed() -> float | None:
     """Return the limit of addresses (``ulimit -v``) in gigabytes; None if there is none."""
     try:
@@ -77,6 +81,12 @@ def addresses_allowed() -> float | None:
 def addresses_needed() -> float:
     """Return how many gigabytes of addresses the smallest table needs."""
     return BASE + PER_PROCESSOR * (os.cpu_count() or 1)
+
+
+def too_few_to_start() -> bool:
+    """Whether the limit is so low that Python itself fails while it imports, in ways that nobody understands."""
+    allowed = addresses_allowed()
+    return allowed is not None and allowed < _TO_START
 
 
 def check_addresses() -> None:
