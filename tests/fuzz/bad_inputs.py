@@ -31,6 +31,7 @@ from click.testing import CliRunner
 
 from tests.fuzz import originals
 from tests.fuzz.damage import damaged
+from tests.fuzz.odd_words import odd_words
 from tests.fuzz.running import folder
 
 SECONDS = 20.0
@@ -40,6 +41,23 @@ MOST_MEMORY = 2 << 30
 ADDRESSES = 8 << 30
 OURS = 70
 ANONYMIZE = "anonymize {} -p policy.toml -o out.csv"
+DRAWN: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("anonymize N/data.parquet -p N/policy.toml -o out.csv", ("N/policy.toml", "N/*")),
+    ("assess N/data.parquet -p N/policy.toml", ("N/policy.toml", "N/data.parquet")),
+    (
+        "audit N/release.parquet -p N/policy.toml --original N/data.parquet --record N/record.json",
+        ("N/policy.toml", "N/release.parquet", "N/record.json"),
+    ),
+    (
+        "attack N/release.parquet -p N/policy.toml --original N/data.parquet --record N/record.json",
+        ("N/policy.toml", "N/release.parquet", "N/record.json"),
+    ),
+    (
+        "report N/release.parquet -p N/policy.toml --original N/data.parquet -o out.html",
+        ("N/release.parquet",),
+    ),
+)
+"""Commands about a table of `originals.DRAWN`, and the files that are replaced."""
 COMMANDS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
     *((2, ANONYMIZE.format(f"data.{ending}"), (f"data.{ending}",)) for ending in originals.TABLES),
     *((1, f"init data.{ending} -o out.toml", (f"data.{ending}",)) for ending in originals.TABLES),
@@ -115,16 +133,25 @@ COMMANDS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
     ),
     (3, "network anonymize --graph graph.graphml -p network.toml -o net --samples 0", ("graph.graphml",)),
     (2, "network audit masked -p network.toml", ("masked/*",)),
+    *(
+        (
+            1,
+            words.replace("N", f"drawn-{number}"),
+            tuple(name.replace("N", f"drawn-{number}") for name in names),
+        )
+        for number in range(originals.DRAWN)
+        for words, names in DRAWN
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command in a folder of valid files, one of them replaced."""
+    """A command in a folder of valid files, one of them replaced, or with words that nobody expects."""
 
     words: tuple[str, ...]
-    name: str
-    content: bytes
+    name: str = ""
+    content: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -142,6 +169,8 @@ def case(seed: int, number: int, valid: Path) -> Case:
     rng = random.Random(f"{seed}/{number}")
     able = [one for one in COMMANDS if all((valid / name.removesuffix("/*")).exists() for name in one[2])]
     _, words, names = rng.choices(able, [weight for weight, _, _ in able])[0]
+    if rng.random() < 0.2:
+        return Case(odd_words(words.split(), rng))
     name = rng.choice(names)
     if name.endswith("*"):
         inside = sorted(path for path in (valid / name).parent.rglob("*") if path.is_file())
@@ -164,9 +193,10 @@ def tried(chosen: Case, number: int, valid: Path) -> Outcome:
                 shutil.copytree(path, path.name, copy_function=os.link)
             else:
                 os.link(path, path.name)
-        target = Path(chosen.name)
-        target.unlink()
-        target.write_bytes(chosen.content)
+        if chosen.name:
+            target = Path(chosen.name)
+            target.unlink()
+            target.write_bytes(chosen.content)
         sys.argv = ["shoal", *chosen.words]
         fault, code = "", 0
         try:
@@ -178,7 +208,7 @@ def tried(chosen: Case, number: int, valid: Path) -> Outcome:
                 fault = result.stderr
         except BaseException as error:
             code, fault = OURS, f"{type(error).__name__} reached the caller"
-    return Outcome(number, code, fault, f"{' '.join(chosen.words)} [{chosen.name}]")
+    return Outcome(number, code, fault, f"{' '.join(chosen.words)[:400]} [{chosen.name}]")
 
 
 def _trace(chosen: Case) -> str:
