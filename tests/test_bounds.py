@@ -11,6 +11,8 @@ import pytest
 import shoal
 from shoal.anonymizing import anonymize_file
 from shoal.errors import HierarchyError, PolicyError
+from tests.checker.cells import number
+from tests.checker.labels import Domain
 
 DRAWN = random.Random(11)
 ROWS = 240
@@ -57,14 +59,14 @@ def table(column, nulls=False):
 
 
 def outside(value, low, high, label):
-    """Whether a value is not between its bounds; the upper end of [a, b) is not included."""
+    """Whether a value is not between its bounds; the upper end of [a, b) and of a group `<b` is not included."""
     if value is None:
         return (low, high) != (None, None)
     if isinstance(value, str):
         value = float(value) if "." in value else int(value)
     if isinstance(value, dt.datetime) and not isinstance(low if low is not None else high, dt.datetime):
         value = value.date()
-    open_end = str(label).endswith(")") or (str(label).startswith("<") and isinstance(value, float))
+    open_end = str(label).endswith(")") or (str(label).startswith("<") and float(label[1:]) == high)
     above = high is not None and (value >= high if open_end else value > high)
     return (low is not None and value < low) or above
 
@@ -250,3 +252,71 @@ def test_names_that_two_columns_would_add_are_refused():
     )
     with pytest.raises(PolicyError, match="x_low"):
         shoal.anonymize(data, policy)
+
+
+SHOWS = {"mondrian": ["sets", "ranges"], "agglomerative": ["sets", "ranges"], "hilbert": ["sets", "ranges"]}
+NOTIONS = {"nearest": "k-1", "k-k": "k-k"}
+
+
+def small_column(draw):
+    """Return numbers or texts that are numbers: whole, with fractions anywhere or in a group only, or with zeros."""
+    kind = draw.choice(["whole", "float", "half", "low half", "text", "text half", "text low half", "zeros"])
+    values = [draw.randint(-4, 30) for _ in range(draw.randint(6, 16))]
+    if "half" in kind:
+        values = [one + draw.choice([0.0, 0.5]) * ("low" not in kind or one < 9) for one in values]
+    found = [f"{one:03}" if kind == "zeros" else f"{one:g}" for one in values]
+    column = [None if draw.random() < 0.05 else one for one in (found if kind[0] in "tz" else values)]
+    return pl.Series(
+        "x", column, pl.String if kind[0] in "tz" else pl.Int64 if kind == "whole" else pl.Float64
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_loss_of_groups_and_bounds_is_that_of_its_definition(seed):
+    """LM counts the values that the text of a cell covers, read by another reader; bounds leave out none of them."""
+    draw = random.Random(seed)
+    column = small_column(draw)
+    kinds = [("widths", [5]), ("widths", [3, 6]), ("cuts", [[5, 10, 20]]), ("top", None)]
+    kind, setting = draw.choice([*kinds, ("none", None)] if column.dtype.is_numeric() else kinds)
+    top, bottom = (None, None) if kind == "none" else (draw.choice([18, 24]), draw.choice([9, 4.5]))
+    ends = {"top": top, "bottom": bottom}
+    spec = "none" if kind == "none" else ends if kind == "top" else {kind: setting, **ends}
+    method = draw.choice([*SHOWS, *NOTIONS, "full-domain"])
+    policy = asked(
+        spec,
+        k=2,
+        plain=[],
+        method={"name": method} | ({"show": draw.choice(SHOWS[method])} if method in SHOWS else {}),
+        **({"notion": NOTIONS[method]} if method in NOTIONS else {}),
+    )
+    made = shoal.anonymize(column.to_frame(), policy)
+    domain, values, lost = Domain("none" if kind == "top" else kind, setting, **ends), column.unique(), 0.0
+    for label, low, high in made.table.select("x", "x_low", "x_high").iter_rows():
+        covered = [one for one in values if domain.covers(label, one)]
+        places = [number(one) for one in covered if one is not None]
+        assert not [one for one in places if low is not None and one < low], label
+        assert not [one for one in places if high is not None and one > high], label
+        lost += (len(covered) - 1) / max(len(values) - 1, 1)
+    assert made.measures["lm"] == pytest.approx(lost / len(column))
+    judged = shoal.audit(made.table, policy, original=column.to_frame())
+    assert judged.holds
+    assert judged.measures["lm"] == pytest.approx(made.measures["lm"])
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_group_does_not_include_its_upper_end(as_text):
+    """9.5 is in the group `<10`, and nothing public says whether such a value is."""
+    for odd in (9.0, 9.5):
+        column = pl.Series("x", [3.0, 5.0, 8.0, odd, 20.0, 20.0, 22.0, 22.0])
+        column = column.cast(pl.String).str.strip_suffix(".0") if as_text else column
+        made = shoal.anonymize(table(column), asked({"bottom": 10}, k=2)).table
+        assert set(made.filter(pl.col("x") == "<10")["x_high"]) == {10}
+        assert set(made.filter(pl.col("x") != "<10")["x_high"]) == {20, 22}
+
+
+def test_a_range_up_to_a_group_is_read_back_if_numbers_are_shown_without_a_fraction():
+    """14.0 is shown as 14, also in `[14, 16+]`: without its range, no loss could be measured."""
+    column = pl.Series("x", [2.0, 4.0, 11.0, 14.0, 16.0, 20.0])
+    made = shoal.anonymize(column.to_frame(), asked({"top": 16, "bottom": 12}, plain=[], k=3))
+    assert sorted(made.table["x"].cast(pl.String)) == ["<12"] * 3 + ["[14, 16+]"] * 3
+    assert made.measures["lm"] == pytest.approx(2 / 5)

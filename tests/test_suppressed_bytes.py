@@ -201,7 +201,10 @@ def test_every_format_has_the_types_of_its_published_rows(suffix, tmp_path):
         assert from_csv(tmp_path / name, suffix, {"widths": [10]}, row) == alone, name
 
 
-@pytest.mark.parametrize("hierarchy", ["none", {"cuts": [[30]]}, {"widths": [10], "top": 60}])
+@pytest.mark.parametrize(
+    "hierarchy",
+    ["none", {"cuts": [[30]]}, {"widths": [10], "top": 60}, {"widths": [10], "bottom": 31}, {"bottom": 31}],
+)
 def test_every_label_is_that_of_published_rows(hierarchy, tmp_path):
     alone = from_csv(tmp_path / "none", ".parquet", hierarchy, None, show="bounds")
     for name, row in ODD.items():

@@ -155,18 +155,18 @@ def value(one: Bound | None) -> Meaning:
 # --- numbers ----------------------------------------------------------------------------------------------
 
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?inf"
-_LOOSE = r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|-?inf"
+_LOOSE = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?inf"
 _STRICTLY, _LOOSELY, _WHOLLY = re.compile(_NUMBER), re.compile(_LOOSE), re.compile(r"[+-]?[0-9]+")
 _SPAN = re.compile(r"([0-9]+)-([0-9]+)|(-?[0-9]+) to (-?[0-9]+)")
 _LONGEST = 4000
 """Characters of the longest number; Python reads no whole number of more digits."""
 _CUT = re.compile(rf"(<|>=)({_NUMBER})")
 _TOP = re.compile(rf"({_NUMBER})\+")
-_TO_AN_END = re.compile(rf"\[(<)?({_NUMBER}), ({_NUMBER})(\+)?\]")
+_TO_AN_END = re.compile(rf"\[(<)?({_LOOSE}), ({_LOOSE})(\+)?\]")
 
 
 def number_of(text: str, *, loose: bool = False) -> Bound | None:
-    """Return the number that a text is, exactly; None if it is none. `loose` also takes ``007`` and ``5.``"""
+    """Return the number that a text is, exactly; None if it is none. `loose` also takes ``007``, ``5.`` and ``.5``"""
     if len(text) > _LONGEST:
         return None
     if text.isdecimal() and text.isascii() and (text[0] != "0" or loose or text == "0"):
@@ -204,8 +204,8 @@ def interval_label(label: str) -> Meaning | None:
     if top is not None:
         return Meaning("range", low=number_of(top[1]))
     if spread is not None and (spread[1] or spread[4]):
-        ends = None if spread[1] else number_of(spread[2]), None if spread[4] else number_of(spread[3])
-        return Meaning("range", *ends)
+        low, high = (number_of(spread[at], loose=True) for at in (2, 3))
+        return Meaning("range", None if spread[1] else low, None if spread[4] else high)
     return number_label(label, loose=True)
 
 

@@ -131,8 +131,10 @@ class Ends(Naming):
 
         Texts of the data may make a name ambiguous; then it means the smallest range that covers all its meanings.
         """
-        leaves = hierarchy.own_names
-        codes = pl.DataFrame({"end": leaves, "code": np.arange(len(leaves), dtype=np.int32)}).drop_nulls()
+        codes = pl.concat(
+            pl.DataFrame({"end": names, "code": np.arange(hierarchy.size, dtype=np.int32)})
+            for names in hierarchy.all_value_names
+        ).drop_nulls()
         # Names made of texts with the signs of names in them can be ambiguous even if they are known.
         odd = self.listed and bool(codes["end"].str.contains(r"[.,{}]").any())
         wanted = texts.drop_nulls() if odd else unknown

@@ -129,6 +129,11 @@ class Hierarchy(Brief):
         without a fraction and moments without a time, unless one of theirs has one."""
         return self._whole_names if self._is_whole(seen) else self.own_names
 
+    @property
+    def all_value_names(self) -> tuple[pl.Series, ...]:
+        """What cells that stand for one code may show, whatever published rows have."""
+        return (self.own_names, self._whole_names) if self._may_be_whole else (self.own_names,)
+
     @cached_property
     def _whole_names(self) -> pl.Series:
         return self.own_names.str.replace(r"^(-?[0-9]+)\.0$", "$1").str.strip_suffix(" 00:00:00")
@@ -136,12 +141,17 @@ class Hierarchy(Brief):
     def _is_whole(self, seen: BoolVector | None) -> bool:
         """Return whether all values that are seen, and not hidden, are whole numbers in a column of fractions, or days
         in a column of moments."""
-        dtype = self.leaves.dtype
-        days = isinstance(dtype, pl.Datetime) and dtype.time_zone is None
-        if not (days or dtype.is_float()):
+        if not self._may_be_whole:
             return False
         shown = self.leaves.filter(pl.Series(~self.hidden if seen is None else seen & ~self.hidden))
+        days = not shown.dtype.is_float()
         return bool((shown.dt.truncate("1d") == shown).all()) if days else all_whole(shown)
+
+    @property
+    def _may_be_whole(self) -> bool:
+        """Whether values may be written without a fraction, or without a time."""
+        dtype = self.leaves.dtype
+        return dtype.is_float() or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None)
 
     @cached_property
     def hidden(self) -> BoolVector:

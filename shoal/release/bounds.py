@@ -21,6 +21,7 @@ from shoal.frames.sets import as_text, elements_of, is_set, sets_as_text
 from shoal.frames.sheet import Sheet, coded_values
 from shoal.hierarchy import Hierarchy
 from shoal.hierarchy.kinds import Kind
+from shoal.hierarchy.kinds.ends import Coded
 from shoal.hierarchy.meanings import Bound, Meaning
 from shoal.hierarchy.values import all_whole, is_ordered, parse, text_of
 from shoal.release.value_sets import PlacedCells, read_cells
@@ -73,16 +74,23 @@ def bound_columns(
     """Return the lower and the upper ends of published cells; null where there is none. O(rows).
 
     Both follow from the text of the cell, and from the values that are `seen` in published rows (None: all). Among
-    whole numbers both ends are included; among others an interval ``[a, b)`` does not include its upper end.
+    whole numbers both ends are included; among others an interval ``[a, b)`` does not include its upper end. Neither
+    does a group ``<18``: whether its values are whole numbers is not shown, and only suppressed rows may have others.
     """
     places, values = factorize(label_texts(column) if column.dtype.is_nested() else column)
     texts = label_texts(values).to_list()
     meanings = meanings_of(kind, [text for text in texts if text is not None])
-    leaves = hierarchy.leaves if seen is None else hierarchy.leaves.filter(pl.Series(seen))
+    leaves = hierarchy.leaves.filter(
+        pl.Series(~hierarchy.hidden if seen is None else seen & ~hierarchy.hidden)
+    )
     # Texts may be fractions: no whole number is the last one below an end then.
     numbers = parse(leaves, pl.Float64()) if leaves.dtype == pl.String else leaves
     whole = numbers.dtype.is_integer() or all_whole(numbers)
-    found = [(None, None) if text is None else _ends(meanings[text], whole=whole) for text in texts]
+    group = f"<{kind.ends[1]}" if isinstance(kind, Coded) else None
+    found = [
+        (None, None) if text is None else _ends(meanings[text], whole=whole and text != group)
+        for text in texts
+    ]
     dtype = _dtype(kind, hierarchy, found)
     return [
         _typed([ends[side] for ends in found], dtype, column.name, side).gather(places) for side in (0, 1)
@@ -120,12 +128,8 @@ def _dtype(kind: Kind, hierarchy: Hierarchy, found: Sequence[tuple[Any, Any]]) -
 
 def _typed(ends: Sequence[Bound | None], dtype: pl.DataType, name: str, side: int) -> pl.Series:
     called = bound_names(name)[side]
-    if dtype.is_numeric():
-        return pl.Series(
-            called,
-            [None if end is None else float(end) if dtype.is_float() else int(end) for end in ends],
-            dtype=dtype,
-        )
+    if dtype.is_integer():
+        return pl.Series(called, ends, dtype=dtype)
     texts = pl.Series(called, [None if end is None else str(end) for end in ends], dtype=pl.String)
     if isinstance(dtype, pl.Date):
         return texts.str.strip_chars().str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
