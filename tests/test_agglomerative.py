@@ -30,7 +30,7 @@ from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import group
-from tests import naive
+from tests import oracles
 from tests.strategies import tables, tiled
 
 RUN = Run.start(1)
@@ -81,7 +81,7 @@ def test_agglomeration_is_the_paper_s(data, table):
     codes, row_item = np.ascontiguousarray(items.codes[order]), place[items.item_of]
     kept = np.arange(table.rows, dtype=np.int32)
     answers = []
-    for module in (kernels, naive):
+    for module in (kernels, oracles.agglomerative):
         state = merging._start(codes, row_item, tree, k, modified, kept)
         while state.counters[0] > 0:
             module.agglomerate(codes, row_item, state, tree, losses, k, kind, modified, 3)
@@ -100,7 +100,7 @@ def test_nearest_items_and_clusters(data, table):
     codes = np.ascontiguousarray(items.codes[order])
     args = (codes, tree, losses, data.draw(st.integers(1, 5)))
     near, loss = neighbours.nearest_items(*args)
-    twin_near, twin_loss = naive.nearest_items(*args)
+    twin_near, twin_loss = oracles.neighbours.nearest_items(*args)
     np.testing.assert_array_equal(loss, twin_loss)
     assert ((near >= 0) == (twin_near >= 0)).all()
     numbers, count = numbered(
@@ -108,9 +108,11 @@ def test_nearest_items_and_clusters(data, table):
     )
     box, size = boxes(items, numbers, count), np.bincount(numbers)
     own = box_losses(box, losses)
-    np.testing.assert_array_equal(own, naive.box_losses(box, losses))
+    np.testing.assert_array_equal(own, oracles.losses.box_losses(box, losses))
     args = (box, own, size, np.arange(count), losses, 3)
-    np.testing.assert_array_equal(neighbours.nearest_clusters(*args), naive.nearest_clusters(*args))
+    np.testing.assert_array_equal(
+        neighbours.nearest_clusters(*args), oracles.neighbours.nearest_clusters(*args)
+    )
 
 
 @settings(max_examples=150)
@@ -171,7 +173,7 @@ def test_the_search_is_that_of_its_twin(data, table):
     warmth = data.draw(st.sampled_from([0.0, 0.5, 2.0]))
     number = data.draw(st.integers(1, 2**64 - 1))
     answers = []
-    for module in (rebuilding, naive):
+    for module in (rebuilding, oracles.rebuilding):
         plan = improvement._Plan.start(items, numbers, count, k)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(
@@ -195,8 +197,8 @@ def test_the_search_is_that_of_its_twin(data, table):
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 10**6))
 def test_the_sequence_is_that_of_its_twin(number, count):
-    assert int(choosing.follow(np.uint64(number))) == naive.follow(number)
-    assert choosing.below(np.uint64(number), count) == naive.below(number, count)
+    assert int(choosing.follow(np.uint64(number))) == oracles.choosing.follow(number)
+    assert choosing.below(np.uint64(number), count) == oracles.choosing.below(number, count)
 
 
 def test_the_clock_ends_the_search():
@@ -248,7 +250,7 @@ def test_moves_are_those_of_their_twins(data, table):
     near, _ = neighbours.nearest_items(codes, tree, losses, 6)
     for step, options in (("dissolve", ()), ("resplit", (6 * k, 5))):
         answers = []
-        for module in (improving, naive):
+        for module in (improving, oracles.improve):
             linked = _linked(items, numbers, count, row_item, len(codes))
             linked.loss[:] = box_losses(linked.box, losses)
             move = getattr(module, step)
@@ -280,7 +282,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
     item_rows = np.argsort(row_item, kind="stable")
     item_start = np.searchsorted(row_item[item_rows], np.arange(len(codes) + 1))
     answers = []
-    for module in (founding, naive):
+    for module in (founding, oracles.founding):
         most = max(table.rows // k, count)
         size, loss, after = np.zeros(most, np.int64), np.zeros(most), numbers.copy()
         size[:count] = np.bincount(numbers)

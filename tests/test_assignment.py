@@ -18,7 +18,7 @@ from shoal.methods.cells import ring
 from shoal.methods.cells.ring import CONSTANTS, stream
 from shoal.methods.partitioning.partition import Partition
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 
 
 def draws(size, k, times, seed=7):
@@ -53,7 +53,7 @@ def test_the_kernel_draws_as_its_twin(rings, seed):
     mine, twin = (np.empty(starts[-1], np.int32) for _ in range(2))
     block_of_twin = block.copy()
     draw_assignments(starts, degrees, sampled, block, mine)
-    naive.draw_assignments(starts, degrees, sampled, block_of_twin, twin)
+    oracles.assignment.draw_assignments(starts, degrees, sampled, block_of_twin, twin)
     assert mine.tolist() == twin.tolist()
     assert block.tolist() == block_of_twin.tolist()
 
@@ -61,7 +61,7 @@ def test_the_kernel_draws_as_its_twin(rings, seed):
 def test_the_stream_is_chacha():
     """The first words of ChaCha8 with the key and nonce zero, as published for the cipher."""
     block = np.array([*CONSTANTS, *[0] * 12], np.uint32)
-    words = np.array(naive._drawn(block, 16), np.uint32)
+    words = np.array(oracles.assignment._drawn(block, 16), np.uint32)
     assert words.tobytes().hex().startswith("3e00ef2f895f40d67f5bb8e81f09a5a1")
 
 
@@ -127,15 +127,17 @@ def test_coins_alone_give_each_pair_its_exact_share(size, k, seed, monkeypatch):
             script.append(0)
         return script[len(asked) - 1]
 
-    monkeypatch.setattr(naive, "_coins", lambda block: iter(lambda: choose(2), None))
+    monkeypatch.setattr(oracles.assignment, "_coins", lambda block: iter(lambda: choose(2), None))
     # The last draw turns the whole ring, which would even out what coins do not.
-    monkeypatch.setattr(naive, "_drawn_below", lambda block, bound: choose(bound) if bound < size else 0)
+    monkeypatch.setattr(
+        oracles.assignment, "_drawn_below", lambda block, bound: choose(bound) if bound < size else 0
+    )
     chances = {(j, s): Fraction(0) for j in range(size) for s in range(k)}
     while True:
         asked.clear()
         owner = np.empty(size, np.int32)
         # The words of all shuffles and walks are the same every time.
-        naive.draw_assignments([0, size], [k], [k], stream(Run.start(seed)), owner)
+        oracles.assignment.draw_assignments([0, size], [k], [k], stream(Run.start(seed)), owner)
         for j in range(size):
             chances[j, (int(owner[j]) - j) % size] += Fraction(1, prod(asked))
         while script and script[-1] + 1 == asked[len(script) - 1]:

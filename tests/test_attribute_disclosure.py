@@ -24,7 +24,7 @@ from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.run import Run
 from shoal.table import Attribute
-from tests import naive
+from tests import oracles
 from tests.rules import TREE, simple_table
 from tests.strategies import tables
 
@@ -115,7 +115,7 @@ def test_the_plain_twin_believes_the_same(data, points, classes):
     label, count = (np.array([pair[part] for pair in held], np.int64) for part in (0, 1))
     given_ = (over_start, np.array(over, np.int32), start, label.astype(np.int32), count, 4,
               own_start, np.array(own, np.int32))  # fmt: skip
-    for mine, twin in zip(kernels.beliefs(*given_), naive.beliefs(*given_), strict=True):
+    for mine, twin in zip(kernels.beliefs(*given_), oracles.disclosure.beliefs(*given_), strict=True):
         assert mine.tolist() == twin.tolist()
 
 

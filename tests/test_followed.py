@@ -22,7 +22,7 @@ from shoal.kernels import followed as kernels
 from shoal.methods import METHODS
 from shoal.methods.numbers_of_rows import fewest_left_out
 from shoal.policy import Policy
-from tests import followers, naive
+from tests import followers, oracles
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
 ROLES = {
@@ -232,7 +232,7 @@ def lists_and_crowds(draw):
 @given(lists_and_crowds())
 def test_the_kernel_pairs_lists_and_crowds_as_its_twin_does(given_arrays):
     found = set(zip(*map(list, kernels.fitting_crowds(*given_arrays)), strict=True))
-    assert found == set(zip(*map(list, naive.fitting_crowds(*given_arrays)), strict=True))
+    assert found == set(zip(*map(list, oracles.followed.fitting_crowds(*given_arrays)), strict=True))
 
 
 def _covers(cells, row):

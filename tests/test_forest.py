@@ -19,7 +19,7 @@ from shoal.methods.clustering.lower_bound import lower_bound
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 from tests.test_agglomerative import limited, line, lists
 
@@ -40,10 +40,10 @@ def test_edges_and_cuts_are_those_of_their_twins(data, table):
         count[data.draw(st.integers(0, len(count) - 1))] = 0
     args = (codes, count, tree, losses, k)
     above = growing.grow_forest(*args)
-    np.testing.assert_array_equal(above, naive.grow_forest(*args))
+    np.testing.assert_array_equal(above, oracles.forest.grow_forest(*args))
     rows = np.flatnonzero(count > 0)
     part = growing.cut_trees(above, rows, k)
-    assert lists(part) == lists(naive.cut_trees(above, rows, k))
+    assert lists(part) == lists(oracles.forest.cut_trees(above, rows, k))
 
 
 @settings(max_examples=100)
@@ -84,7 +84,9 @@ def test_cheapest_closures(data, table):
     near, loss = nearest_items(codes, tree, losses, data.draw(st.integers(1, 8)))
     far = np.minimum(loss[:, -1], 5.0)
     args = (codes, count, near, far, losses, k, 10_000)
-    np.testing.assert_array_equal(cheapest.cheapest_closures(*args), naive.cheapest_closures(*args))
+    np.testing.assert_array_equal(
+        cheapest.cheapest_closures(*args), oracles.cheapest.cheapest_closures(*args)
+    )
 
 
 @settings(max_examples=60)

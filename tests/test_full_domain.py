@@ -33,7 +33,7 @@ from shoal.policy import Policy
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.wording import rounded_down
-from tests import naive
+from tests import oracles
 from tests.lattice_reference import NotAMultiple, ShareOfFirst, loss, published, satisfying
 from tests.strategies import tables, tiled
 
@@ -172,7 +172,7 @@ def test_kernels_agree_with_their_twins(table, data):
     )
     ours, theirs = buffers(), buffers()
     found = kernels.roll_up(*fixed, *ours)
-    assert found == naive.roll_up(*fixed, *theirs)
+    assert found == oracles.lattice.roll_up(*fixed, *theirs)
     np.testing.assert_array_equal(ours[2][:, :found], theirs[2][:, :found])
     np.testing.assert_array_equal(ours[3][:found], theirs[3][:found])
     np.testing.assert_array_equal(ours[4], theirs[4])
@@ -182,18 +182,20 @@ def test_kernels_agree_with_their_twins(table, data):
     gain = np.arange(len(rolls.table)) / 7
     most = data.draw(st.integers(0, table.rows))
     arguments = (keys, lost, levels, rolls.fields, gain, most)
-    assert kernels.shortfall(*arguments) == pytest.approx(naive.shortfall(*arguments))
+    assert kernels.shortfall(*arguments) == pytest.approx(oracles.lattice.shortfall(*arguments))
     k = data.draw(st.integers(1, 4))
-    for mine, other in zip(kernels.small_groups(weights, k), naive.small_groups(weights, k), strict=True):
+    for mine, other in zip(
+        kernels.small_groups(weights, k), oracles.lattice.small_groups(weights, k), strict=True
+    ):
         np.testing.assert_array_equal(mine, other)
     good = weights >= k
     arguments = (weights, good, (weights - lost)[good])
-    for mine, other in zip(kernels.lost_rows(*arguments), naive.lost_rows(*arguments), strict=True):
+    for mine, other in zip(kernels.lost_rows(*arguments), oracles.lattice.lost_rows(*arguments), strict=True):
         np.testing.assert_array_equal(mine, other)
     floors, counts = np.zeros((2, len(levels), max(lattice.dims))), np.zeros(100, np.int64)
     arguments = (keys, lost, levels, rolls.fields, judge.objective.gains)
     assert kernels.least_shortfall(*arguments, counts, floors[0]) == pytest.approx(
-        naive.least_shortfall(*arguments, counts, floors[1])
+        oracles.lattice.least_shortfall(*arguments, counts, floors[1])
     )
     assert not counts.any()
     np.testing.assert_allclose(floors[0], floors[1])
@@ -202,26 +204,26 @@ def test_kernels_agree_with_their_twins(table, data):
     values = np.arange(lattice.size, dtype=np.float64)
     twin = values.copy()
     kernels.raise_box(values, lattice.strides, low, levels, lattice.size / 2)
-    naive.raise_box(twin, lattice.strides, low, levels, lattice.size / 2)
+    oracles.lattice.raise_box(twin, lattice.strides, low, levels, lattice.size / 2)
     np.testing.assert_array_equal(values, twin)
     kernels.raise_below(values, lattice.strides, levels, floors[0] * 100)
-    naive.raise_below(twin, lattice.strides, levels, floors[0] * 100)
+    oracles.lattice.raise_below(twin, lattice.strides, levels, floors[0] * 100)
     np.testing.assert_allclose(values, twin)
     other = np.array([data.draw(st.sampled_from([0.0, 1.0, 5.0, np.inf])) for _ in range(lattice.size)])
     mine, theirs_ = low.copy(), low.copy()
     kernels.climb_open(mine, lattice.top, lattice.strides, values, other, lattice.size / 2)
-    naive.climb_open(theirs_, lattice.top, lattice.strides, values, other, lattice.size / 2)
+    oracles.lattice.climb_open(theirs_, lattice.top, lattice.strides, values, other, lattice.size / 2)
     np.testing.assert_array_equal(mine, theirs_)
     steps = np.array([[data.draw(st.integers(0, 3)) / 2 for _ in range(max(lattice.dims))] for _ in levels])
     arguments = (levels, steps, lattice.strides, values, other, lattice.size / 2)
-    np.testing.assert_array_equal(kernels.descend_open(*arguments), naive.descend_open(*arguments))
+    np.testing.assert_array_equal(kernels.descend_open(*arguments), oracles.lattice.descend_open(*arguments))
     order = np.array(data.draw(st.permutations(range(lattice.size))), np.int32)
     arguments = (order, data.draw(st.integers(0, lattice.size)), values, other, lattice.size / 2)
-    assert kernels.next_open(*arguments) == naive.next_open(*arguments)
+    assert kernels.next_open(*arguments) == oracles.lattice.next_open(*arguments)
     known = np.array([[data.draw(st.integers(0, t)) for t in lattice.top] for _ in range(4)], np.int64)
     sizes = np.array(data.draw(st.lists(st.integers(1, 3), min_size=4, max_size=4)), np.int64)
     arguments = (known, sizes, data.draw(st.integers(0, 4)), levels)
-    assert kernels.smallest_below(*arguments) == naive.smallest_below(*arguments)
+    assert kernels.smallest_below(*arguments) == oracles.lattice.smallest_below(*arguments)
 
 
 @settings(max_examples=150)
@@ -293,7 +295,7 @@ def test_level_keepable_agrees_with_its_twin(table, most, data):
     groups = group(numbers, 3, table.sensitive_codes, table.sensitive, table.sensitive_counts)
     own, low = groups.sensitive[0], table.sensitive[0].hierarchy.low
     arguments = (own.start, own.value, own.count, groups.size, low, groups.totals[0], most)
-    np.testing.assert_array_equal(level_keepable(*arguments), naive.level_keepable(*arguments))
+    np.testing.assert_array_equal(level_keepable(*arguments), oracles.closeness.level_keepable(*arguments))
 
 
 def column(name, *levels):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels import closures, grouping
-from tests import naive
+from tests import oracles
 
 WIDE = 2**31 - 1
 
@@ -24,7 +24,7 @@ def matrices(draw):
 @given(matrices())
 def test_distinct(matrix):
     numbers, first = grouping.distinct(matrix)
-    expected, expected_first = naive.distinct(matrix)
+    expected, expected_first = oracles.grouping.distinct(matrix)
     assert numbers.tolist() == expected.tolist()
     assert first.tolist() == expected_first.tolist()
 
@@ -35,10 +35,10 @@ def test_distinct_rows_of_columns_of_any_width(matrix, piece):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grouping, "PIECE", piece)
         numbers, first = grouping.distinct_rows(columns)
-    expected, expected_first = naive.distinct_rows(columns)
+    expected, expected_first = oracles.grouping.distinct_rows(columns)
     assert numbers.tolist() == expected.tolist()
     assert first.tolist() == expected_first.tolist()
-    assert grouping.distinct_rows([], 3)[0].tolist() == naive.distinct_rows([], 3)[0].tolist()
+    assert grouping.distinct_rows([], 3)[0].tolist() == oracles.grouping.distinct_rows([], 3)[0].tolist()
 
 
 @given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 6), st.sampled_from([1, 2, 3, 5]))
@@ -48,7 +48,7 @@ def test_keys_are_numbered_alike_in_threads(keys, piece, threads):
         patch.setattr(grouping, "PIECE", piece)
         patch.setattr(grouping, "processors", lambda: threads)
         numbers, first = grouping._numbered(keys)
-    expected, expected_first = naive.number(keys)
+    expected, expected_first = oracles.grouping.number(keys)
     assert numbers.tolist() == expected.tolist()
     assert first.tolist() == expected_first.tolist()
 
@@ -65,7 +65,7 @@ def test_histograms(rows):
     group_of, codes, weights = (np.array([row[i] for row in rows], t) for i, t in enumerate("iil"))
     for ours, plain in zip(
         grouping.histograms(group_of, 4, codes, weights),
-        naive.histograms(group_of, 4, codes, weights),
+        oracles.grouping.histograms(group_of, 4, codes, weights),
         strict=True,
     ):
         assert ours.tolist() == plain.tolist()
@@ -75,7 +75,7 @@ def test_histograms(rows):
 def test_bounds(rows):
     group_of, codes = (np.array([row[i] for row in rows], np.int32) for i in (0, 1))
     for ours, plain in zip(
-        closures.bounds(codes, group_of, 3), naive.bounds(codes, group_of, 3), strict=True
+        closures.bounds(codes, group_of, 3), oracles.closures.bounds(codes, group_of, 3), strict=True
     ):
         assert ours.tolist() == plain.tolist()
 
@@ -85,6 +85,6 @@ def test_pack(values):
     codes = np.array(values, np.int32)
     keys, plain = np.full(len(codes), 3, np.uint64), np.full(len(codes), 3, np.uint64)
     grouping.pack(keys, codes, 0, 10)
-    naive.pack(plain, codes, 0, 10)
+    oracles.grouping.pack(plain, codes, 0, 10)
     assert keys.tolist() == plain.tolist()
-    assert grouping.number(keys)[0].tolist() == naive.number(keys)[0].tolist()
+    assert grouping.number(keys)[0].tolist() == oracles.grouping.number(keys)[0].tolist()

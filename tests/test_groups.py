@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.kernels import closeness, diversity, grouping
 from shoal.table.groups import group
-from tests import naive
+from tests import oracles
 from tests.strategies import hierarchies, tables
 
 
@@ -34,39 +34,39 @@ def numbered(draw, most=3):
 
 @given(numbered())
 def test_histograms_skip_rows_in_no_group(rows):
-    same(grouping.histograms(*rows), naive.histograms(*rows))
+    same(grouping.histograms(*rows), oracles.grouping.histograms(*rows))
 
 
 @given(numbered(), st.integers(1, 5), st.integers(0, 40), st.data())
 def test_histograms_of_groups_of_groups(rows, groups, unused, data):
     """Both ways: with few codes a dense count, with many that nobody has one group after the other."""
-    own = naive.histograms(*rows)
+    own = oracles.grouping.histograms(*rows)
     many = st.lists(st.integers(0, groups - 1), min_size=rows[1], max_size=rows[1])
     numbers = np.array(data.draw(many), np.int32)
     codes = int(rows[2].max(initial=0)) + 1 + unused
     same(
         grouping.merge_histograms(*own, numbers, groups, codes),
-        naive.merge_histograms(*own, numbers, groups, codes),
+        oracles.grouping.merge_histograms(*own, numbers, groups, codes),
     )
 
 
 @given(numbered(), st.data())
 def test_histograms_of_some_groups(rows, data):
-    own = naive.histograms(*rows)
+    own = oracles.grouping.histograms(*rows)
     good = np.array(data.draw(st.lists(st.booleans(), min_size=rows[1], max_size=rows[1])), np.bool_)
-    same(grouping.kept_histograms(*own, good), naive.kept_histograms(*own, good))
+    same(grouping.kept_histograms(*own, good), oracles.grouping.kept_histograms(*own, good))
 
 
 @given(numbered(most=60))
 def test_histograms_of_more_groups_than_rows(rows):
-    same(grouping.histograms(*rows), naive.histograms(*rows))
+    same(grouping.histograms(*rows), oracles.grouping.histograms(*rows))
 
 
 @given(numbered())
 def test_group_sizes(rows):
     group_of, groups, _, weights = rows
     ours = grouping.group_sizes(group_of, groups, weights)
-    assert ours.tolist() == naive.group_sizes(group_of, groups, weights).tolist()
+    assert ours.tolist() == oracles.grouping.group_sizes(group_of, groups, weights).tolist()
 
 
 @given(tables(sensitive=st.integers(0, 2)), st.data())
@@ -107,19 +107,19 @@ def histograms(draw, hierarchy=None, most=6):
 @given(histograms(), st.integers(0, 8))
 def test_top_counts(made, many):
     start, _, count, _, _ = made
-    same(diversity.top_counts(start, count, many), naive.top_counts(start, count, many))
+    same(diversity.top_counts(start, count, many), oracles.diversity.top_counts(start, count, many))
 
 
 @given(histograms())
 def test_group_entropies(made):
     start, _, count, size, _ = made
-    ours, plain = (twin.group_entropies(start, count, size) for twin in (diversity, naive))
+    ours, plain = (twin.group_entropies(start, count, size) for twin in (diversity, oracles.diversity))
     assert ours == pytest.approx(plain, abs=1e-12)
 
 
 @given(histograms())
 def test_ordered_distances(made):
-    ours, plain = (twin.ordered_distances(*made) for twin in (closeness, naive))
+    ours, plain = (twin.ordered_distances(*made) for twin in (closeness, oracles.closeness))
     assert ours == pytest.approx(plain, abs=1e-12)
 
 
@@ -129,7 +129,8 @@ def test_level_distances(data, hierarchy):
     for levels in range(1, hierarchy.height + 1):
         low = hierarchy.low[:levels]
         ours, plain = (
-            twin.level_distances(start, value, count, size, low, totals) for twin in (closeness, naive)
+            twin.level_distances(start, value, count, size, low, totals)
+            for twin in (closeness, oracles.closeness)
         )
         assert ours == pytest.approx(plain, abs=1e-12)
 
@@ -154,7 +155,7 @@ def test_ordered_distances_over_many_codes(seed, codes, rows):
     g, code = np.nonzero(dense)
     start = np.concatenate([[0], np.cumsum((dense > 0).sum(axis=1))]).astype(np.int64)
     made = start, code.astype(np.int32), dense[g, code], dense.sum(axis=1), totals
-    ours, plain = (twin.ordered_distances(*made) for twin in (closeness, naive))
+    ours, plain = (twin.ordered_distances(*made) for twin in (closeness, oracles.closeness))
     assert ours == pytest.approx(plain, abs=1e-12)
 
 

@@ -17,7 +17,7 @@ from shoal.methods.partitioning.partition import _sets, hilbert_order, sorted_co
 from shoal.models import MODELS
 from shoal.models.requirements import Requirements
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 
 
@@ -32,7 +32,7 @@ def test_the_curve_visits_every_point_once_in_steps_of_one(columns, bits):
     assert sorted(keys.tolist()) == list(range(len(points)))
     walk = points[np.argsort(keys)]
     assert (np.abs(np.diff(walk, axis=0)).sum(axis=1) == 1).all()
-    assert keys.tolist() == naive.hilbert_keys(points, bits).tolist()
+    assert keys.tolist() == oracles.hilbert.hilbert_keys(points, bits).tolist()
 
 
 @given(
@@ -48,10 +48,10 @@ def test_no_grouping_of_the_order_loses_less(table, k, sets, measure):
     assert sorted(order) == list(range(table.rows))
     codes, blocks = sorted_codes(table, order), np.array([0, table.rows])
     losses = losses_of(table, measure), _sets(table, measure, sets)
-    mine, twin = (f(codes, blocks, k, *losses) for f in (best_groups, naive.best_groups))
+    mine, twin = (f(codes, blocks, k, *losses) for f in (best_groups, oracles.hilbert.best_groups))
 
     def cost(starts):
-        return sum(naive.group_loss(codes, a, b, *losses) for a, b in pairwise(starts.tolist()))
+        return sum(oracles.hilbert.group_loss(codes, a, b, *losses) for a, b in pairwise(starts.tolist()))
 
     assert cost(mine) == pytest.approx(cost(twin))
     assert np.diff(mine).min() >= k

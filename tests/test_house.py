@@ -17,6 +17,7 @@ from shoal.models import MODELS
 from shoal.policy import Policy, json_schema
 from shoal.policy.adversaries import ADVERSARIES
 from shoal.policy.privacy import KINDS
+from tests import oracles
 from tests.sampled import small_table
 
 REGISTRIES = {"methods": METHODS, "models": MODELS, "measures": MEASURES, "attacks": ATTACKS}
@@ -170,3 +171,18 @@ def test_frozen_objects_change_only_while_they_are_made():
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "object.__setattr__"
     ]
     assert late == []
+
+
+def test_every_kernel_has_a_twin_in_a_file_of_the_same_name():
+    for path in sorted((PACKAGE / "kernels").glob("*.py")):
+        kernels = {
+            node.name
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.FunctionDef)
+            and not node.name.startswith("_")
+            and any(
+                isinstance(one, ast.Call) and ast.unparse(one.func) == "njit" for one in node.decorator_list
+            )
+        }
+        twins = vars(getattr(oracles, path.stem, None)) if kernels else {}
+        assert kernels <= twins.keys(), path.stem

@@ -31,7 +31,7 @@ from shoal.release.render import render
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
-from tests import naive
+from tests import oracles
 from tests.lattice_reference import NotAMultiple, ShareOfFirst
 from tests.strategies import tables
 
@@ -170,7 +170,7 @@ def test_relocation_agrees_with_its_twin(case):
     ours = np.zeros(groups, np.int64), np.zeros((groups, 3), np.int32)
     theirs = np.zeros(groups, np.int64), np.zeros((groups, 3), np.int32)
     holds, made, used, chi = kernels.relocate_groups(*case, *ours)
-    plainly = naive.relocate_groups(*case, *theirs)
+    plainly = oracles.hybrid.relocate_groups(*case, *theirs)
     assert holds == plainly[0]
     if holds:
         assert (made, used) == plainly[1:3]
@@ -196,7 +196,7 @@ def test_with_many_groups_the_closest_are_the_same(seed, limit, most):
     case = (keys, word, np.uint64(15) << shift, before, 5, 1000, limit, most, np.empty(0))
     ours = np.zeros(len(values), np.int64), np.zeros((len(values), 3), np.int32)
     theirs = np.zeros(len(values), np.int64), np.zeros((len(values), 3), np.int32)
-    result, plainly = kernels.relocate_groups(*case, *ours), naive.relocate_groups(*case, *theirs)
+    result, plainly = kernels.relocate_groups(*case, *ours), oracles.hybrid.relocate_groups(*case, *theirs)
     assert result[0] == plainly[0]
     if result[0]:
         assert result[1:3] == plainly[1:3]
@@ -255,7 +255,7 @@ def walked(table, requirements, cells, limit_of=lambda groups: np.inf):
         before = np.array([shown.count(node) for node in nodes], np.int64)
         after, moves = np.zeros(len(nodes), np.int64), np.zeros((len(nodes), 3), np.int64)
         mask = np.full(len(levels), 255, np.uint64)
-        holds = naive.relocate_groups(
+        holds = oracles.hybrid.relocate_groups(
             keys,
             range(len(levels)),
             mask,

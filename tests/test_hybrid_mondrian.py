@@ -24,7 +24,7 @@ from shoal.release import Release
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 from tests.test_hybrid import evidence_by, plain, untrue
 
@@ -59,7 +59,9 @@ def test_relocation_in_boxes_agrees_with_its_twin(table, data):
     limit = data.draw(st.sampled_from([np.inf, 0.5, 3.0, 8.1]))
     losses = losses_of(table, data.draw(st.sampled_from(["lm", "gcp", "precision", "entropy"])))
     arguments = (len(sizes), k, cells, limit, noise, losses)
-    expected, price, statistic = naive.relocate_cells(true, true, ids, begins, ends, *arguments, None)
+    expected, price, statistic = oracles.relocation.relocate_cells(
+        true, true, ids, begins, ends, *arguments, None
+    )
     codes = true.copy()
     count, used, chi = relocate_cells(
         codes, true, ids, begins, ends, *arguments, workspace(room, table.rows, width)

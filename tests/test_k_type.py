@@ -32,7 +32,7 @@ from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 
 NOTIONS = (OneK, KOne, KK, GlobalOneK)
@@ -59,7 +59,7 @@ def shown(table, low, high, owner=None):
     """What is published where every row shows its own ranges."""
     low, high = (np.array(ends, np.int32).reshape(-1, len(table.attributes)) for ends in (low, high))
     cells = np.concatenate([low, high], axis=1)
-    number, first = naive.distinct(cells)
+    number, first = oracles.grouping.distinct(cells)
     none = np.zeros((len(low), 0), np.int32)
     missing = table.rows - len(low)
     published = Published(table.attributes, (), number, none, low[first], high[first], missing)
@@ -271,8 +271,8 @@ def test_trees_find_what_a_scan_finds(table, data):
     low = np.stack([np.minimum(e[:3], e[3:]) for e in ends], axis=1).astype(np.int32)
     high = np.stack([np.maximum(e[:3], e[3:]) for e in ends], axis=1).astype(np.int32)
     start, found = people.inside(low, high)
-    plain = naive.plant_boxes(people.codes, None, None, None)
-    start_too, found_too = naive.rows_inside(people.codes, *plain[1:], low, high)
+    plain = oracles.consistency.plant_boxes(people.codes, None, None, None)
+    start_too, found_too = oracles.consistency.rows_inside(people.codes, *plain[1:], low, high)
     assert start.tolist() == start_too.tolist()
     assert np.array_equal(found, found_too)
 
@@ -292,7 +292,7 @@ def test_sharing_out(data):
     source = np.repeat(np.arange(ranges), np.diff(start))
     assert (np.bincount(source, weights=flow, minlength=ranges) <= supply).all()
     assert (np.bincount(links, weights=flow, minlength=rows) <= demand).all()
-    assert flow.sum() == naive.assign_units(start, links, supply, demand, order).sum()
+    assert flow.sum() == oracles.consistency.assign_units(start, links, supply, demand, order).sum()
 
 
 measures = st.sampled_from(["lm", "entropy", "gcp", "precision"])
@@ -308,7 +308,9 @@ def test_expansion_and_nearest_take_cheapest_steps(table, measure, k):
         low, high = people.codes.copy(), people.codes.copy()
         given_ = (people.codes, people.weight, *people.tree, losses, k, 0, len(low), low, high)
         getattr(expansion, name)(*given_)
-        for a, b, possible in zip(low.tolist(), high.tolist(), getattr(naive, name)(*given_), strict=True):
+        for a, b, possible in zip(
+            low.tolist(), high.tolist(), getattr(oracles.expansion, name)(*given_), strict=True
+        ):
             assert (tuple(a), tuple(b)) in possible
 
 
@@ -328,19 +330,22 @@ def test_cells_grow_least_to_cover(table, measure, k):
     covered = cells.graph().candidates
     hull, costliest = covering.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses)
     for ours, plain in zip(
-        (hull, costliest), naive.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses), strict=True
+        (hull, costliest),
+        oracles.covering.hulls(cells.slots, cells.low, cells.high, *tree[:3], losses),
+        strict=True,
     ):
         assert np.array_equal(ours, plain)
 
     def total(low, high):
         return sum(
-            naive._closure(losses, [a, b])[2] for a, b in zip(low.tolist(), high.tolist(), strict=True)
+            oracles.expansion._closure(losses, [a, b])[2]
+            for a, b in zip(low.tolist(), high.tolist(), strict=True)
         )
 
     for u in range(len(people.codes)):
         low, high, counts = cells.low.copy(), cells.high.copy(), covered.copy()
         fixed = (*tree, hull, costliest, losses, k, u, u + 1)
-        plain = naive.cover_each(people.codes, cells.slots, None, low, high, counts, *fixed)
+        plain = oracles.covering.cover_each(people.codes, cells.slots, None, low, high, counts, *fixed)
         grown = covering.cover_each(
             people.codes, cells.slots, cells.changed, cells.low, cells.high, covered, *fixed
         )
@@ -371,7 +376,8 @@ def test_cells_are_replaced_by_cheaper_ones(table, scatter, measure, k, hand):
 
     def total(low, high):
         return sum(
-            naive._closure(cells.losses, [a, b])[2] for a, b in zip(low.tolist(), high.tolist(), strict=True)
+            oracles.expansion._closure(cells.losses, [a, b])[2]
+            for a, b in zip(low.tolist(), high.tolist(), strict=True)
         )
 
     people, covered = cells.people, cells.graph().candidates
@@ -384,7 +390,7 @@ def test_cells_are_replaced_by_cheaper_ones(table, scatter, measure, k, hand):
     graph = cells.graph()
     assert graph.candidates.tolist() == covered.tolist()
     assert min(graph.candidates.min(), graph.fits.min()) >= k
-    assert saved == naive.refine(people.codes, people.weight, cells.slots, *plain, *fixed)
+    assert saved == oracles.refining.refine(people.codes, people.weight, cells.slots, *plain, *fixed)
     assert np.array_equal(cells.low, plain[0])
     assert np.array_equal(cells.high, plain[1])
     assert np.array_equal(covered, plain[2])
@@ -405,7 +411,7 @@ def test_one_more_match_costs_least(table, measure, k):
             cells.losses, int(graph.matches[u]) + 1, 1000, np.array([u]),
         )  # fmt: skip
         added = []
-        for twin in (covering, naive):
+        for twin in (covering, oracles.covering):
             low, high = cells.low.copy(), cells.high.copy()
             changed = cells.changed.copy()
             grown = twin.join_components(
@@ -414,7 +420,7 @@ def test_one_more_match_costs_least(table, measure, k):
             assert grown == 1
             added.append(
                 sum(
-                    naive._closure(cells.losses, [a, b])[2]
+                    oracles.expansion._closure(cells.losses, [a, b])[2]
                     for a, b in zip(low.tolist(), high.tolist(), strict=True)
                 )
             )

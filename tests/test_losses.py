@@ -14,7 +14,7 @@ from shoal.kernels import losses as kernels
 from shoal.measures import MEASURES, CellMeasure
 from shoal.methods import losses as tabulating
 from shoal.methods.losses import losses_of
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 
 CELLS = [name for name in MEASURES if issubclass(MEASURES[name], CellMeasure)]
@@ -46,7 +46,7 @@ def test_a_range_loses_what_the_measure_says(measure, data, table):
         codes = np.arange(attribute.hierarchy.size) if present is None else present[j]
         for low, high in ranges(len(codes)):
             found = kernels.range_loss(losses, j, low, high)
-            assert found == naive.range_loss(losses, j, low, high)
+            assert found == oracles.losses.range_loss(losses, j, low, high)
             ends = (np.array([codes[at]], np.int32) for at in (low, high))
             try:
                 shown = attribute.hierarchy.lift(*ends)
@@ -54,7 +54,7 @@ def test_a_range_loses_what_the_measure_says(measure, data, table):
                 assert found == np.inf
                 continue
             if present is None:
-                assert kernels.lift(losses, j, low, high) == naive.lift(losses, j, low, high)
+                assert kernels.lift(losses, j, low, high) == oracles.losses.lift(losses, j, low, high)
                 assert kernels.lift(losses, j, low, high) == (shown[0][0], shown[1][0])
             expected = rule.loss(attribute, table.value_counts[j], *shown)[0] * attribute.weight / weights
             # A line rounds both ends of a range.
@@ -70,7 +70,7 @@ def test_no_wider_range_loses_less_than_the_bound(measure, data, table):
     for j, attribute in enumerate(table.attributes):
         for low, high in ranges(attribute.hierarchy.size):
             found = kernels.least_loss(losses, j, low, high)
-            least = naive.least_loss(losses, j, low, high)
+            least = oracles.losses.least_loss(losses, j, low, high)
             assert found <= least
             assert found == least or (wide and attribute.hierarchy.free and measure == "entropy")
 
@@ -80,12 +80,12 @@ def test_boxes_and_wider_ranges_are_those_of_their_twins(data, table, measure):
     losses = losses_of(table, measure)
     ends = np.sort(table.codes[data.draw(st.permutations(range(table.rows)))][:2], axis=0)
     box = np.stack([ends[:1], ends[-1:]], axis=2).reshape(1, -1)
-    np.testing.assert_array_equal(kernels.box_losses(box, losses), naive.box_losses(box, losses))
+    np.testing.assert_array_equal(kernels.box_losses(box, losses), oracles.losses.box_losses(box, losses))
     codes = int(losses.shape[:, kernels.SIZE].sum())
     found = [[np.zeros(codes), np.zeros(0 if losses.rising else codes)] for _ in range(2)]
     for j in range(len(table.attributes)):
         kernels.widen(losses, j, ends[0, j], ends[-1, j], *found[0])
-        naive.widen(losses, j, ends[0, j], ends[-1, j], *found[1])
+        oracles.losses.widen(losses, j, ends[0, j], ends[-1, j], *found[1])
     for ours, twin in zip(*found, strict=True):
         np.testing.assert_array_equal(ours, twin)
 

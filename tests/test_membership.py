@@ -16,7 +16,7 @@ from shoal.membership import counting as membership_count
 from shoal.membership.bucket import Bucket, propagated
 from shoal.membership.chances import membership
 from shoal.membership.counting import _next_prime, _together
-from tests import naive
+from tests import oracles
 
 
 def grouped(people):
@@ -107,7 +107,7 @@ def test_one_large_tuple_is_a_share():
     # 300 people alike, 120 of them in: by symmetry each with 120/300; C(300, 120) needs ten primes.
     found, _, _ = ask([(0, 0)] * 300 + [(1, 1)], range(120))
     assert found.chance.tolist() == [0.4, 0.0]
-    assert found.sets == naive.choose(300, 120)
+    assert found.sets == oracles.choosing.choose(300, 120)
 
 
 def test_interchangeable_cells_by_formula():
@@ -117,10 +117,10 @@ def test_interchangeable_cells_by_formula():
     found, many, _ = ask(people, private)
     top, side, total = 25 + 12, 25 + 9, len(private)
     ways = {
-        x: naive.choose(40, x)
-        * naive.choose(30, top - x)
-        * naive.choose(20, side - x)
-        * naive.choose(50, total - top - side + x)
+        x: oracles.choosing.choose(40, x)
+        * oracles.choosing.choose(30, top - x)
+        * oracles.choosing.choose(20, side - x)
+        * oracles.choosing.choose(50, total - top - side + x)
         for x in range(min(top, side) + 1)
         if top - x <= 30 and side - x <= 20 and 0 <= total - top - side + x <= 50 and x <= 40
     }
@@ -255,7 +255,7 @@ def test_extend_states(layer, limit):
     from shoal.kernels.membership import extend_states
 
     made, child_of, fits = extend_states(*layer, limit)
-    plain = naive.extend_states(*layer, limit)
+    plain = oracles.membership.extend_states(*layer, limit)
     assert fits == plain[2]
     if fits:
         assert made.tolist() == plain[0].tolist()
@@ -270,7 +270,8 @@ def test_match_states(one, other):
         other = one
     whole = one[0][0] + other[0][-1]
     assert (
-        match_states(one[0], other[0], whole).tolist() == naive.match_states(one[0], other[0], whole).tolist()
+        match_states(one[0], other[0], whole).tolist()
+        == oracles.membership.match_states(one[0], other[0], whole).tolist()
     )
 
 
@@ -286,9 +287,9 @@ def test_shares(layer, data):
 
     ways, weight, rest = draw(len(layer[0])), draw(layer[-1] + 1), draw(len(made))
     args = (ways, child_of, weight)
-    assert push_shares(*args, len(made)).tolist() == naive.push_shares(*args, len(made)).tolist()
+    assert push_shares(*args, len(made)).tolist() == oracles.membership.push_shares(*args, len(made)).tolist()
     onward, people, lacking = pull_shares(rest, *args)
-    plain = naive.pull_shares(rest, *args)
+    plain = oracles.membership.pull_shares(rest, *args)
     assert onward.tolist() == plain[0].tolist()
     assert (people, lacking) == plain[1:]
 
@@ -306,8 +307,8 @@ def test_ways(layer, data):
 
     ways, weight, rest = draw(len(layer[0])), draw(layer[-1] + 1), draw(len(made))
     args = (ways, child_of, weight, prime)
-    assert push_ways(*args, len(made)).tolist() == naive.push_ways(*args, len(made)).tolist()
+    assert push_ways(*args, len(made)).tolist() == oracles.membership.push_ways(*args, len(made)).tolist()
     onward, people = pull_ways(rest, *args)
-    plain = naive.pull_ways(rest, *args)
+    plain = oracles.membership.pull_ways(rest, *args)
     assert onward.tolist() == plain[0].tolist()
     assert people == plain[1]

@@ -13,7 +13,7 @@ from shoal.membership.certain import Certain, _Search
 from shoal.membership.chances import membership
 from shoal.membership.estimate import walked
 from shoal.membership.walk import Walks, any_set, neighbours
-from tests import naive
+from tests import oracles
 from tests.test_membership import ask, buckets, counts_of, enumerated, grouped
 
 
@@ -226,7 +226,7 @@ def test_walk_sets(bucket, seed):
         fixed = (part.counts_of, walks.least, walks.most, part.people, start, near, 0.2, walks.penalty)
         draws = random.random((3, 80, 3))
         seen, fits = walk_sets(*fixed, *state, draws)
-        plain_seen, plain_fits = naive.walk_sets(*fixed, *copy, draws)
+        plain_seen, plain_fits = oracles.membership.walk_sets(*fixed, *copy, draws)
         assert seen.tolist() == plain_seen.tolist()
         assert fits.tolist() == plain_fits.tolist()
         for one, other in zip(state, copy, strict=True):
@@ -245,7 +245,7 @@ def test_seek_set(bucket, seed):
         copy = tuple(value.copy() for value in state)
         fixed = (part.counts_of, search.column_of, part.least, part.most, search.start, search.member)
         draws = random.random((30, 4))
-        assert seek_set(*fixed, *state, draws) == naive.seek_set(*fixed, *copy, draws)
+        assert seek_set(*fixed, *state, draws) == oracles.membership.seek_set(*fixed, *copy, draws)
         for one, other in zip(state, copy, strict=True):
             assert one.tolist() == other.tolist()
         assert (state[1] == part.lacking(state[0])).all()

@@ -16,7 +16,7 @@ from shoal.membership import counting as membership_count
 from shoal.membership import waves as membership_waves
 from shoal.membership.chances import membership
 from shoal.membership.waves import PRECISION, waved
-from tests import naive
+from tests import oracles
 from tests.test_membership import buckets, counts_of, enumerated, grouped
 
 
@@ -109,12 +109,12 @@ def test_a_chance_too_small_for_waves_is_not_taken_for_none():
                 # Row 0 has 30, row 1 has 30, row 2 has 2; column 1 has 31.
                 if a + (30 - b) + (2 - c) == 31 and 2 - c <= 2:
                     ways[a, b, c] = (
-                        naive.choose(60, 30 - a)
-                        * naive.choose(1, a)
-                        * naive.choose(1, b)
-                        * naive.choose(60, 30 - b)
-                        * naive.choose(2, c)
-                        * naive.choose(2, 2 - c)
+                        oracles.choosing.choose(60, 30 - a)
+                        * oracles.choosing.choose(1, a)
+                        * oracles.choosing.choose(1, b)
+                        * oracles.choosing.choose(60, 30 - b)
+                        * oracles.choosing.choose(2, c)
+                        * oracles.choosing.choose(2, 2 - c)
                     )
     total = sum(ways.values())
     assert found.chance[1] == pytest.approx(
@@ -230,7 +230,7 @@ def test_sum_waves(arguments, cut):
     from shoal.kernels.membership_waves import sum_waves
 
     total, slope, dropped, without, spread, noise, visited = sum_waves(*arguments, cut, 10_000)
-    plain, plain_slope = naive.sum_waves(*arguments, cut, 10_000)
+    plain, plain_slope = oracles.membership_waves.sum_waves(*arguments, cut, 10_000)
     assert visited >= 0
     assert abs(total - plain) <= dropped + 1e-12
     assert np.abs(slope - plain_slope).max() <= without + 1e-12

@@ -17,7 +17,7 @@ from shoal.models.hybrid import HybridK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.requirements import Requirements
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 
 
@@ -48,7 +48,7 @@ def test_mdav_is_its_twin(cloud, k):
     sizes = np.bincount(found)
     assert sizes.min() >= k
     assert sizes.max() < 2 * k
-    expected = naive.mdav(points, labels, weights, starts, k)
+    expected = oracles.microaggregation.mdav(points, labels, weights, starts, k)
     if not _tied(points, labels, weights, k):
         np.testing.assert_array_equal(found, expected)
 
@@ -59,7 +59,7 @@ def _tied(points, labels, weights, k):
 
     rows = points.shape[1] if len(points) else labels.shape[1]
     left = list(range(rows))
-    groups = naive.mdav(points, labels, weights, np.arange(len(labels) + 1) * 4, k)
+    groups = oracles.microaggregation.mdav(points, labels, weights, np.arange(len(labels) + 1) * 4, k)
     group = 0
     while len(left) >= 2 * k:
         away = {}
@@ -88,7 +88,7 @@ def _tied(points, labels, weights, k):
 def test_no_grouping_of_sorted_values_is_better(values, k):
     ordered = np.sort(np.array(values, np.float64))
     k = min(k, len(values))
-    found, best = kernels.best_cuts(ordered, k), naive.best_cuts(ordered, k)
+    found, best = kernels.best_cuts(ordered, k), oracles.microaggregation.best_cuts(ordered, k)
     assert np.diff([*found, len(values)]).min() >= k
     assert squares(ordered, found) == pytest.approx(squares(ordered, best), abs=1e-9)
 

@@ -26,7 +26,7 @@ from shoal.models.requirements import Requirements
 from shoal.run import Run
 from shoal.table import Attribute, CodedTable
 from shoal.table.groups import group
-from tests import naive
+from tests import oracles
 from tests.strategies import tables, tiled
 
 METHOD = st.builds(Mondrian, strict=st.booleans(), choose=st.sampled_from(["gain", "width"]))
@@ -105,7 +105,7 @@ def test_descent_is_that_of_its_twin(table, k, method, measure, enough):
     if table.rows < k:
         return
     found = boxes(table, k, method, measure, enough).cut_by_size(Run.start(1))
-    kernel, kernels.cut_by_size = kernels.cut_by_size, naive.cut_by_size
+    kernel, kernels.cut_by_size = kernels.cut_by_size, oracles.mondrian.cut_by_size
     try:
         expected = boxes(table, k, method, measure, enough).cut_by_size(Run.start(1))
     finally:
@@ -123,7 +123,7 @@ def test_proposed_cuts_and_their_trial_are_those_of_their_twins(table, k, method
     ends = np.append(begins[1:], table.rows)
     ours.words[table.rows :] = twins.words[table.rows :] = 0
     found = cuts.propose_cuts(ours.codes, begins, ends, ours.losses, *ours.rules)
-    expected = naive.propose_cuts(twins.codes, begins, ends, twins.losses, *twins.rules)
+    expected = oracles.cuts.propose_cuts(twins.codes, begins, ends, twins.losses, *twins.rules)
     for mine, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(
             np.where(expected[0] >= 0, mine, 0), np.where(expected[0] >= 0, other, 0)
@@ -136,7 +136,7 @@ def test_proposed_cuts_and_their_trial_are_those_of_their_twins(table, k, method
         mine = kernels.try_cuts(
             ours.codes, ours.words, ours.ids, *runs[0], *chosen, ours.losses, k, method.strict
         )
-        other = naive.try_cuts(
+        other = oracles.mondrian.try_cuts(
             twins.codes, twins.words, twins.ids, *runs[1], *chosen, twins.losses, k, method.strict
         )
         for left, right in zip((*mine, *runs[0], ours.words), (*other, *runs[1], twins.words), strict=True):

@@ -16,7 +16,7 @@ from shoal.models.requirements import Requirements
 from shoal.network import clustering
 from shoal.network.graph import network_from_pairs
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 
 
@@ -48,7 +48,7 @@ def test_growing(data):
     work = clustering._Work(graph, table, Requirements(models=tuple(models)), alpha, Run.start(1))
     ours, clusters = work.grown()
     compiled = kernels.grow_network_clusters
-    kernels.grow_network_clusters = naive.grow_network_clusters
+    kernels.grow_network_clusters = oracles.network.grow_network_clusters
     try:
         plain, expected = work.grown()
     finally:
@@ -77,13 +77,13 @@ def test_contacts(graph, data):
     )
     members = np.array(data.draw(st.lists(st.integers(0, graph.nodes - 1), unique=True)), np.int32)
     given_ = graph.start, graph.neighbours, cluster_of, members, 3
-    assert kernels.network_contacts(*given_).tolist() == naive.network_contacts(*given_).tolist()
+    assert kernels.network_contacts(*given_).tolist() == oracles.network.network_contacts(*given_).tolist()
 
 
 @given(networks())
 def test_common_neighbours(graph):
     ours = kernels.common_neighbours(graph.start, graph.neighbours)
-    assert ours.tolist() == naive.common_neighbours(graph.start, graph.neighbours).tolist()
+    assert ours.tolist() == oracles.network.common_neighbours(graph.start, graph.neighbours).tolist()
 
 
 @given(networks())
@@ -91,7 +91,7 @@ def test_ego_keys(graph):
     common = kernels.common_neighbours(graph.start, graph.neighbours)
     noise = np.random.default_rng(1).integers(0, 2**64, graph.nodes + 1, dtype=np.uint64)
     ours = kernels.ego_keys(graph.start, graph.neighbours, common, noise)
-    plain = naive.ego_keys(graph.start, graph.neighbours, common, noise)
+    plain = oracles.network.ego_keys(graph.start, graph.neighbours, common, noise)
     assert np.array_equal(ours[:, None] == ours, plain[:, None] == plain)
 
 
@@ -99,7 +99,7 @@ def test_ego_keys(graph):
 def test_pivot_centrality(graph):
     pivots = np.arange(0, graph.nodes, 2, dtype=np.int32)
     ours = kernels.pivot_centrality(graph.start, graph.neighbours, pivots)
-    plain = naive.pivot_centrality(graph.start, graph.neighbours, pivots)
+    plain = oracles.network.pivot_centrality(graph.start, graph.neighbours, pivots)
     for one, other in zip(ours, plain, strict=True):
         assert np.allclose(one, other)
 
@@ -122,4 +122,4 @@ def test_neighbours_fit(data):
     by_high = np.lexsort((-high[others], here)).astype(np.int64)
     degrees = np.sort(np.array(data.draw(st.lists(st.integers(1, 7), max_size=4)), np.int64))
     given_ = (degrees, low, high, np.array(start, np.int64), others, np.array(room, np.int64), by_high)
-    assert kernels.neighbours_match(*given_).tolist() == naive.neighbours_match(*given_).tolist()
+    assert kernels.neighbours_match(*given_).tolist() == oracles.network.neighbours_match(*given_).tolist()

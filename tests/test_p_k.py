@@ -28,7 +28,7 @@ from shoal.models.p_sensitive import PSensitive
 from shoal.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.rules import PLACE, TREE, of_counts, simple_table
 from tests.strategies import tables, tiled
 
@@ -107,9 +107,9 @@ def test_classes_grow_as_in_the_plain_twin(table, wish, guarded, farthest):
     losses = losses_of(table, wish.measure)
     rows = np.arange(table.rows)
     labels = _Problem(table, wish, Run.start(1)).labels(rows)
-    point_of, first = naive.distinct(np.ascontiguousarray(table.codes))
-    kind_of, kind_first = naive.distinct(labels.of)
-    atom_of, atom_first = naive.distinct(np.stack([kind_of, point_of], axis=1))
+    point_of, first = oracles.grouping.distinct(np.ascontiguousarray(table.codes))
+    kind_of, kind_first = oracles.grouping.distinct(labels.of)
+    atom_of, atom_first = oracles.grouping.distinct(np.stack([kind_of, point_of], axis=1))
     pool = _pool(
         np.ascontiguousarray(table.codes)[first], point_of[atom_first], kind_of[atom_first],
         np.bincount(atom_of), labels.of[kind_first], labels.rows,
@@ -121,7 +121,7 @@ def test_classes_grow_as_in_the_plain_twin(table, wish, guarded, farthest):
     rules = kernels.Rules(labels.size, p, most, labels.share, guarded, farthest)
     workspace = _workspace(pool, labels, int(losses.shape[:, 1].sum()), losses.rising)
     plain = copy.deepcopy(workspace)
-    naive.grow_classes(pool, losses, rules, plain, 0)
+    oracles.p_k.grow_classes(pool, losses, rules, plain, 0)
     before = pool.left.copy()
     while workspace.state[4] == 0:
         kernels.grow_classes(pool, losses, rules, workspace, 1)
@@ -155,7 +155,7 @@ def test_rows_are_dealt_out_as_by_the_plain_twin(table, data):
     start = (codes[:classes], codes[:classes], np.ones(classes, np.int64), counts)
     ours, twins = ([part.copy() for part in start] for _ in range(2))
     found = kernels.assign_to_classes(codes[classes:], labels[classes:], *ours, share, losses)
-    expected = naive.assign_to_classes(codes[classes:], labels[classes:], *twins, share, losses)
+    expected = oracles.p_k.assign_to_classes(codes[classes:], labels[classes:], *twins, share, losses)
     assert found.tolist() == expected.tolist()
     for mine, twin in zip(ours, twins, strict=True):
         assert np.array_equal(mine, twin)
@@ -189,7 +189,10 @@ def test_rows_change_classes_as_in_the_plain_twin(table, data):
         kernel(codes, labels, demand_of, made, losses)
         return made
 
-    ours, twins = state(start.class_of, exchange.gather_classes), state(start.class_of, naive.gather_classes)
+    ours, twins = (
+        state(start.class_of, exchange.gather_classes),
+        state(start.class_of, oracles.exchange.gather_classes),
+    )
     even = data.draw(st.sampled_from([0.0, 2.0**-8, 2.0**-5]))
     names = ["move_rows", "narrow_classes", "swap_rows"] + (["widen_classes"] if losses.rising else [])
     for name in data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=4)):
@@ -199,10 +202,10 @@ def test_rows_change_classes_as_in_the_plain_twin(table, data):
         given_ = (p, losses) if name == "swap_rows" else (p, k, even, losses)
         before = ours.loss @ ours.size + (0 if name == "swap_rows" else even) * (ours.size**2).sum()
         found = getattr(exchange, name)(codes, labels, ours, *given_, order, 0, len(order))
-        expected = getattr(naive, name)(codes, labels, twins, *given_, order, 0, len(order))
+        expected = getattr(oracles.exchange, name)(codes, labels, twins, *given_, order, 0, len(order))
         assert ours.class_of.tolist() == twins.class_of.tolist()
         assert found == pytest.approx(expected, abs=1e-7)
-        fresh = state(ours.class_of, naive.gather_classes)
+        fresh = state(ours.class_of, oracles.exchange.gather_classes)
         for field in ("size", "loss", "counts", "different"):
             assert np.array_equal(getattr(ours, field), getattr(fresh, field)), field
         after = ours.loss @ ours.size + (0 if name == "swap_rows" else even) * (ours.size**2).sum()

@@ -26,7 +26,7 @@ from shoal.models.l_diversity import ProbabilisticDiversity
 from shoal.policy import Policy
 from shoal.samples import sample
 from shoal.suggesting import look_at
-from tests import crowd, naive
+from tests import crowd, oracles
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
 EXAMPLE = pl.DataFrame(
@@ -789,7 +789,10 @@ def owned_rows(draw):
 @given(owned_rows())
 def test_kernels_count_people_as_their_twins_do(rows):
     group_of, person, codes = rows
-    ours, plain = kernels.rows_by_group(group_of, 4, person), naive.rows_by_group(group_of, 4, person)
+    ours, plain = (
+        kernels.rows_by_group(group_of, 4, person),
+        oracles.people.rows_by_group(group_of, 4, person),
+    )
     assert [np.asarray(one).tolist() for one in ours] == [np.asarray(one).tolist() for one in plain]
     by_person = np.argsort(person, kind="stable")
     order, start, ascending = kernels.rows_by_group(group_of[by_person], 4, person[by_person])
@@ -797,10 +800,10 @@ def test_kernels_count_people_as_their_twins_do(rows):
     order = by_person[order]
     assert (
         kernels.count_people(order, start, person).tolist()
-        == naive.count_people(order, start, person).tolist()
+        == oracles.people.count_people(order, start, person).tolist()
     )
     found = kernels.once_per_person(order, start, person, codes, 4)
-    wanted = naive.once_per_person(order, start, person, codes, 4)
+    wanted = oracles.people.once_per_person(order, start, person, codes, 4)
     assert [one.tolist() for one in found] == [one.tolist() for one in wanted]
 
 

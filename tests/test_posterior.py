@@ -19,7 +19,7 @@ from shoal.methods.cells.global_one_k import GlobalOneK as GlobalMethod
 from shoal.models.k_type import GlobalOneK
 from shoal.models.requirements import Requirements
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.test_k_type import coded, fits, generalizations, shown
 
 MANY = 100_000
@@ -115,7 +115,7 @@ def counted(draw):
 @settings(max_examples=200)
 def test_pair_shares(data):
     inside, people, places = data
-    expected = naive.pair_shares(inside, people, places, MANY)
+    expected = oracles.posterior.pair_shares(inside, people, places, MANY)
     found = kernels.pair_shares(inside, people, places, MANY)
     assert found.shape == expected.shape
     assert found == pytest.approx(expected, abs=1e-12)
@@ -173,7 +173,7 @@ def walk(kernel, inside, people, places, steps, seed, batches=3):
 @given(data=counted(), seed=st.integers(0, 2**64 - 1))
 @settings(max_examples=60)
 def test_walk_assignments(data, seed):
-    expected = walk(naive.walk_assignments, *data, 40, seed)
+    expected = walk(oracles.posterior.walk_assignments, *data, 40, seed)
     found = walk(kernels.walk_assignments, *data, 40, seed)
     if expected is None:
         return

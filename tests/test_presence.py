@@ -28,7 +28,7 @@ from shoal.policy import Policy
 from shoal.release.reading import read_published
 from shoal.release.render import render
 from shoal.run import Run
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 from tests.test_membership import P1
 
@@ -138,7 +138,9 @@ def test_regions_of_people(table):
     low, high = table.codes.copy(order="C"), np.maximum.accumulate(table.codes, axis=0).copy(order="C")
     people = np.ascontiguousarray(table.population)
     for one, other in zip(
-        regions_of_people(low, high, people), naive.regions_of_people(low, high, people), strict=True
+        regions_of_people(low, high, people),
+        oracles.presence.regions_of_people(low, high, people),
+        strict=True,
     ):
         assert one.tolist() == other.tolist()
 
@@ -308,7 +310,7 @@ def test_cut_boxes(table, wanted):
     def spied(codes, people, rows, order, ends, *rest):
         before = order.copy()
         begin, end, cuts = compiled(codes, people, rows, order, ends, *rest)
-        expected = naive.cut_boxes(codes, people, rows, before, ends, *rest)
+        expected = oracles.presence.cut_boxes(codes, people, rows, before, ends, *rest)
         found = [order[a:b].tolist() for a, b in zip(begin, end, strict=True)]
         assert (found, cuts) == expected
         seen.append(cuts)
@@ -334,7 +336,7 @@ def test_shrink_boxes(table, wanted):
     def spied(*args):
         copy = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
         compiled(*args)
-        naive.shrink_boxes(*copy)
+        oracles.presence.shrink_boxes(*copy)
         assert args[6].tolist() == copy[6].tolist()
         assert args[7].tolist() == copy[7].tolist()
         seen.append(len(args[6]))
@@ -398,7 +400,7 @@ def test_spalm_is_the_best_of_all_mappings(table, wanted):
 def test_class_totals(entries):
     keys, people, rows = (np.array(column, np.int64) for column in zip(*entries, strict=True))
     found = class_totals(keys * 10**17, people, rows)
-    assert tuple(part.tolist() for part in found) == naive.class_totals(keys, people, rows)
+    assert tuple(part.tolist() for part in found) == oracles.presence.class_totals(keys, people, rows)
 
 
 @given(with_population(), bounds)

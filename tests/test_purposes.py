@@ -36,7 +36,7 @@ from shoal.release import Release
 from shoal.samples import sample
 from shoal.table.encode import encode
 from shoal.table.purpose import Condition, Formula, Purpose, Query, with_borders
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 from tests.test_counted_cuts import descend
 from tests.test_measures import flat, merged, numbers, publish, releases, suppressed, table_of, untouched
@@ -488,7 +488,7 @@ def test_kernels_know_what_a_workload_asks(data, table):
     for j, attribute in enumerate(table.attributes):
         for low, high in itertools.combinations_with_replacement(range(attribute.hierarchy.size), 2):
             found = kernels.range_loss(losses, j, low, high)
-            assert found == naive.range_loss(losses, j, low, high)
+            assert found == oracles.losses.range_loss(losses, j, low, high)
             shown = attribute.hierarchy.lift(np.array([low], np.int32), np.array([high], np.int32))
             expected = rule.loss(attribute, table.value_counts[j], *shown)[0] * attribute.weight / weights
             assert found == pytest.approx(expected, abs=1.01 * kernels.GRAIN, rel=0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DataError
 from shoal.kernels import closest as kernels
-from tests import naive
+from tests import oracles
 
 
 @st.composite
@@ -48,12 +48,12 @@ def test_kernels_are_their_twins(crowd, data):
     found = np.full(people, 1e308), np.zeros(people, np.int64)
     expected = np.full(people, 1e308), np.zeros(people, np.int64)
     kernels.closest_classes(*crowd, sizes, *found)
-    naive.closest_classes(*crowd, sizes, *expected)
+    oracles.closest.closest_classes(*crowd, sizes, *expected)
     np.testing.assert_array_equal(found, expected)
     pairs = np.repeat(np.arange(people), classes), np.tile(np.arange(classes), people)
     ours, theirs = np.zeros(people * classes), np.zeros(people * classes)
     kernels.distances_to(*crowd, *pairs, ours)
-    naive.distances_to(*crowd, *pairs, theirs)
+    oracles.closest.distances_to(*crowd, *pairs, theirs)
     np.testing.assert_array_equal(ours, theirs)
 
 

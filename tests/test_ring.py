@@ -32,7 +32,7 @@ from shoal.release import Release, ValueSets
 from shoal.run import Run
 from shoal.table.encode import encode
 from shoal.table.plan import ColumnPlan
-from tests import naive
+from tests import oracles
 from tests.strategies import tables
 
 OWN = {"column": 0, "column_name": "s0"}
@@ -67,7 +67,7 @@ def test_lexicographic_groups(table, k):
     assert [tuple(c) for c in codes.T] == sorted(tuple(row[columns]) for row in table.codes)
     blocks = np.array([0, table.rows])
     starts = kernels.lexicographic_groups(codes, blocks, k)
-    assert starts.tolist() == naive.lexicographic_groups(codes, blocks, k).tolist()
+    assert starts.tolist() == oracles.ring.lexicographic_groups(codes, blocks, k).tolist()
     assert np.diff(starts).min() >= k
     for a, b in pairwise(starts):
         assert b - a < 2 * k or (codes[:, a:b] == codes[:, a : a + 1]).all()
@@ -80,10 +80,10 @@ def test_window_sets_and_their_numbers(parts, k):
     codes = np.array([code for part in parts for code in part], np.int32)
     starts = np.cumsum([0, *map(len, parts)])
     widths = np.array([min(k, len(part)) for part in parts])
-    mine, twin = (f(codes, starts, widths, 5) for f in (kernels.window_sets, naive.window_sets))
+    mine, twin = (f(codes, starts, widths, 5) for f in (kernels.window_sets, oracles.ring.window_sets))
     for one, other in zip(mine, twin, strict=True):
         assert one.tolist() == other.tolist()
-    for one, other in zip(kernels.number_lists(*mine[1:]), naive.number_lists(*mine[1:]), strict=True):
+    for one, other in zip(kernels.number_lists(*mine[1:]), oracles.ring.number_lists(*mine[1:]), strict=True):
         assert one.tolist() == other.tolist()
 
 
@@ -98,7 +98,7 @@ def test_diverse_pieces(data, least, more):
     values = np.array([value for part in parts for value in part], np.int32)
     starts = np.cumsum([0, *map(len, parts)])
     mine, twin = (
-        f(values, starts, least, least + more) for f in (kernels.diverse_pieces, naive.diverse_pieces)
+        f(values, starts, least, least + more) for f in (kernels.diverse_pieces, oracles.ring.diverse_pieces)
     )
     assert [one.tolist() for one in mine] == [other.tolist() for other in twin]
     order, cuts = mine
@@ -115,7 +115,9 @@ def test_diverse_pieces_take_the_next_rows_however_far_ahead(seed):
     values = np.concatenate([np.zeros(200), random.integers(1, 12, 450)]).astype(np.int32)
     starts = np.array([0, len(values)])
     for least in (2, 3):
-        mine, twin = (f(values, starts, least, least) for f in (kernels.diverse_pieces, naive.diverse_pieces))
+        mine, twin = (
+            f(values, starts, least, least) for f in (kernels.diverse_pieces, oracles.ring.diverse_pieces)
+        )
         assert [one.tolist() for one in mine] == [other.tolist() for other in twin]
 
 
@@ -127,14 +129,14 @@ def test_diverse_groups(table, k, least):
     values = np.ascontiguousarray(table.sensitive_codes[order, 0])
     blocks = np.array([0, table.rows])
     starts = kernels.diverse_groups(codes, values, blocks, k, least)
-    assert starts.tolist() == naive.diverse_groups(codes, values, blocks, k, least).tolist()
+    assert starts.tolist() == oracles.ring.diverse_groups(codes, values, blocks, k, least).tolist()
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=20), st.randoms())
 def test_sort_by(codes, random):
     order = np.array(random.sample(range(len(codes)), len(codes)), np.int32)
     codes = np.array(codes, np.int32)
-    assert kernels.sort_by(codes, 7, order).tolist() == naive.sort_by(codes, 7, order).tolist()
+    assert kernels.sort_by(codes, 7, order).tolist() == oracles.ring.sort_by(codes, 7, order).tolist()
 
 
 @given(
@@ -145,7 +147,9 @@ def test_sort_by(codes, random):
 def test_nearest_order(parts, units, look):
     codes = np.array([row for part in parts for row in part], np.int32)
     starts = np.cumsum([0, *map(len, parts)])
-    mine, twin = (f(codes, starts, np.array(units), look) for f in (nearest_order, naive.nearest_order))
+    mine, twin = (
+        f(codes, starts, np.array(units), look) for f in (nearest_order, oracles.nearest.nearest_order)
+    )
     assert mine.tolist() == twin.tolist()
 
 

@@ -21,7 +21,7 @@ from shoal.models.overall import Overall, Seen
 from shoal.models.ratios import exact, least_size, size_in_words, spelled
 from shoal.models.risk import HighestRisk
 from shoal.policy import Policy
-from tests import naive
+from tests import oracles
 from tests.test_refusals import partitions
 
 # --- thresholds -----------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_people_within(data):
     end = np.searchsorted(rows[:, 0], high[:, 0], side="right").astype(np.int64)
     most = data.draw(st.integers(1, 9))
     args = rows, weights, low, high, begin, end, most
-    assert people_within(*args).tolist() == naive.people_within(*args).tolist()
+    assert people_within(*args).tolist() == oracles.crowds.people_within(*args).tolist()
     whole = [
         int(weights[((rows >= a) & (rows <= b)).all(axis=1)].sum()) for a, b in zip(low, high, strict=True)
     ]

@@ -15,7 +15,7 @@ from shoal.kernels import singling
 from shoal.linking import singling_out as module
 from shoal.linking.singling_out import singling_out, size_for
 from shoal.suggesting import uniqueness
-from tests import naive
+from tests import oracles
 
 OWNERS = st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 3)), max_size=20)
 
@@ -25,7 +25,7 @@ def test_groups_of_one_person(rows):
     group_of = np.array([row[0] for row in rows], np.int32)
     owner = np.array([row[1] for row in rows], np.int32)
     found = singling.of_one_person(group_of, 4, owner)
-    assert found.tolist() == naive.of_one_person(group_of, 4, owner).tolist()
+    assert found.tolist() == oracles.singling.of_one_person(group_of, 4, owner).tolist()
 
 
 @st.composite
@@ -91,7 +91,7 @@ def test_minimal_uniques_are_their_definition(table, largest, dense):
 @given(tables())
 def test_rows_may_stand_for_several_people(table):
     matrix, _ = table
-    number, first = naive.distinct(matrix)
+    number, first = oracles.grouping.distinct(matrix)
     heads = np.bincount(number)
     once = singling_out(list(matrix[first].T), len(first), heads=heads)
     every = singling_out(list(matrix.T), len(matrix))

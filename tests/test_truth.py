@@ -16,7 +16,7 @@ from shoal.linking import truth
 from shoal.machine import parallel
 from shoal.methods import METHODS
 from shoal.policy.checks import option_types
-from tests import naive, outsider
+from tests import oracles, outsider
 
 PLACES = {"north": ["a", "b"], "south": ["c", "d"]}
 
@@ -133,12 +133,12 @@ def test_matching_by_value(data):
         )
         value, of = np.array(rows, np.int32).reshape(-1, 2).T
         given = (np.ascontiguousarray(value), np.ascontiguousarray(of), values)
-        for fast, plain in zip(grouping.by_value(*given), naive.by_value(*given), strict=True):
+        for fast, plain in zip(grouping.by_value(*given), oracles.grouping.by_value(*given), strict=True):
             assert fast.tolist() == plain.tolist()
         sides += grouping.by_value(*given)
     for first, last in ((0, values), (0, 1), (values - 1, values)):
         arguments = (*sides, start, links, classes, people, first, last)
-        assert matching.unmatched(*arguments) == naive.unmatched(*arguments)
+        assert matching.unmatched(*arguments) == oracles.matching.unmatched(*arguments)
 
 
 @settings(max_examples=40)
