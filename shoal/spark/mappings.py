@@ -133,8 +133,9 @@ class Combinations:
         first, width = 5, len(self.quasi) if self.rules.cells else 0
         ends = np.searchsorted(kind, np.arange(first + 2 * width + 1))
         own = [(place[a:z], rows[a:z]) for a, z in itertools.pairwise(ends)]
+        sizes, kept, good, lost_of = own[1:first]
         lost, bad = tuple(own[first : first + width]), tuple(own[first + width :])
-        return Tallies(int(own[0][1].sum()), *own[1:first], lost, bad)
+        return Tallies(int(own[0][1].sum()), sizes, kept, good, lost_of, lost, bad)
 
     def failing(self, levels: LongVector) -> DataFrame:
         """Return the groups of a mapping that do not satisfy the requirements, as a frame of Spark."""
@@ -209,7 +210,7 @@ def _failing(batches: Iterator[pa.RecordBatch], rules: Rules) -> Iterator[pa.Rec
 def _summed(numbers: IntVector | LongVector, rows: LongVector) -> Sizes:
     """Sum up rows by number; without those of which there are none."""
     index, place = np.unique(numbers[rows > 0], return_inverse=True)
-    return index, np.bincount(place, rows[rows > 0], len(index)).astype(np.int64)
+    return index.astype(np.int64), np.bincount(place, rows[rows > 0], len(index)).astype(np.int64)
 
 
 class HeldRollUps(RollUps):
