@@ -36,7 +36,46 @@ HIERARCHIES: dict[str, list[Any]] = {
     "code": ["auto", "none", {"mask": "right", "steps": 2}],
     "day": ["none", "auto", {"dates": ["month", "year"]}],
 }
+MARKS = ["a", "b..c", "a..b", "c", "d", "e..", "..f", "h, i", "h", "i", "{j}", "k #2"]
+ZIPS = [
+    "02108",
+    "02139",
+    "02201",
+    "03311",
+    "06510",
+    "06515",
+    "07002",
+    "07010",
+    "9",
+    "12",
+    "08801-1",
+    "B10",
+    "B9",
+]
+GRADES = pl.Enum(["worst", "low", "mid", "high", "top", "best"])
+ODD: dict[str, list[Any]] = {
+    "signed": ["auto", "none", {"widths": [10]}],
+    "amount": ["auto", "auto", "none", {"widths": [5]}],
+    "zip": ["auto", "auto", "none", {"mask": "right"}],
+    "mark": ["auto", "none"],
+    "since": ["auto", "auto", "none"],
+    "grade": ["auto", "none"],
+    "band": ["auto", "none"],
+}
+"""Columns whose hierarchies Shoal makes from values that are written in several ways."""
 TYPED: dict[str, Values] = {
+    "signed": [-1000, 5, 99, None],
+    "amount": [0.125, 1e9, -3.0, None],
+    "zip": ["0", "99999", "unknown", "", "7e3", None],
+    "mark": ["b..c", "zz..", "{a, b}", "7", None],
+    "since": [
+        dt.datetime(1801, 5, 5, 1),
+        dt.datetime(2999, 1, 1),
+        dt.datetime(2001, 2, 3, 4, 5, 6, 789),
+        None,
+    ],
+    "grade": ["worst", "best", "mid", None],
+    "band": ["new", "g1", "A", None],
     "number": [107, -3, 1_000_000, None],
     "real": [30.5, 1e9, -0.125, None],
     "word": ["ned", "ada", None],
@@ -52,6 +91,13 @@ TYPED: dict[str, Values] = {
 }
 """Column -> values that a suppressed row may have instead, in the same type."""
 LOOSE: dict[str, Values] = {
+    "signed": ["-5", "1e2", "040", "30.5", "", "-0", "99999999999999999999"],
+    "amount": ["7", "2.5", "", "1e2", "0.10", "007"],
+    "zip": ["0", "99999", "unknown", "", "7e3", "-5"],
+    "mark": ["b..c", "zz..", "7", "", "{a, b}"],
+    "since": ["", "1801-05-05", "2999-01-01T00:00:00", "2001-02-03T04:05:06.789", "2001-02-03 04:05:06"],
+    "grade": ["worst", "7", "", "2001-01-01"],
+    "band": ["new", "7", "", "A"],
     "number": ["30.5", "1e3", "040", "", "107", "3.0"],
     "real": ["31", "7", "", "2.50", "1e2"],
     "word": ["7", "true", "", "2001-01-01", "lou"],
@@ -66,7 +112,16 @@ LOOSE: dict[str, Values] = {
     "name": ["7", "", "another name", "2001-01-01"],
 }
 """The same for texts of a file without types. Texts that no hierarchy of the column takes would be an error."""
+WORDS_TOO = ("signed", "amount", "since")
+"""Columns of numbers and moments: if nothing but their values makes their hierarchy, a word may be among them, too."""
 CELLS: dict[str, Values] = {
+    "signed": [True, 30.5, 1e20],
+    "amount": [False, 7, 1e300],
+    "zip": [7, True, 2.5],
+    "mark": [7, True],
+    "since": [dt.datetime(2001, 2, 3), dt.datetime(1801, 5, 5, 4)],
+    "grade": [7, True],
+    "band": [7, 2.5],
     "number": [True, 30.5, 1e20],
     "real": [False, 1e300],
     "word": [7, True, 2.5, dt.datetime(2001, 2, 3)],
@@ -180,6 +235,8 @@ def _as_cell(text: str) -> Any:
 
 
 def _as_text(column: pl.Series) -> pl.Series:
+    if column.name == "amount":
+        return pl.Series(column.name, [None if one is None else f"{one:.2f}" for one in column], pl.String)
     if isinstance(column.dtype, pl.Float64) and (column.drop_nulls() % 1 == 0).all():
         return column.cast(pl.Int64).cast(pl.String)  # as people write whole amounts
     if isinstance(column.dtype, pl.Datetime):
@@ -187,12 +244,38 @@ def _as_text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String)
 
 
+def odd_pair(number: int, method: str | None = None) -> Pair:
+    """Return the pair with a number among those with `ODD` columns. The rows of the small block come first, so that
+    categories that only they have are the first ones.
+    """
+    random = np.random.default_rng([number, 2])
+    rows, few = int(random.integers(12, 40)), int(random.integers(1, 3))
+    days = [
+        dt.datetime(1960 + 5 * at, 1 + at, 1 + at, at % 2 * int(random.integers(0, 2))) for at in range(9)
+    ]
+    columns: dict[str, Values | pl.Series] = {
+        "name": [f"n{at}" for at in range(rows)],
+        "block": ["rare"] * few + ["north"] * (rows - few),
+        "signed": random.integers(-12, 120, rows).tolist(),
+        "amount": (random.integers(-9, 90, rows) / int(random.choice([1, 4]))).tolist(),
+        "zip": random.choice(ZIPS[: int(random.choice([8, 13]))], rows).tolist(),
+        "mark": random.choice(MARKS, rows).tolist(),
+        "since": [days[at] for at in random.integers(0, len(days), rows)],
+        "grade": pl.Series(random.choice(GRADES.categories.to_list()[1:], rows).tolist(), dtype=GRADES),
+        "band": pl.Series([f"g{at}" for at in random.integers(0, 12, rows)], dtype=pl.Categorical),
+        "note": random.choice(["a", "bb", "c d"], rows).tolist(),
+        "count": random.integers(0, 5, rows).tolist(),
+        "secret": random.choice(["u", "v", "w"], rows).tolist(),
+    }
+    return _assembled(number, random, columns, few, ODD, ("note", "count"), method)
+
+
 def pair(number: int, method: str | None = None) -> Pair:
     """Return the pair with a number."""
     random = np.random.default_rng(number)
     rows, few = int(random.integers(12, 40)), int(random.integers(1, 3))
     whole = random.random() < 0.5
-    columns: dict[str, Values] = {
+    columns: dict[str, Values | pl.Series] = {
         "name": [f"n{at}" for at in range(rows)],
         "block": ["north"] * (rows - few) + ["rare"] * few,
         "number": random.integers(10, 10 + int(random.choice([9, 80])), rows).tolist(),
@@ -207,15 +290,33 @@ def pair(number: int, method: str | None = None) -> Pair:
         "moment": [MOMENTS[at] for at in random.integers(0, len(MOMENTS), rows)],
         "secret": random.choice(["u", "v", "w"], rows).tolist(),
     }
-    for name in random.choice([*HIERARCHIES, *KEPT], 2, replace=False).tolist():
+    return _assembled(number, random, columns, few, HIERARCHIES, KEPT, method)
+
+
+def _assembled(
+    number: int,
+    random: np.random.Generator,
+    columns: dict[str, Values | pl.Series],
+    few: int,
+    hierarchies: dict[str, list[Any]],
+    plain: tuple[str, ...],
+    method: str | None,
+) -> Pair:
+    """Return a pair with some of these columns."""
+    rows = len(columns["name"])
+    for name in random.choice([*hierarchies, *plain], 2, replace=False).tolist():
         if random.random() < 0.3:
-            columns[name] = [None if at % 7 == 3 else value for at, value in enumerate(columns[name])]
+            own = pl.Series(columns[name])
+            empty = [None if at % 7 == 3 else value for at, value in enumerate(own)]
+            columns[name] = pl.Series(empty, dtype=own.dtype)
     name = method or str(random.choice(list(METHODS)))
-    quasi = [str(one) for one in random.choice(list(HIERARCHIES), int(random.integers(1, 4)), replace=False)]
-    kept = [str(one) for one in random.choice(KEPT, int(random.integers(1, 4)), replace=False)]
+    quasi = [str(one) for one in random.choice(list(hierarchies), int(random.integers(1, 4)), replace=False)]
+    kept = [
+        str(one) for one in random.choice(plain, int(random.integers(1, len(plain[:3]) + 1)), replace=False)
+    ]
     roles: dict[str, Any] = {"block": {"role": "quasi", "limit": 0}, "secret": {"role": "sensitive"}}
     for one in quasi:
-        choice = HIERARCHIES[one][int(random.integers(0, len(HIERARCHIES[one])))]
+        choice = hierarchies[one][int(random.integers(0, len(hierarchies[one])))]
         roles[one] = {"role": "quasi", "hierarchy": choice}
     for one in kept:
         way = PERTURBED[one][int(random.integers(0, len(PERTURBED[one])))]
@@ -233,7 +334,8 @@ def pair(number: int, method: str | None = None) -> Pair:
         others = frame.sample(rows, with_replacement=True, seed=number)
         frame = pl.concat([frame, others]).with_columns(member=pl.int_range(2 * rows) < rows)
         roles["block"] = {"role": "quasi"}
-    row = rows - 1 - int(random.integers(0, few))
+    row = int(random.integers(0, few))
+    row = row if columns["block"][0] == "rare" else rows - 1 - row
     if "presence" in METHODS[name]:
         row = frame.height - 1
     if name == "anatomy" and random.random() < 0.7:
@@ -261,8 +363,10 @@ def renamed(one: Pair, random: np.random.Generator) -> Pair:
 
 
 def _with_value(one: Pair, column: str, random: np.random.Generator) -> Pair:
+    free = one.policy["columns"].get(column, {}).get("hierarchy") in ("auto", "none")
+    more = ["unknown", "x1"] if column in WORDS_TOO and free else []
     instead, text = (
-        values[column][int(random.integers(0, len(values[column])))] for values in (TYPED, LOOSE)
+        values[int(random.integers(0, len(values)))] for values in (TYPED[column], LOOSE[column] + more)
     )
     cells = CELLS.get(column, [])
     cell = cells[int(random.integers(0, len(cells)))] if cells and random.random() < 0.5 else _as_cell(text)

@@ -699,6 +699,35 @@ def test_automatic_names():
     words = build(pl.Series(["item 10", "item 9", "a", "b", "c" * 40, "d", "e", "f"]), "auto")
     assert words.levels[1].names.to_list() == ["{a, b}", "c" * 40 + "..e", "{f, item 9, item 10}"]
     zips = build(pl.Series([f"{n:05}" for n in range(1000, 1100)]), "auto")
-    assert zips.levels[1].names[0] == "0100*"
+    assert zips.levels[1].names.to_list()[:2] == ["01000", "{01001, 01002}"]  # 64 shares of 100
+    signed = build(pl.Series(["-3", "10", "2.5", "-12", "9", "x"]), "auto")
+    assert signed.leaves.to_list() == ["-12", "-3", "2.5", "9", "10", "x"]
     numbers = build(pl.Series([5, 1, 9, 7, -3, 2, 100, 8]), "auto")
     assert numbers.levels[1].names.to_list() == ["[-3, 1]", "[2, 7]", "[8, 100]"]
+
+
+def test_texts_that_are_numbers_or_moments_are_named_by_their_meaning():
+    values = ["2.50", "10", "-1.50", "7.00", "3.25", "40"]
+    tree = build(pl.Series([*values, "x"]), "auto")
+    seen = np.array([leaf != "x" for leaf in tree.leaves])
+    assert tree.leaves.to_list() == ["-1.50", "2.50", "3.25", "7.00", "10", "40", "x"]
+    low, high = np.array([0, 1, 4], np.int32), np.array([1, 1, 6], np.int32)
+    starts = tree.levels[1].starts
+    for level, first, last in ((None, low[1:2], high[1:2]), (1, starts, tree.high[1, starts])):
+        names = tree.names(first, last, level, seen)
+        # The same values without the text, as a file without types has them.
+        assert all(
+            name.strip("[]").split(", ")[0] in ("-1.5", "2.5", "3.25", "7.0", "10.0") for name in names
+        )
+        again = tree.read(names)
+        assert again[2].all()
+        assert (again[0] == tree.shown(first, last, seen)[0]).all()
+        assert (again[1] == tree.shown(first, last, seen)[1]).all()
+    assert tree.own_names.to_list() == tree.leaves.to_list()
+    moments = build(pl.Series(["2001-02-03T04:05", "1999-01-01T00:00", "soon"]))
+    seen = np.array([leaf != "soon" for leaf in moments.leaves])
+    codes = moments.locate(pl.Series(["2001-02-03T04:05", "1999-01-01T00:00"]))
+    assert moments.names(codes, codes, None, seen).to_list() == ["2001-02-03 04:05:00", "1999-01-01 00:00:00"]
+    assert (
+        moments.read(pl.Series(["2001-02-03 04:05:00", "1999-01-01 00:00:00"]))[0].tolist() == codes.tolist()
+    )

@@ -47,6 +47,19 @@ def guess_dates(column: pl.Series) -> pl.Series:
     return _first_that_fits(column, ((_DATE, _dates), (_MOMENT, _moments)))
 
 
+def numbers_in(texts: pl.Series) -> pl.Series:
+    """Return each text by itself as the number that it is; null if it is not one, or a code such as ``007``."""
+    return texts.set(~texts.str.contains(_DECIMAL), None).cast(pl.Float64, strict=False)
+
+
+def moments_in(texts: pl.Series) -> pl.Series:
+    """Return each text by itself as the ISO day or time that it is, null if it is not one. A zone must be UTC."""
+    plain = texts.str.replace(_ZONE, "").str.replace(" ", "T", literal=True)
+    for size, rest in ((len("2000-01-01"), "T00:00:00"), (len("2000-01-01T00:00"), ":00")):
+        plain = (plain + rest).zip_with(plain.str.len_bytes() == size, plain)
+    return plain.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+
+
 def _first_that_fits(
     column: pl.Series, conversions: tuple[tuple[str, Callable[[pl.Series], pl.Series | None]], ...]
 ) -> pl.Series:
@@ -108,10 +121,7 @@ def _moments(column: pl.Series) -> pl.Series | None:
     zoned = values.drop_nulls().str.contains(_ZONE)
     if zoned.any() and not zoned.all():
         return None
-    plain = values.str.replace(_ZONE, "").str.replace(" ", "T", literal=True)
-    to_the_minute = plain.str.len_bytes() == len("2000-01-01T00:00")
-    plain = (plain + ":00").zip_with(to_the_minute, plain)
-    moments = plain.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+    moments = moments_in(values)
     if moments.null_count() != values.null_count() or moments.n_unique() != len(values):
         return None
     if bool(zoned.all()):

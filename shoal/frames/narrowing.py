@@ -43,7 +43,7 @@ class Guessed(Brief):
             return values
         is_text = self.columns[name]
         if is_text is not None and is_text.gather(rows).any():
-            return guess_dates(values) if self.dates and values.dtype == pl.String else values
+            return _in_parts(values, _dated) if self.dates else values
         return _in_parts(values, partial(narrowed, options=options) if is_text is None else self._of_cells)
 
     def _of_cells(self, values: pl.Series) -> pl.Series:
@@ -53,6 +53,10 @@ class Guessed(Brief):
             numbers = found.cast(pl.Float64, strict=False)
             found = numbers if numbers.null_count() == found.null_count() < len(found) else found
         return as_days(found) if self.days and isinstance(found.dtype, pl.Datetime) else found
+
+
+def _dated(values: pl.Series) -> pl.Series:
+    return guess_dates(values) if values.dtype == pl.String else values
 
 
 def mixed_texts(data: pl.DataFrame) -> list[str]:

@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import HierarchyError
+from shoal.frames.inference import numbers_in
 from shoal.hierarchy.date_text import dates_in
 from shoal.hierarchy.domains import Domain, category_domain, ordered_domain
-from shoal.hierarchy.masks import from_mask
-from shoal.hierarchy.naming import INTERVAL, Ends, style_of
+from shoal.hierarchy.naming import INTERVAL, SPAN, Ends, style_of
 from shoal.hierarchy.tree import Hierarchy, Level
 from shoal.hierarchy.values import distinct_values, is_ordered, text_of
 
 FAN_OUT = 4
-_CODE = r"^[0-9A-Z][0-9A-Z-]*$"
 
 
 def from_nothing(values: pl.Series) -> Hierarchy:
@@ -34,11 +33,11 @@ def from_nothing(values: pl.Series) -> Hierarchy:
 def automatic(values: pl.Series) -> Hierarchy:
     """Build a balanced tree with about four children per node, by quantiles of the distinct values.
 
-    Numbers and dates get intervals ``[first, last]``. Texts that look like codes (one length, digits and
-    capitals, such as zip codes) are masked from the right; others are sorted, numbers inside them by value,
-    unless their type lists them in an order, and nodes are named ``{a, b, c}`` if that is short, else
-    ``first..last``; texts that are all numbers or dates are named like these. Raises HierarchyError for dates that are
-    not ISO dates, because sorting them as text would put them out of order. O(n log n).
+    Numbers and dates get intervals ``[first, last]``. Texts are sorted, numbers inside them by value, unless their type
+    lists them in an order, and nodes are named ``{a, b, c}`` if that is short, else ``first..last``; texts that are all
+    numbers or dates are named like these. Texts are not masked, even if all look like codes: one that does not, in a
+    suppressed row, would change all names. Raises HierarchyError for dates that are not ISO dates, because sorting them
+    as text would put them out of order. O(n log n).
     """
     data = distinct_values(values)
     if is_ordered(data.dtype):
@@ -47,30 +46,8 @@ def automatic(values: pl.Series) -> Hierarchy:
     written = dates_in(data)
     if written is not None and written.advice:
         raise HierarchyError(f"'auto' cannot sort these texts: {written.advice}, or write your own hierarchy")
-    if data.dtype == pl.String and _is_code(data.drop_nulls()):
-        return _slim(from_mask(data))
     domain = _listed(data, values.dtype) if isinstance(values.dtype, pl.Enum) else _natural(data)
-    return replace(_balanced(domain, style_of(domain.leaves)), grown=True)
-
-
-def _is_code(values: pl.Series) -> bool:
-    if len(values) <= 2 * FAN_OUT:
-        return False
-    lengths = values.str.len_chars()
-    shortest, longest = int(lengths.min()), int(lengths.max())  # type: ignore[arg-type]
-    if shortest != longest or not 3 <= longest <= 12:
-        return False
-    return bool(values.str.contains(_CODE).all() and values.str.contains(r"\d").all())
-
-
-def _slim(hierarchy: Hierarchy) -> Hierarchy:
-    """Drop levels that add nothing to the one above or below."""
-    kept = [hierarchy.levels[0]]
-    for level in hierarchy.levels[1:-1]:
-        nodes = len(level.starts) - hierarchy.leaves.null_count()
-        if nodes > 1 and len(level.starts) < len(kept[-1].starts):
-            kept.append(level)
-    return Hierarchy(hierarchy.leaves, (*kept, hierarchy.levels[-1]), grown=hierarchy.grown)
+    return replace(_balanced(domain, SPAN), grown=True)
 
 
 def _listed(data: pl.Series, dtype: pl.Enum) -> Domain:
@@ -82,27 +59,24 @@ def _listed(data: pl.Series, dtype: pl.Enum) -> Domain:
 
 def _natural(data: pl.Series) -> Domain:
     """Sort texts so that the first number inside them counts by value: item 2 before item 10."""
-    regular = len(data) - data.null_count()
-    text = text_of(data)
     if data.dtype != pl.String:
         return category_domain(data)
-    frame = pl.DataFrame(
-        {
-            "leaves": data,
-            "word": text.str.extract(r"^(\D*)", 1),
-            "number": text.str.extract(r"^\D*(\d+)", 1).cast(pl.Float64, strict=False),
-        }
-    )
-    return Domain(frame.sort("word", "number", "leaves", nulls_last=[True, False, True])["leaves"], regular)
+    number = numbers_in(data)  # -10 and 2.5 as a whole, too
+    inside = data.str.extract(r"^\D*(\d+)", 1).cast(pl.Float64, strict=False)
+    word = data.str.extract(r"^(\D*)", 1).set(number.is_not_null(), "")
+    frame = pl.DataFrame({"leaves": data, "word": word, "number": number.fill_null(inside)})
+    leaves = frame.sort("word", "number", "leaves", nulls_last=[True, False, True])["leaves"]
+    return Domain(leaves, len(data) - data.null_count())
 
 
 def _balanced(domain: Domain, naming: Ends) -> Hierarchy:
     count = domain.regular
     if count <= FAN_OUT:
-        return domain.hierarchy()
+        return domain.hierarchy(naming=naming)
     height = max(1, math.ceil(math.log(count, FAN_OUT) - 0.3))
     fan = max(2, math.ceil(count ** (1 / height) - 1e-9))
     names = text_of(domain.leaves)
+    style = style_of(domain.leaves) if naming == SPAN else naming
     levels: list[Level] = []
     for power in range(height - 1, 0, -1):
         parts = np.arange(fan**power, dtype=np.int64)
@@ -110,7 +84,7 @@ def _balanced(domain: Domain, naming: Ends) -> Hierarchy:
         starts = np.unique(parts * count // fan**power).astype(np.int32)
         if 1 < len(starts) < count:
             ends = np.append(starts[1:], np.int32(count)) - np.int32(1)
-            levels.append(Level(starts, naming.text(names, starts, ends)))
+            levels.append(Level(starts, style.text(names, starts, ends)))
     return domain.hierarchy(*_unambiguous(levels), naming=naming)
 
 

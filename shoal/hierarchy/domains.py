@@ -10,6 +10,7 @@ import polars as pl
 from shoal.arrays import FloatVector
 from shoal.brief import Brief
 from shoal.errors import HierarchyError
+from shoal.frames.inference import numbers_in
 from shoal.hierarchy.naming import Naming
 from shoal.hierarchy.tree import ROOT, Hierarchy, Level
 from shoal.hierarchy.values import Numbers, numbers_of, parse, text_of
@@ -74,8 +75,13 @@ def ordered_domain(values: pl.Series) -> Domain:
 
 
 def category_domain(values: pl.Series) -> Domain:
-    """Sort distinct categories by their text. O(n log n)."""
-    leaves = values.sort(nulls_last=True)
+    """Sort distinct categories by their text, numbers among them first and by value: a text that is not a number, which
+    only a suppressed row may have, changes the order of no others. O(n log n).
+    """
+    frame = values.alias("leaves").to_frame()
+    if values.dtype == pl.String:
+        frame = frame.with_columns(numbers_in(values).alias("number"))
+    leaves = frame.sort(frame.columns[::-1], nulls_last=True)["leaves"]
     return Domain(leaves, len(leaves) - leaves.null_count())
 
 

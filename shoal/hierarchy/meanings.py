@@ -33,7 +33,7 @@ Sort = Literal[
 
 NATURAL = (
     "texts are compared by what is before their first digit, then by the number there, then as a whole, all by "
-    "Unicode code points"
+    "Unicode code points; a text that is a number counts as this number"
 )
 """The order in which `text-range` is meant."""
 
@@ -287,13 +287,13 @@ def mask_label(label: str, side: str) -> Meaning:
 
 
 def span_label(label: str) -> Meaning:
-    """Read a group of texts as `auto` names it: ``{a, b, c}``, ``first..last``, or a masked code."""
+    """Read a text, or a group of texts as `auto` names it: ``{a, b, c}`` or ``first..last``."""
     if label.startswith("{") and label.endswith("}") and ", " in label:
         return Meaning("set", values=tuple(label[1:-1].split(", ")))
     if label.count("..") == 1 and "..." not in label and all(label.split("..")):
         first, last = label.split("..")
         return Meaning("text-range", first, last)
-    return mask_label(label, "right")
+    return value(label)
 
 
 def all_read(labels: Sequence[str], *readers: Reader) -> list[Meaning] | None:

@@ -7,16 +7,17 @@ suppressed row has such a value, the name must not show it. So a hierarchy whose
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, IntVector
-from shoal.hierarchy.values import all_whole, parse
+from shoal.hierarchy.values import all_whole, is_ordered, meant_by, parse
 
 if TYPE_CHECKING:
     from shoal.hierarchy.tree import Hierarchy
@@ -32,6 +33,9 @@ FOUND = {"names": pl.String, "low": pl.Int32, "high": pl.Int32}
 
 class Naming(ABC):
     """How names follow from the values of the data that published rows have."""
+
+    by_meaning: ClassVar[bool] = False
+    """Texts are named by the numbers, dates or times that they are, not as they are written."""
 
     @abstractmethod
     def renamed(
@@ -53,6 +57,8 @@ class Naming(ABC):
 @dataclass(frozen=True)
 class Ends(Naming):
     """A node is named by the first and the last value in it, or by all its values if these are few and short."""
+
+    by_meaning: ClassVar[bool] = True
 
     opening: str
     between: str
@@ -93,7 +99,7 @@ class Ends(Naming):
         a, b, some = within(low[at], high[at], seen)
         style = self
         if self.listed:
-            style = style_of(hierarchy.leaves.filter(pl.Series(seen & ~hierarchy.hidden)))
+            style = style_of(hierarchy.leaves.filter(pl.Series(seen)))
         made = style.text(hierarchy.value_names(seen), a, b, seen)
         return names.scatter(at, made.set(pl.Series(~some | _all_seen(hierarchy, a, b, seen)), ROOT))
 
@@ -189,14 +195,10 @@ def style_of(values: pl.Series) -> Ends:
     """Return how nodes over texts are named, in the order of the leaves: as in a column of numbers or dates, if all
     texts are such and in their order. One other text, which may be that of a suppressed row, would make them texts.
     """
-    texts = values.drop_nulls()
-    if texts.dtype != pl.String or not len(texts):
+    meant = meant_by(values.drop_nulls())
+    if not len(meant) or not is_ordered(meant.dtype) or (meant.dtype.is_float() and meant.is_nan().any()):
         return SPAN
-    for kind in (pl.Float64(), pl.Date(), pl.Datetime()):
-        found = parse(texts, kind)
-        if not found.null_count() and not texts.str.contains(_CODE).any():
-            return INTERVAL if found.is_sorted() else SPAN
-    return SPAN
+    return INTERVAL if meant.is_sorted() else SPAN
 
 
 def within(low: IntVector, high: IntVector, seen: BoolVector) -> tuple[IntVector, IntVector, BoolVector]:
@@ -230,23 +232,24 @@ def _plain_lists(braced: pl.Series, codes: pl.DataFrame) -> Found:
 
 
 def _lists(text: str, code_of: dict[str, int]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges that a list of two or more consecutive values may mean: values may contain commas."""
+    """Yield the ranges that a list of two or more consecutive values may mean: values may contain commas. A list leaves
+    out values that only suppressed rows have. Unless its values contain commas or braces, it is then read as a set.
+    """
     parts = text[1:-1].split(", ")
+    gaps = not all(part in code_of and not re.search("[{}]", part) for part in parts)
 
     def continued(at: int, first: int, last: int, values: int) -> Iterator[tuple[int, int]]:
         if at == len(parts):
             yield from [(first, last)] if values > 1 else []
         for end in range(at + 1, len(parts) + 1 if values < LISTED_VALUES else 0):
             code = code_of.get(", ".join(parts[at:end]))
-            if code is not None and (values == 0 or code == last + 1):
+            if code is not None and (values == 0 or code == last + 1 or (gaps and code > last)):
                 yield from continued(end, first if values else code, code, values + 1)
 
     if len(parts) <= LISTED_CHARACTERS:
         yield from continued(0, 0, 0, 0)
 
 
-_CODE = "^[+-]?0[0-9]"
-"""A text with zeros in front is a code, not a number."""
 INTERVAL = Ends("[", ", ", "]")
 SPAN = Ends("", "..", "", listed=True)
 
@@ -283,6 +286,8 @@ class Unmissed(Naming):
 @dataclass(frozen=True, eq=False)
 class Whole(Naming):
     """Intervals are written for whole numbers if all numbers that are seen are whole, or texts that are such."""
+
+    by_meaning: ClassVar[bool] = True
 
     words: Mapping[str, str]
     """The names of intervals of any numbers -> of whole numbers: ``[20.0, 25.0)`` -> ``20-24``."""

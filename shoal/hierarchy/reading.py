@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolVector, FloatVector, IntVector
-from shoal.hierarchy.naming import INTERVAL, ROOT
+from shoal.frames.inference import moments_in, numbers_in
+from shoal.hierarchy.naming import FOUND, INTERVAL, ROOT
 from shoal.hierarchy.values import is_ordered, numbers_of, one_zero, parse, text_of
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVe
         lost = lost.filter(~lost.is_in(made["names"].implode()))
     if len(lost) and _lined(hierarchy):
         found = found.vstack(_by_value(hierarchy, lost))
+    elif len(lost) and hierarchy.by_meaning:
+        found = found.vstack(_by_meaning(hierarchy.leaves, lost))
     if (lost == ROOT).any() and not (found["names"] == ROOT).any():
         # A single value has no root, and a limit may remove it, but another tool may write it.
         whole = {"names": [ROOT], "low": [0], "high": [hierarchy.size - 1]}
@@ -82,19 +86,48 @@ def named(hierarchy: Hierarchy) -> pl.DataFrame:
 
 def _by_value(hierarchy: Hierarchy, lost: pl.Series) -> pl.DataFrame:
     """Place names by value: ``39`` among floats, other formats of a time, ranges with ends between leaves."""
-    frame = lost.to_frame().with_columns(
-        first=pl.col("names").str.extract(_RANGE, 1), last=pl.col("names").str.extract(_RANGE, 2)
-    )
     inside = numbers_of(hierarchy.leaves.head(hierarchy.ordered)).astype(np.float64)
     dtype = pl.Float64() if hierarchy.leaves.dtype.is_numeric() else hierarchy.leaves.dtype
 
-    def column(name: str) -> FloatVector:
-        return numbers_of(parse(frame[name], dtype)).astype(np.float64)
+    def read(texts: pl.Series) -> FloatVector:
+        return numbers_of(parse(texts, dtype)).astype(np.float64)
 
-    single, first, last = column("names"), column("first"), column("last")
-    low = np.searchsorted(inside, np.where(np.isnan(single), first, single), side="left")
-    high = np.searchsorted(inside, np.where(np.isnan(single), last, single), side="right") - 1
-    usable = ~np.isnan(single) | (~np.isnan(first) & ~np.isnan(last) & (hierarchy.naming == INTERVAL))
+    codes = np.arange(hierarchy.ordered, dtype=np.int32)
+    return _on_line(lost, inside, codes, read, ranges=hierarchy.naming == INTERVAL)
+
+
+def _by_meaning(leaves: pl.Series, lost: pl.Series) -> pl.DataFrame:
+    """Place names among texts by the numbers or times that these are: ``2.5`` is the text ``2.50``."""
+    placed = []
+    for meaning in (numbers_in, moments_in):
+
+        def read(texts: pl.Series, meaning: Callable[[pl.Series], pl.Series] = meaning) -> FloatVector:
+            return numbers_of(meaning(texts)).astype(np.float64)
+
+        places = read(leaves)
+        codes = np.argsort(places, kind="stable")[: np.count_nonzero(~np.isnan(places))].astype(np.int32)
+        ranges = bool((np.diff(codes) > 0).all())
+        if len(codes):
+            placed.append(_on_line(lost, places[codes], codes, read, ranges=ranges))
+            lost = lost.filter(~lost.is_in(placed[-1]["names"].implode()))
+    return pl.concat(placed) if placed else pl.DataFrame(schema=FOUND)
+
+
+def _on_line(
+    lost: pl.Series,
+    line: FloatVector,
+    codes: IntVector,
+    read: Callable[[pl.Series], FloatVector],
+    *,
+    ranges: bool,
+) -> pl.DataFrame:
+    """Place single values, and `ranges` if these are read, among `codes` whose values are `line`, ascending."""
+    single, first, last = (
+        read(lost if group is None else lost.str.extract(_RANGE, group)) for group in (None, 1, 2)
+    )
+    low = np.searchsorted(line, np.where(np.isnan(single), first, single), side="left")
+    high = np.searchsorted(line, np.where(np.isnan(single), last, single), side="right") - 1
+    usable = ~np.isnan(single) | (~np.isnan(first) & ~np.isnan(last) & ranges)
     usable &= low <= high
-    placed = {"names": lost, "low": low.astype(np.int32), "high": high.astype(np.int32)}
-    return pl.DataFrame(placed).filter(pl.Series(usable))
+    placed = {"names": lost.filter(pl.Series(usable)), "low": codes[low[usable]], "high": codes[high[usable]]}
+    return pl.DataFrame(placed, schema=FOUND)

@@ -13,10 +13,10 @@ import polars as pl
 from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector
 from shoal.brief import Brief
 from shoal.errors import HierarchyError, did_you_mean
-from shoal.hierarchy.naming import INTERVAL, Naming
+from shoal.hierarchy.naming import INTERVAL, Naming, style_of
 from shoal.hierarchy.naming import ROOT as ROOT
 from shoal.hierarchy.reading import locate, named, read_names
-from shoal.hierarchy.values import all_whole, text_of
+from shoal.hierarchy.values import all_days, all_whole, meant_by, plain_text, text_of, without_zeros
 
 if TYPE_CHECKING:
     from shoal.hierarchy.kinds.base import Kind
@@ -126,8 +126,18 @@ class Hierarchy(Brief):
 
     def value_names(self, seen: BoolVector | None) -> pl.Series:
         """Return what a cell shows that stands for one code, if published rows have the codes that are `seen`: numbers
-        without a fraction and moments without a time, unless one of theirs has one."""
-        return self._whole_names if self._is_whole(seen) else self.own_names
+        without a fraction and moments without a time, unless one of theirs has one; texts as the numbers, dates or
+        times that all of theirs are."""
+        codes = np.flatnonzero(~self.hidden if seen is None else seen & ~self.hidden)
+        values = self.leaves.gather(codes)
+        if self.by_meaning:
+            meant = meant_by(values)
+            return (
+                self.own_names
+                if meant is values
+                else self.own_names.clone().scatter(codes, plain_text(meant))
+            )
+        return self._whole_names if all_whole(values) or all_days(values) else self.own_names
 
     @property
     def all_value_names(self) -> tuple[pl.Series, ...]:
@@ -136,16 +146,22 @@ class Hierarchy(Brief):
 
     @cached_property
     def _whole_names(self) -> pl.Series:
-        return self.own_names.str.replace(r"^(-?[0-9]+)\.0$", "$1").str.strip_suffix(" 00:00:00")
+        return without_zeros(self.own_names)
 
-    def _is_whole(self, seen: BoolVector | None) -> bool:
-        """Return whether all values that are seen, and not hidden, are whole numbers in a column of fractions, or days
-        in a column of moments."""
-        if not self._may_be_whole:
+    @property
+    def by_meaning(self) -> bool:
+        """Texts are shown as the numbers, dates or times that they are, if all that are published are such. Trees and
+        masks show what is written."""
+        if self.leaves.dtype != pl.String or self.category or self.hiding is not None:
             return False
-        shown = self.leaves.filter(pl.Series(~self.hidden if seen is None else seen & ~self.hidden))
-        days = not shown.dtype.is_float()
-        return bool((shown.dt.truncate("1d") == shown).all()) if days else all_whole(shown)
+        return self.height <= 1 if self.naming is None else self.naming.by_meaning
+
+    def in_line(self, seen: BoolVector | None) -> int:
+        """Return how many leading codes have a meaningful order, if published rows have the codes that are `seen`."""
+        if not self.by_meaning or self.ordered:
+            return self.ordered
+        style = style_of(self.leaves if seen is None else self.leaves.filter(pl.Series(seen)))
+        return self.size - self.leaves.null_count() if style == INTERVAL else 0
 
     @property
     def _may_be_whole(self) -> bool:
@@ -318,12 +334,12 @@ class Hierarchy(Brief):
         values. Null for the null value alone. O(levels) per range.
         """
         names = self._names(low, high, level)
-        if seen is None and self._is_whole(None):
-            seen = np.ones(self.size, np.bool_)
-        if seen is None:
+        values = self.value_names(seen)
+        if seen is None and values is self.own_names:
             return names
+        seen = np.ones(self.size, np.bool_) if seen is None else seen
         single = names.eq_missing(self.own_names.gather(low))
-        names = names.zip_with(~single, self.value_names(seen).gather(low))
+        names = names.zip_with(~single, values.gather(low))
         return names if self.naming is None else self.naming.renamed(self, names, low, high, seen)
 
     def shown(self, low: IntVector, high: IntVector, seen: BoolVector | None) -> tuple[IntVector, IntVector]:

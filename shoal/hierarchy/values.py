@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.arrays import IntVector
 from shoal.errors import HierarchyError
+from shoal.frames.inference import guess_numbers_and_dates
 from shoal.wording import type_name
 
 Numbers = NDArray[np.int64] | NDArray[np.float64]
@@ -41,6 +42,21 @@ def all_whole(values: pl.Series) -> bool:
         return False
     numbers = values.drop_nulls()
     return bool(((numbers == numbers.round()) & (numbers.abs() < _EXACT)).all())
+
+
+def all_days(values: pl.Series) -> bool:
+    """Return whether moments without a zone are all at midnight, so that they can be written as days."""
+    if not isinstance(values.dtype, pl.Datetime) or values.dtype.time_zone is not None:
+        return False
+    return bool((values.dt.truncate("1d") == values).all())
+
+
+def meant_by(values: pl.Series) -> pl.Series:
+    """Return texts as the numbers, dates or times that all of them are, as a file without types would have them; others
+    as they are.
+    """
+    found = guess_numbers_and_dates(values) if values.dtype == pl.String else values
+    return found if is_ordered(found.dtype) else values
 
 
 def is_ordered(dtype: pl.DataType) -> bool:
@@ -82,6 +98,17 @@ def text_of(values: pl.Series) -> pl.Series:
     if isinstance(values.dtype, pl.Datetime):
         return text.str.replace(r"\.0+($|[+-])", "$1")
     return text
+
+
+def plain_text(values: pl.Series) -> pl.Series:
+    """Return the text of values, whole numbers without a fraction and days without a time if all are such."""
+    text = text_of(values)
+    return without_zeros(text) if all_whole(values) or all_days(values) else text
+
+
+def without_zeros(text: pl.Series) -> pl.Series:
+    """Return texts of numbers without a fraction of zero, and of moments without a time at midnight."""
+    return text.str.replace(r"^(-?[0-9]+)\.0$", "$1").str.strip_suffix(" 00:00:00")
 
 
 def parse(text: pl.Series, dtype: pl.DataType) -> pl.Series:

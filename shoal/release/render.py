@@ -192,7 +192,7 @@ def cells_of(
     number, first = distinct(np.stack([low, high], axis=1))
     names = hierarchy.names(low[first], high[first], level, seen)
     there = (low[first], high[first]) if seen is None else within(low[first], high[first], seen)[:2]
-    return _as_categories(names, *there, hierarchy.ordered).gather(number)
+    return _as_categories(names, *there, hierarchy.in_line(seen)).gather(number)
 
 
 def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: int) -> pl.Series:

@@ -86,7 +86,7 @@ def _categories(
 
 def _level(hierarchy: Hierarchy, people: LongVector, leaves_only: bool) -> int:
     """Return the lowest level that fits into a chart; if none does, the highest one below the root."""
-    if leaves_only and not _masked(hierarchy):
+    if leaves_only:
         return 0
     used = people > 0
     below_root = [level for level, nodes in enumerate(hierarchy.levels) if len(nodes.starts) > 1] or [0]
@@ -94,13 +94,6 @@ def _level(hierarchy: Hierarchy, people: LongVector, leaves_only: bool) -> int:
         if len(np.unique(hierarchy.low[level][used])) <= MOST:
             return level
     return below_root[-1]
-
-
-def _masked(hierarchy: Hierarchy) -> bool:
-    """Return whether nodes are named by masks, which contain no whole value."""
-    return len(hierarchy.levels) > 2 and all(
-        bool(level.names.drop_nulls().str.ends_with("*").all()) for level in hierarchy.levels[1:]
-    )
 
 
 def label(name: object) -> str:

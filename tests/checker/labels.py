@@ -326,6 +326,8 @@ def _in_tree(domain: Domain, cell: str, value: Any) -> bool:
 
 
 def _natural(text: str) -> tuple[str, float, str]:
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
+        return "", float(text), text
     found = re.match(r"(?s)^(\D*)(\d+)?", text)
     assert found is not None
     return found[1], float(found[2]) if found[2] else -1.0, text
@@ -333,7 +335,7 @@ def _natural(text: str) -> tuple[str, float, str]:
 
 def _automatic(domain: Domain, cell: str, value: Any) -> bool:
     cell = re.sub(r" #\d+$", "", cell)
-    if _within(domain, cell, value) or _masked(domain, cell, value):
+    if _within(domain, cell, value):
         return True
     text = _plain(value)
     parts = cell.split("..")

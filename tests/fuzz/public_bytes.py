@@ -21,7 +21,7 @@ import time
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ from shoal.reporting.parts import SignOff
 from shoal.reporting.report import public_page
 from shoal.reporting.subject import read_subject
 from tests.fuzz.running import folder
-from tests.pairs import METHODS, Pair, changed, moved, pair, renamed, same_decision, suppressed
+from tests.pairs import METHODS, Pair, changed, moved, odd_pair, pair, renamed, same_decision, suppressed
 
 TARGETS = (
     ".csv", ".tsv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".dta", ".sav", ".sqlite", ".duckdb",
@@ -217,10 +217,16 @@ def setting(number: int) -> tuple[str, str]:
 
 
 def tried(
-    number: int, method: str, kind: str, suffix: str, place: Path, many: int = CHANGES
+    number: int,
+    method: str,
+    kind: str,
+    suffix: str,
+    place: Path,
+    many: int = CHANGES,
+    made: Callable[[int, str], Pair] = pair,
 ) -> Iterator[tuple[Pair, str, list[str]]]:
     """Yield the pairs of a table, what came of each, and which public parts differ; nothing if it has no release."""
-    one = pair(number, method)
+    one = made(number, method)
     table: Any = (one.loose if kind in (".csv", ".tsv") else one.cells if kind in CELLS else one.typed)[0]
     try:
         first = published(one, table, kind, suffix, place / "first")
@@ -239,6 +245,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600.0, help="begin no table after this time")
     parser.add_argument("--method", choices=list(METHODS), help="only tables of this method")
     parser.add_argument("--kind", choices=[*SOURCES, *FRAMES], help="only tables of this kind")
+    parser.add_argument(
+        "--odd", action="store_true", help="only tables with odd columns, not every second one"
+    )
     parser.add_argument("--table", type=int, help="only this table, with what differs")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -253,7 +262,8 @@ def main() -> int:
         kind, suffix = setting(at // len(names) + at)
         kind = asked.kind or kind
         with tempfile.TemporaryDirectory(dir=folder()) as place:
-            for one, what, parts in tried(number, method, kind, suffix, Path(place)):
+            made = odd_pair if asked.odd or at % 2 else pair
+            for one, what, parts in tried(number, method, kind, suffix, Path(place), made=made):
                 word, _, reason = what.partition(": ")
                 counts[word] += 1
                 reasons[f"{method}: {reason}"] += bool(reason)

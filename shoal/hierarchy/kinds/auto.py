@@ -19,5 +19,5 @@ class Automatic(WordKind):
 
     @property
     def readers(self) -> tuple[Reader, ...]:
-        """Numbers or dates and ranges of them, else lists and ranges of texts, or masked codes."""
+        """Numbers or dates and ranges of them, else lists and ranges of texts."""
         return number_label, time_label, span_label
