@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -104,3 +105,33 @@ def test_making_and_removing_at_the_same_time(tmp_path: Path):
         for thread in threads:
             thread.join()
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("free", range(1, 9))
+def test_nothing_stays_if_there_are_too_few_descriptors(tmp_path: Path, free: int):
+    """Several drafts at once, of which the last does not get its descriptors: removing all of them needs some, too."""
+    code = """
+import os, resource, sys
+from pathlib import Path
+from shoal.frames.draft_folders import Draft
+highest = os.dup(0)
+resource.setrlimit(resource.RLIMIT_NOFILE, (highest + int(sys.argv[2]), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+os.close(highest)
+drafts = []
+try:
+    for number in range(9):
+        drafts.append(Draft(Path(sys.argv[1]) / f"{number}.csv", private=True))
+        with drafts[-1].create() as file:
+            file.write(b"rows")
+    print("all")
+except OSError as error:
+    print(error.errno)
+for draft in drafts:
+    draft.close()
+"""
+    words = [sys.executable, "-c", code, str(tmp_path), str(free)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{errno.EMFILE}\n"
+    left = [name for _, _, names in os.walk(tmp_path) for name in names]
+    assert [name for name in left if name != LOCK] == []
+    assert free < 2 or not os.listdir(tmp_path)

@@ -64,20 +64,24 @@ class DraftFolder:
         if sys.platform != "win32":
             with contextlib.suppress(OSError):
                 self._remove()
-        if self._held is not None:
-            held, self._held = self._held, None
-            with contextlib.suppress(OSError):
-                os.close(held)
+        self._release()
         if sys.platform == "win32":  # which removes no file that is open
             shutil.rmtree(self.path, ignore_errors=True)
         if not os.path.lexists(self.path):
             journal.settle(str(self.path))
+
+    def _release(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            with contextlib.suppress(OSError):
+                os.close(held)
 
     def _remove(self) -> None:
         """Remove the folder that has the lock, and nothing from another one that somebody put in its place."""
         until = time.monotonic() + _PATIENCE
         with _opened(self.path) as folder:
             own = self._held is not None and _is_in(folder, LOCK, self._held)
+            self._release()  # so that there is a descriptor to list the folder, even if there were none
             while True:
                 with contextlib.suppress(OSError):
                     if own:
@@ -109,8 +113,12 @@ class Draft:
         """Create the file, and return it open for writing. Only its owner will ever read a private one."""
         self._folder.create()
         file = open(self.path, "xb", opener=_open_private if self.private else None)  # noqa: SIM115 - the caller closes it
-        if sys.platform != "win32":  # which renames no file that is open
-            self._file = os.dup(file.fileno())
+        try:
+            if sys.platform != "win32":  # which renames no file that is open
+                self._file = os.dup(file.fileno())
+        except OSError:
+            file.close()
+            raise
         return file
 
     def appear(self, *, force: bool) -> None:
