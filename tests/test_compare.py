@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -535,6 +536,21 @@ def test_the_choice_of_auto_loses_least_among_those_that_withstand(drawn):
     assert best.trial is not None
     assert best.trial.measures["lm"] == min(trial.measures["lm"] for trial in safe)
     assert best.release == trials.index(best.trial)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_neither_time_nor_the_order_of_the_ends_decides_between_equally_good_releases(order):
+    """With a seed, `auto` delivers the same release on a loaded machine."""
+    trials = [
+        Trial(method=str(place), measures={"lm": loss}, seconds=float(order[place]))
+        for place, loss in enumerate([0.2, 0.1, 0.1])
+    ]
+    best = auto._Best(Policy.from_keywords(quasi=["age"], k=2))
+    for place in order:
+        best.ended(place, trials[place], place)
+    assert best.trial is trials[1]
+    assert best.release == 1
+    assert Comparison(trials=tuple(trials), adversaries=()).best() is trials[1]
 
 
 def test_auto_says_why_nothing_will_do():

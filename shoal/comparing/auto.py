@@ -92,17 +92,17 @@ class _Best(Watch):
         super().__init__()
         self._measure = policy.utility.measure
         self._lower = MEASURES[self._measure].lower_is_better
+        self._place = -1
         self.trial: Trial | None = None
         self.release: Release | None = None
 
     def ended(self, place: int, trial: Trial, release: Release | None) -> None:
-        """Keep a trial if it is better than the best so far."""
+        """Keep a trial if it is better than the best so far, or as good and planned before it."""
         held = () if self.trial is None else (self.trial,)
-        pair = Comparison(
-            trials=(*held, trial), adversaries=(), measure=self._measure, lower_is_better=self._lower
-        )
+        both = (trial, *held) if place < self._place else (*held, trial)
+        pair = Comparison(trials=both, adversaries=(), measure=self._measure, lower_is_better=self._lower)
         if release is not None and pair.best() is trial:
-            self.trial, self.release = trial, release
+            self.trial, self.release, self._place = trial, release, place
 
 
 def _choice(compared: Comparison, trial: Trial, untried: Sequence[str]) -> dict[str, Any]:

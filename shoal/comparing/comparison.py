@@ -51,7 +51,7 @@ class Comparison:
         shown = (self.measure, *self.analyses)
         made = sorted(
             (trial for trial in self.trials if trial.holds),
-            key=lambda trial: (not trial.withstands, self.loss(trial), trial.seconds),
+            key=lambda trial: (not trial.withstands, self.loss(trial), trial.suppressed),
         )
         rows: list[tuple[str | bool, ...]] = [
             (
@@ -96,12 +96,12 @@ class Comparison:
         return tuple(sorted({trial.k for trial in self.trials}, key=lambda k: -1 if k is None else k))
 
     def candidates(self, k: int | None = None) -> tuple[Trial, ...]:
-        """Return the trials that satisfy the policy and withstand its adversaries, best first; for all k, or for
-        one."""
+        """Return the trials that satisfy the policy and withstand its adversaries, best first; for all k, or for one.
+        Of equally good ones, the first: how long they took is different in every run."""
         return tuple(
             sorted(
                 (trial for trial in self.trials if trial.withstands and (k is None or trial.k == k)),
-                key=lambda trial: (self.loss(trial), trial.suppressed, trial.seconds),
+                key=lambda trial: (self.loss(trial), trial.suppressed),
             )
         )
 
