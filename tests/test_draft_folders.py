@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shoal.frames import draft_folders
-from shoal.frames.draft_folders import LOCK, DraftFolder, remove_abandoned_folders
+from shoal.frames.draft_folders import LOCK, Draft, DraftFolder, remove_abandoned_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks")
 
@@ -135,3 +135,34 @@ for draft in drafts:
     left = [name for _, _, names in os.walk(tmp_path) for name in names]
     assert [name for name in left if name != LOCK] == []
     assert free < 2 or not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("when", ["before the lock", "before the file"])
+def test_nothing_is_created_behind_a_link_in_the_place_of_the_folder(tmp_path: Path, monkeypatch, when: str):
+    """Who may rename folders next to the target can be faster than the writer."""
+    own, draft = tmp_path / "own", Draft(tmp_path / "release.csv", private=False)
+    own.mkdir()
+    inside = DraftFolder.open
+
+    def swapped(folder: DraftFolder, name: str, flags: int, mode: int) -> int:
+        if (name == LOCK) == (when == "before the lock"):
+            folder.path.rename(tmp_path / "away")
+            folder.path.symlink_to(own)
+        return inside(folder, name, flags, mode)
+
+    monkeypatch.setattr(DraftFolder, "open", swapped)
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+        draft.create()
+    draft.close()
+    assert os.listdir(own) == []
+
+
+def test_nothing_is_created_in_another_folder_in_the_place_of_the_own_one(tmp_path: Path):
+    draft = DraftFolder(tmp_path / "release.csv")
+    draft.create().rename(tmp_path / "away")
+    draft.path.mkdir()
+    (draft.path / LOCK).touch()
+    with pytest.raises(OSError, match="in the place of the draft"):
+        draft.open("file", os.O_CREAT | os.O_WRONLY, 0o600)
+    draft.close()
+    assert os.listdir(draft.path) == [LOCK]

@@ -29,6 +29,7 @@ if sys.platform != "win32":  # there, what a killed process has left stays
 
 LOCK = ".lock"
 """The file that the writer of a folder holds."""
+_REPLACED = "somebody put another file in the place of the draft; choose a folder where only you can write"
 _PATIENCE = 2.0
 """Seconds in which others may still write into a folder that is being removed: tasks that were told to stop."""
 
@@ -47,7 +48,7 @@ class DraftFolder:
             journal.lend(str(self.path))  # whoever ends this process removes it
             self.path.mkdir(mode=0o700)
             try:
-                self._held = os.open(self.path / LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+                self._held = self.open(LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
                 if sys.platform == "win32":
                     return self.path
                 with contextlib.suppress(OSError):  # a file system without locks
@@ -58,6 +59,15 @@ class DraftFolder:
                 pass
             self.close()
             self.path = draft_path(self.target)
+
+    def open(self, name: str, flags: int, mode: int) -> int:
+        """Open a file in the folder itself, and not in what somebody put in its place. Raises `OSError`."""
+        if sys.platform == "win32":
+            return os.open(self.path / name, flags, mode)
+        with _opened(self.path) as folder:
+            if self._held is not None and not _is_in(folder, LOCK, self._held):
+                raise OSError(errno.ESTALE, _REPLACED)
+            return os.open(name, flags, mode, dir_fd=folder)
 
     def close(self) -> None:
         """Remove the folder with all that is in it, and give its lock back. What stays, the next run removes."""
@@ -112,7 +122,8 @@ class Draft:
     def create(self) -> IO[bytes]:
         """Create the file, and return it open for writing. Only its owner will ever read a private one."""
         self._folder.create()
-        file = open(self.path, "xb", opener=_open_private if self.private else None)  # noqa: SIM115 - the caller closes it
+        name, mode = self.path.name, 0o600 if self.private else 0o666
+        file = open(self.path, "xb", opener=lambda _, flags: self._folder.open(name, flags, mode))  # noqa: SIM115
         try:
             if sys.platform != "win32":  # which renames no file that is open
                 self._file = os.dup(file.fileno())
@@ -144,8 +155,7 @@ class Draft:
         another one in its place."""
         with _opened(self.path.parent) as folder:
             if self._file is None or not _is_in(folder, self.path.name, self._file):
-                reason = "somebody put another file in the place of the draft; choose a folder where only you can write"
-                raise OSError(errno.ESTALE, reason)
+                raise OSError(errno.ESTALE, _REPLACED)
 
     def _take_mode(self) -> None:
         """Give the file the permissions of the one that it replaces. If that is somebody else's, who could have chosen
@@ -166,10 +176,6 @@ class Draft:
             file, self._file = self._file, None
             os.close(file)
         self._folder.close()
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 @contextlib.contextmanager
