@@ -13,15 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
 
 from starlette.testclient import TestClient
 
+import shoal
 from shoal.studio.folder import Folder, remove_abandoned
 from shoal.studio.screens.audit import AuditRelease
 from shoal.studio.server import Studio
+from shoal.studio.source import Source
 from shoal.wording import speak
 
 ROOT = Path(__file__).parent.parent
@@ -63,6 +66,35 @@ def admitted(studio: Studio) -> TestClient:
 
 def own(studio: Studio) -> dict[str, str]:
     return {"origin": f"http://127.0.0.1:{studio.port}"}
+
+
+@pytest.mark.parametrize(
+    ("form", "given"),
+    [
+        ("promise/utility", {"suppression": "inf"}),
+        ("promise/utility", {"suppression": "1e308"}),
+        ("promise/k", {"k": "9" * 299}),
+        ("promise/k", {"k": "9" * 400}),
+        ("promise/drop", {"entry": "9" * 5000}),
+        ("promise/population", {"size": "9" * 5000}),
+        ("promise/columns", {"limit-0": "9" * 5000}),
+        ("roles/give", {"column": "9" * 5000, "role": "quasi"}),
+        ("compare/start", {"ks": f"2,{'9' * 5000}"}),
+    ],
+)
+def test_numbers_that_nobody_means_leave_every_screen_usable(
+    tmp_path: Path, studio: Studio, form: str, given: dict[str, str]
+) -> None:
+    """The policy is kept with its problems, so a page that fails would fail until somebody undoes the step."""
+    table = pl.DataFrame({"age": [20, 30] * 40, "ill": ["flu", "cold"] * 40})
+    policy = {"columns": {"age": {"role": "quasi"}, "ill": {"role": "sensitive"}}, "privacy": {"k": 2}}
+    table.write_csv(tmp_path / "people.csv")
+    (tmp_path / "people.toml").write_text(shoal.Policy.from_dict(policy).to_toml())
+    studio.project.read(Source(tmp_path / "people.csv", "people.csv"), tmp_path / "people.toml")
+    client = admitted(studio)
+    assert client.post(f"/{form}", data=given, headers=own(studio)).status_code == 303
+    for screen in ("roles", "hierarchies", "promise", "compare", "handover"):
+        assert client.get(f"/{screen}").status_code == 200, screen
 
 
 def test_without_the_link_nothing_is_answered(studio: Studio) -> None:

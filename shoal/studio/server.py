@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -24,7 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shoal.errors import OutputError, ShoalError
+from shoal.errors import DataError, OutputError, ShoalError
 from shoal.studio.folder import Folder
 from shoal.studio.guard import Guard
 from shoal.studio.page import ended_page, failed_page, page, style
@@ -139,7 +140,9 @@ class Studio:
         if action is None:
             return _unknown("action")
         async with request.form(max_files=0, max_fields=20_000, max_part_size=8 << 20) as form:
-            return await run_in_threadpool(self._acted, request, lambda: action(self.project, form), key)
+            return await run_in_threadpool(
+                self._acted, request, lambda: action(self.project, _with_short_numbers(form)), key
+            )
 
     async def act_on_frame(self, request: Request) -> Response:
         """Answer a form that every page has."""
@@ -148,7 +151,9 @@ class Studio:
             return _unknown("action")
         async with request.form(max_files=0) as form:
             back = str(form.get("screen", ""))
-            return await run_in_threadpool(self._acted, request, lambda: action(self, form), back)
+            return await run_in_threadpool(
+                self._acted, request, lambda: action(self, _with_short_numbers(form)), back
+            )
 
     def _acted(self, request: Request, act: Callable[[], str | Response | None], key: str) -> Response:
         """Act, and go on to the next page; what went wrong is told there."""
@@ -194,6 +199,14 @@ class Studio:
 
 
 # --- what every page offers ---------------------------------------------------------------------------------
+
+
+def _with_short_numbers(form: FormData) -> FormData:
+    """Return a form; raise `DataError` for a number with more digits than any number has that Python converts."""
+    for name, text in form.multi_items():
+        if re.search(r"\d{300}", str(text)):
+            raise DataError(f"{name}: a number of 300 digits or more is too large; write a smaller one")
+    return form
 
 
 def _undo(studio: Studio, _form: FormData) -> None:

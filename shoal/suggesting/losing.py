@@ -43,6 +43,7 @@ def own_loss(values: pl.Series, spec: Spec, k: int) -> OwnLoss | None:
 
 def loss_alone(hierarchy: Hierarchy, rows: FloatVector, k: int) -> float:
     """Return what a hierarchy loses (LM, 0 to 1) if every published cell must be that of k rows; `rows` by code."""
+    k = min(k, int(rows.sum()) + 1)  # as good as any larger one, which may be too large for a float
     lost = _free(rows, k) if hierarchy.free else _nodes(hierarchy, rows, k)
     return lost / max(float(rows.sum()), 1.0)
 
