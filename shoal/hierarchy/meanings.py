@@ -204,8 +204,8 @@ def interval_label(label: str) -> Meaning | None:
     if top is not None:
         return Meaning("range", low=number_of(top[1]))
     if spread is not None and (spread[1] or spread[4]):
-        low, high = (number_of(spread[at], loose=True) for at in (2, 3))
-        return Meaning("range", None if spread[1] else low, None if spread[4] else high)
+        first, last = (number_of(spread[at], loose=True) for at in (2, 3))
+        return Meaning("range", None if spread[1] else first, None if spread[4] else last)
     return number_label(label, loose=True)
 
 
