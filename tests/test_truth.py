@@ -141,6 +141,16 @@ def test_matching_by_value(data):
         assert matching.unmatched(*arguments) == oracles.matching.unmatched(*arguments)
 
 
+def test_combinations_of_many_kept_values_are_numbered_by_rows():
+    """Three columns of 1,000 values have a billion combinations, and the tables at most 2,000."""
+    values = np.arange(1000, dtype=np.int32)
+    columns = [truth._Kept(name, values, values[::-1], 1000) for name in "abc"]
+    before, after = truth._combined(columns, 1000, 1000)
+    assert len(np.unique(before)) == 1000
+    assert max(before.max(), after.max()) < 4 * 2000
+    assert np.array_equal(before, after[::-1])
+
+
 @settings(max_examples=40)
 @given(releases())
 def test_a_large_original_is_looked_at_ahead(both):

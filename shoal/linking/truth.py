@@ -193,7 +193,8 @@ def _combined(columns: Sequence[_Kept], rows: int, published: int) -> tuple[IntV
     if not columns:
         return np.zeros(rows, np.int32), np.zeros(published, np.int32)
     after = [np.where(column.after < 0, column.size, column.after) for column in columns]
-    if math.prod(column.size + 1 for column in columns) < 1 << 31:
+    # Each number costs time and memory later, also if no row has it, so there must not be many more than rows.
+    if math.prod(column.size + 1 for column in columns) <= 4 * (rows + published):
         own, theirs = columns[0].before.astype(np.int32), after[0]
         for column, shown in zip(columns[1:], after[1:], strict=True):
             own, theirs = own * (column.size + 1) + column.before, theirs * (column.size + 1) + shown
