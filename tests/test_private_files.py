@@ -185,9 +185,11 @@ def test_a_kernel_that_another_user_planted_is_not_run(open_folder):
 @pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
 def test_no_kernels_are_kept_in_the_home_of_somebody_else(open_folder, variable, monkeypatch):
     """sudo may keep the variables of the user who calls it."""
-    here, home = package(open_folder / "here"), open_folder / "home"
+    here, home, own = package(open_folder / "here"), open_folder / "home", open_folder / "own"
     home.mkdir()
     os.chown(home, STRANGER, STRANGER)
+    own.mkdir()
+    monkeypatch.setenv("HOME", str(own))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("TMPDIR", str(open_folder))
     assert ask(here, **{variable: str(home)}) == [[7, 4], [0, 0]]
