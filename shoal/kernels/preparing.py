@@ -107,12 +107,13 @@ def prepare(wanted: Iterable[Form], progress: Callable[[str], None]) -> None:
     if len(waiting) < 2 or not sys.executable:
         return
     total, done, change = len(waiting), [0], threading.Condition()
+    left = iter(waiting)  # threads share it: each form goes to one of them
 
     def feed() -> None:
         """Hand one form after the other to a process, which ends when nothing is left or this process ends."""
         with contextlib.suppress(OSError), _worker() as worker:
-            while waiting:
-                print(json.dumps(waiting.pop(0)), file=worker.stdin, flush=True)
+            for form in left:
+                print(json.dumps(form), file=worker.stdin, flush=True)
                 if not worker.stdout.readline():
                     break
                 with change:
