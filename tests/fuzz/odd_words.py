@@ -80,8 +80,8 @@ QUERIES = (
     "SELECT * FROM read_csv('/etc/passwd')", "SELECT x'ff' AS age", "(" * 3000, "SELECT CAST('x' AS DATE) AS born",
     "SELECT 1e999 AS age", "COPY people TO 'x.csv'", "INSTALL httpfs", "\udcff",
 )  # fmt: skip
-NEVER = ("help", "pdf", "engine")
-"""What takes long, or prints only."""
+NEVER = ("help", "pdf", "engine", "samples")
+"""What takes long, as long as it is asked to, or prints only."""
 
 
 def odd_words(words: Sequence[str], rng: random.Random) -> tuple[str, ...]:
