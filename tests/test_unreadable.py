@@ -302,6 +302,27 @@ def test_a_name_that_is_not_utf_8_is_refused(valid, ending):
         assert "is not UTF-8; rename it" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--date", "--signed-by"])
+def test_a_text_for_a_report_that_is_not_utf_8_is_refused(valid, option):
+    originals.table().write_csv("data.csv")
+    words = [
+        "report",
+        "data.csv",
+        "-p",
+        "policy.toml",
+        "--original",
+        "data.csv",
+        "-o",
+        "out.html",
+        option,
+        "b\udcffd",
+    ]
+    result = run(*words)
+    assert result.exit_code == 6, result.output
+    assert "out.html: a name or a text that it must contain is not UTF-8" in result.stderr
+    assert not os.path.exists("out.html")
+
+
 @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 def test_an_address_that_is_not_utf_8_is_refused(scheme):
     with pytest.raises(DataError, match=rf"a {scheme}:// address: .* is not UTF-8; rename it"):

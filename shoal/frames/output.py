@@ -172,7 +172,12 @@ class Outbox:
 
     def write_text(self, path: str | Path, text: str, *, private: bool = True) -> Path:
         """Prepare a text in UTF-8, and return where it will be. Only its owner can read a `private` one."""
-        return self.write_bytes(path, text.encode(), private=private)
+        try:
+            content = text.encode()
+        except UnicodeEncodeError:  # tables hold no such text, and policies neither
+            given = "a name or a text that it must contain is not UTF-8; check what the command line gives"
+            raise OutputError(f"{printable(str(path))}: {given}") from None
+        return self.write_bytes(path, content, private=private)
 
     def write_bytes(self, path: str | Path, content: bytes, *, private: bool = True) -> Path:
         """Prepare a file with this content, and return where it will be. Only its owner can read a `private` one."""
