@@ -323,6 +323,27 @@ def test_a_text_for_a_report_that_is_not_utf_8_is_refused(valid, option):
     assert not os.path.exists("out.html")
 
 
+def test_a_folder_is_no_place_for_two_tables(valid):
+    originals.table().write_csv("data.csv")
+    result = run(
+        "anonymize",
+        "data.csv",
+        "--quasi",
+        "age",
+        "--sensitive",
+        "disease",
+        "--method",
+        "anatomy",
+        "--set",
+        "privacy.l=2",
+        "-o",
+        ".",
+    )
+    assert result.exit_code == 6, result.output
+    assert "is a directory" in result.stderr
+    assert "add a file name" in result.stderr
+
+
 @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
 def test_an_address_that_is_not_utf_8_is_refused(scheme):
     with pytest.raises(DataError, match=rf"a {scheme}:// address: .* is not UTF-8; rename it"):

@@ -27,7 +27,8 @@ def second_path(path: str | Path | DatabaseTable) -> Any:
     place = Path(path)
     ending = suffix_of(place) or place.suffix
     stem = place.name[: len(place.name) - len(ending)] if ending else place.name
-    return place.with_name(f"{stem}-sensitive{place.name[len(stem) :]}")
+    # Not `with_name`: a folder such as "." has no name, and is rejected later, with a message.
+    return place.parent / f"{stem}-sensitive{place.name[len(stem) :]}"
 
 
 def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str]) -> Any:
