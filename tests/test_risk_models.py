@@ -17,6 +17,7 @@ from shoal.explaining.relaxing import relaxations
 from shoal.kernels.crowds import people_within
 from shoal.methods import METHODS
 from shoal.models.estimates import expected_risk, size_for_people, size_for_risk
+from shoal.models.keys import Bounds
 from shoal.models.overall import Overall, Seen
 from shoal.models.ratios import exact, least_size, size_in_words, spelled
 from shoal.models.risk import HighestRisk
@@ -62,10 +63,26 @@ def test_a_fraction_is_exact(top, bottom):
         assert size == 1 or Fraction(1, size - 1) > value
 
 
-@pytest.mark.parametrize("text", ["x", "1/0", "", "1/2/3", "1:2"])
+@pytest.mark.parametrize("text", ["x", "1/0", "", "1/2/3", "1:2", "1e-999999999", "-1/2", "½"])
 def test_what_is_no_fraction_is_told(text):
     with pytest.raises(PolicyError, match="not a number or a fraction"):
         Policy.from_keywords(quasi=["a"], risk={"highest": text})
+
+
+@pytest.mark.parametrize("value", [1e-320, 5e-324, f"1/{10**400}", f"{10**400}/3", f"0.{'0' * 30}1", 1e300])
+def test_a_threshold_that_no_class_size_can_mean_is_told(value):
+    for key in ("highest", "average"):
+        with pytest.raises(PolicyError, match=f"privacy.risk.*{key}.*cannot count with"):
+            Policy.from_keywords(quasi=["a"], risk={key: value})
+    with pytest.raises(PolicyError, match="cannot count with"):
+        Policy.from_keywords(quasi=["a"], risk={"share": 0.5, "above": value})
+
+
+def test_a_huge_number_breaks_its_bounds_without_a_float():
+    assert Bounds(ge=1).broken(10**400, int) == ""
+    assert "at most 5" in Bounds(le=5).broken(Fraction(10**400, 3), float)
+    assert "whole" in Bounds(ge=1).broken(float("inf"), int)
+    assert "whole" in Bounds(ge=1).broken(float("nan"), int)
 
 
 def test_a_policy_with_risk_is_written_as_it_was_read():

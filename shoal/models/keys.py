@@ -40,8 +40,11 @@ class Bounds:
         """Return which bound a value violates, or an empty text."""
         tests = {"ge": value >= (self.ge or 0), "gt": value > (self.gt or 0)}
         tests |= {"le": value <= (self.le or 0), "lt": value < (self.lt or 0)}
-        whole = kind is not int or float(value).is_integer()
-        if math.isfinite(value) and whole and all(tests[name] for name in self.given):
+        finite = not isinstance(value, float) or math.isfinite(
+            value
+        )  # whole numbers may be too large for a float
+        whole = kind is not int or value % 1 == 0
+        if finite and whole and all(tests[name] for name in self.given):
             return ""
         wanted = " and ".join(f"{_WORDS[name]} {bound:g}" for name, bound in self.given.items())
         return f"must be {'a whole number, ' if kind is int else ''}{wanted}, not {value}"

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import ceil
 from typing import Any
+
+SPELLED = "^[0-9]+(/[0-9]+|[.][0-9]+)?$"
+"""How a policy may spell a fraction as a text."""
+SMALLEST = Fraction(1, 2**63 - 1)
+"""Smaller thresholds would mean classes that no counter can count."""
 
 
 def exact(value: Any) -> Fraction:
     """Return the fraction that a policy spells: a number by its shortest decimal form, or a text such as ``1/11``.
 
     A binary float next to 0.2 is a little larger than 1/5; whoever writes 0.2 means 1/5. Raises ValueError if a text
-    is no fraction.
+    is no fraction, and OverflowError if a number is infinite, or closer to 0 than `SMALLEST`.
     """
-    if isinstance(value, Fraction):
-        return value
     if isinstance(value, str):
+        plain = value.replace(" ", "")
+        if not re.fullmatch(SPELLED, plain):
+            raise ValueError(value)
         try:
-            return Fraction(value.replace(" ", ""))
+            value = Fraction(plain)
         except ZeroDivisionError:
             raise ValueError(value) from None
-    return Fraction(repr(float(value)))
+    found = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    if 0 < found < SMALLEST or found > 1 / SMALLEST:
+        raise OverflowError(value)
+    return found
 
 
 def least_size(risk: Fraction) -> int:

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from shoal.errors import PolicyError
 from shoal.models.keys import Bounds
-from shoal.models.ratios import exact
+from shoal.models.ratios import SMALLEST, SPELLED, exact
 from shoal.policy.notes import describe_fields
 from shoal.policy.problems import explained
 from shoal.wording import shown
@@ -29,7 +29,12 @@ def ratio(limits: Bounds) -> Any:
             raise wrong(f"must be a number or a fraction in quotes, not {shown(value)}", 'for example "1/11"')
         try:
             own = exact(value)
-        except (ValueError, OverflowError):
+        except OverflowError:
+            limit = f"from {SMALLEST} to {1 / SMALLEST}"
+            raise wrong(
+                f"is a number that Shoal cannot count with: {shown(value)}", f"use one {limit}"
+            ) from None
+        except ValueError:
             raise wrong(
                 f"is not a number or a fraction: {shown(value)}", 'for example 0.09 or "1/11"'
             ) from None
@@ -38,7 +43,7 @@ def ratio(limits: Bounds) -> Any:
             raise wrong(broken.rpartition(", not ")[0] + f", not {shown(value)}")
         return value
 
-    text = {"type": "string", "pattern": "^[0-9]+(/[0-9]+|[.][0-9]+)?$"}
+    text = {"type": "string", "pattern": SPELLED}
     schema = {"anyOf": [{"type": "number"}, text]}
     return Annotated[int | float | str, PlainValidator(checked), WithJsonSchema(schema)]
 
