@@ -18,10 +18,11 @@ from click.testing import CliRunner
 
 import shoal
 from shoal.cli import main
+from shoal.codebooks.losses import _shares
 from shoal.codebooks.writing import codebook_csv, codebook_json, codebook_markdown, codebook_text
 from shoal.errors import OutputError
 from shoal.hierarchy import KINDS
-from shoal.hierarchy.meanings import interval_label
+from shoal.hierarchy.meanings import Meaning, interval_label
 from shoal.methods import METHODS
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.wording import escape_formula
@@ -552,7 +553,19 @@ def test_the_codebook_of_a_seeded_run_says_that_it_is_not_for_publication(tmp_pa
         assert all(NOT_FOR_PUBLICATION in book.read_text() for book in books)
 
 
-@pytest.mark.parametrize("label", ["9" * 5000, f"1-{'9' * 5000}", f"[1, {'9' * 5000}]", f"<{'9' * 5000}"])
-def test_numbers_of_more_digits_than_python_reads_are_texts(label):
-    found = interval_label(label)
+@pytest.mark.parametrize("digits", [309, 5000])
+@pytest.mark.parametrize("label", ["{}", "1-{}", "{}-49", "[1, {}]", "<{}", "{}+", "-{} to 4"])
+def test_numbers_that_are_too_large_for_a_float_are_texts(label, digits):
+    found = interval_label(label.format("9" * digits))
     assert found is None or (found.low, found.high) == (None, None)
+
+
+def test_a_codebook_of_a_release_with_a_label_of_400_digits(tmp_path: Path):
+    (tmp_path / "out.csv").write_text("age\n" + "20-39\n" * 3 + f"{'1' * 400}-49\n" * 3)
+    policy = shoal.Policy.from_keywords(quasi={"age": {"widths": [20]}}, k=3)
+    assert [column.name for column in shoal.codebook(tmp_path / "out.csv", policy).columns] == ["age"]
+
+
+def test_ranges_that_are_too_wide_for_a_float_have_no_loss():
+    ends = [Meaning("range", -(10.0**308), 0.0), Meaning("range", 0.0, 10.0**308)]
+    assert _shares(ends, 0) is None

@@ -72,7 +72,7 @@ def _shares(meanings: Sequence[Meaning], listed: int) -> list[float] | None:
             found.append((one.codes[1] - one.codes[0]) / max(listed - 1, 1))
         elif one.kind == "set":
             found.append((len(one.values) - 1) / max(listed - 1, len(named) - 1, 1))
-        elif one.kind == "range" and (pair := _ends(one)) is not None:
+        elif one.kind == "range" and (pair := _ends(one)) is not None and math.isfinite(last - first):
             low, high = first if pair[0] is None else pair[0], last if pair[1] is None else pair[1]
             found.append((high - low) / (last - first) if last > first else 0.0)
         else:

@@ -158,8 +158,8 @@ _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|-?inf"
 _LOOSE = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?inf"
 _STRICTLY, _LOOSELY, _WHOLLY = re.compile(_NUMBER), re.compile(_LOOSE), re.compile(r"[+-]?[0-9]+")
 _SPAN = re.compile(r"([0-9]+)-([0-9]+)|(-?[0-9]+) to (-?[0-9]+)")
-_LONGEST = 4000
-"""Characters of the longest number; Python reads no whole number of more digits."""
+_LONGEST = 308
+"""Characters of the longest number; a whole number of more digits is too large for a float."""
 _CUT = re.compile(rf"(<|>=)({_NUMBER})")
 _TOP = re.compile(rf"({_NUMBER})\+")
 _TO_AN_END = re.compile(rf"\[(<)?({_LOOSE}), ({_LOOSE})(\+)?\]")
