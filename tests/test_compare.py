@@ -371,7 +371,7 @@ def test_a_trial_that_somebody_stops_ends_at_once_and_the_next_one_runs():
         worker.run(Task(made, ()), 60)  # its process is up
         start = time.perf_counter()
         stopped, release = worker.run(Sleepy(), 60, watch, 4)
-        assert time.perf_counter() - start < 20  # told after 0.3 s, of 60
+        assert time.perf_counter() - start < 1.3  # told after 0.3 s
         assert (stopped.status, release) == ("stopped", None)
         assert stopped.reason.startswith("stopped by the user after")
         assert worker.run(Task(made, ()), 60, watch, 5)[0].status == "done"

@@ -92,10 +92,12 @@ class Model(ABC):
         """Check every bounded field."""
         problems = []
         for name, (kind, limits) in bounds(type(self)).items():
-            broken = limits.broken(getattr(self, name), kind)
+            value = getattr(self, name)
+            broken = limits.broken(value, kind)
             if broken:
                 key = self.key.name if name in parameters(type(self)) else name
-                problems.append(Problem(f"privacy.{key}", broken, f"{self.usual} is a usual choice"))
+                usual = f"{self.usual} is a usual choice"
+                problems.append(Problem(f"privacy.{key}", f"{broken}, not {value}", usual))
         if problems:
             raise PolicyError(problems)
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cache
 from typing import get_type_hints
 
+LARGEST = 2**63 - 1
+"""The largest whole number in TOML."""
 _WORDS = {"ge": "at least", "gt": "greater than", "le": "at most", "lt": "less than"}
 
 
@@ -37,17 +39,16 @@ class Bounds:
         return {name: bound for name, bound in vars(self).items() if bound is not None}
 
     def broken(self, value: float | Fraction, kind: type) -> str:
-        """Return which bound a value violates, or an empty text."""
+        """Return what a value must be, if it violates a bound; else an empty text."""
         tests = {"ge": value >= (self.ge or 0), "gt": value > (self.gt or 0)}
         tests |= {"le": value <= (self.le or 0), "lt": value < (self.lt or 0)}
-        finite = not isinstance(value, float) or math.isfinite(
-            value
-        )  # whole numbers may be too large for a float
+        # A whole number or a fraction may be too large to become a float.
+        finite = not isinstance(value, float) or math.isfinite(value)
         whole = kind is not int or value % 1 == 0
         if finite and whole and all(tests[name] for name in self.given):
             return ""
         wanted = " and ".join(f"{_WORDS[name]} {bound:g}" for name, bound in self.given.items())
-        return f"must be {'a whole number, ' if kind is int else ''}{wanted}, not {value}"
+        return f"must be {'a whole number, ' if kind is int else ''}{wanted}"
 
 
 @cache

@@ -7,17 +7,20 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-SPELLED = "^[0-9]+(/[0-9]+|[.][0-9]+)?$"
+from shoal.models.keys import LARGEST
+
+DIGITS = len(str(LARGEST))
+SPELLED = "^[0-9]{1,N}(/[0-9]{1,N}|[.][0-9]{1,N})?$".replace("N", str(DIGITS))
 """How a policy may spell a fraction as a text."""
-SMALLEST = Fraction(1, 2**63 - 1)
-"""Smaller thresholds would mean classes that no counter can count."""
+SMALLEST = Fraction(1, LARGEST)
+"""A smaller threshold would mean larger classes than a policy can ask for."""
 
 
 def exact(value: Any) -> Fraction:
     """Return the fraction that a policy spells: a number by its shortest decimal form, or a text such as ``1/11``.
 
     A binary float next to 0.2 is a little larger than 1/5; whoever writes 0.2 means 1/5. Raises ValueError if a text
-    is no fraction, and OverflowError if a number is infinite, or closer to 0 than `SMALLEST`.
+    is no fraction, and OverflowError if a number is closer to 0 than `SMALLEST`.
     """
     if isinstance(value, str):
         plain = value.replace(" ", "")
@@ -28,7 +31,7 @@ def exact(value: Any) -> Fraction:
         except ZeroDivisionError:
             raise ValueError(value) from None
     found = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
-    if 0 < found < SMALLEST or found > 1 / SMALLEST:
+    if 0 < found < SMALLEST:
         raise OverflowError(value)
     return found
 

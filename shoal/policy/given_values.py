@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.errors import PolicyError, Problem
+from shoal.models.keys import LARGEST
 from shoal.policy.problems import dotted
 from shoal.wording import kind_name
 
 DEEPEST = 100
 """Tables and lists inside each other; the nested hierarchies of people have a few levels."""
-LARGEST = 2**63 - 1
-"""The largest whole number in TOML."""
 
 
 class FromColumn(list[Any]):

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from shoal.errors import PolicyError
 from shoal.models.keys import Bounds
-from shoal.models.ratios import SMALLEST, SPELLED, exact
+from shoal.models.ratios import DIGITS, SMALLEST, SPELLED, exact
 from shoal.policy.notes import describe_fields
 from shoal.policy.problems import explained
 from shoal.wording import shown
@@ -30,17 +30,13 @@ def ratio(limits: Bounds) -> Any:
         try:
             own = exact(value)
         except OverflowError:
-            limit = f"from {SMALLEST} to {1 / SMALLEST}"
-            raise wrong(
-                f"is a number that Shoal cannot count with: {shown(value)}", f"use one {limit}"
-            ) from None
+            raise wrong(f"is too close to 0: {shown(value)}", f'the smallest is "{SMALLEST}"') from None
         except ValueError:
-            raise wrong(
-                f"is not a number or a fraction: {shown(value)}", 'for example 0.09 or "1/11"'
-            ) from None
+            hint = f'for example 0.09 or "1/11"; a number in quotes has at most {DIGITS} digits'
+            raise wrong(f"is not a number or a fraction: {shown(value)}", hint) from None
         broken = limits.broken(own, float)
         if broken:
-            raise wrong(broken.rpartition(", not ")[0] + f", not {shown(value)}")
+            raise wrong(f"{broken}, not {shown(value)}")
         return value
 
     text = {"type": "string", "pattern": SPELLED}

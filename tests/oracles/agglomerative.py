@@ -21,10 +21,8 @@ def cluster_distance(kind, union, loss_a, size_a, loss_b, size_b):
     return union - max(loss_a, loss_b)
 
 
-def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patience):
-    """Algorithms 1 and 2 of Gionis, Mazza and Tassa as written; the state is only read at the start and written
-    at the end. Equal rows start together; pairs go by distance, then newer cluster, then older cluster.
-    """
+def _members(state):
+    """The rows of each cluster."""
     members = {}
     for c in range(int(state.counters[1])):
         if state.slot_of[c] != -1:
@@ -32,6 +30,14 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
             while row >= 0:
                 members[c].append(row)
                 row = int(state.next_row[row])
+    return members
+
+
+def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patience):
+    """Algorithms 1 and 2 of Gionis, Mazza and Tassa as written; the state is only read at the start and written
+    at the end. Equal rows start together; pairs go by distance, then newer cluster, then older cluster.
+    """
+    members = _members(state)
     live = [c for c in members if state.slot_of[c] >= 0]
     finished = [c for c in members if state.slot_of[c] == -2]
     new = int(state.counters[1])
@@ -79,13 +85,7 @@ def agglomerate(codes, row_item, state, tree, losses, k, kind, modified, patienc
 
 
 def assign_to_clusters(codes, row_item, state, losses, kind, cluster_of):
-    members = {}
-    for c in range(int(state.counters[1])):
-        if state.slot_of[c] != -1:
-            row, members[c] = int(state.head[c]), []
-            while row >= 0:
-                members[c].append(row)
-                row = int(state.next_row[row])
+    members = _members(state)
     finished = [c for c in members if state.slot_of[c] == -2]
     for c in members:
         cluster_of[members[c]] = c

@@ -10,7 +10,7 @@ from tests.oracles.losses import range_loss
 
 
 def grow_classes(pool, losses, rules, workspace, patience):
-    """One class after the other, everything counted anew at every step."""
+    """One class after the other, everything counted again at every step."""
     labels_of = [[int(label) for label in pool.labels[kind]] for kind in pool.kind]
     cells_of = [[int(code) for code in pool.codes[point]] for point in pool.point]
     demands = range(len(rules.p))
