@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from shoal.anonymizing import anonymize_file
 from shoal.frames.databases import DatabaseTable
 from shoal.frames.databases.writing import Pending
 from shoal.kernels import compiled
+from shoal.pages import printing
 from shoal.policy import Policy
 from shoal.spark import session
 from tests.test_compiled import Planted, ask, package
@@ -194,6 +196,26 @@ def test_no_kernels_are_kept_in_the_home_of_somebody_else(open_folder, variable,
     monkeypatch.setenv("TMPDIR", str(open_folder))
     assert ask(here, **{variable: str(home)}) == [[7, 4], [0, 0]]
     assert os.listdir(home) == []
+
+
+@needed
+@pytest.mark.parametrize("owner", [0, STRANGER])
+def test_no_page_to_print_is_put_into_the_home_of_somebody_else(open_folder, owner, monkeypatch):
+    """A browser that comes as a snap sees only the home, so a page, perhaps a private report, is put there."""
+    home, program = open_folder / "home", open_folder / "snap" / "browser"
+    home.mkdir()
+    os.chown(home, owner, owner)
+    program.parent.mkdir()
+    # Writes where the PDF goes into the PDF.
+    case = 'case "$word" in --print-to-pdf=*) echo "$word" > "${word#*=}";; esac'
+    program.write_text(f"#!/bin/sh\nfor word; do {case}; done\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(printing, "browser", lambda: str(program))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TMPDIR", str(open_folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    target = printing.pdf_of("<p>x</p>").decode().partition("=")[2]
+    assert target.startswith(f"{home}/") == (owner == 0)
 
 
 def test_duckdb_spills_into_a_folder_for_this_user_that_goes_with_the_process(tmp_path):

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from shoal.errors import OutputError
+from shoal.machine.trusted_files import own_home
 
 NAMES = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
@@ -51,7 +52,7 @@ def pdf_of(html: str) -> bytes:
     """Print a page. The browser gets a folder of its own that only this user can read, and no network."""
     program = check_browser()
     # Some browsers come as a snap, which may not see the system's temporary folder.
-    home = Path.home() if "snap" in os.path.realpath(program) else None
+    home = own_home() if "snap" in os.path.realpath(program) else None
     with tempfile.TemporaryDirectory(prefix="shoal-print-", dir=home) as name:
         folder = Path(name)
         source, target = folder / "page.html", folder / "page.pdf"
