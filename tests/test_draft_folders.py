@@ -29,6 +29,26 @@ time.sleep(600)
 """
 
 
+def test_a_draft_is_not_emptied_while_its_writer_locks_it(tmp_path, monkeypatch):
+    """Another run looks at a folder that was made and not locked yet, and its writer goes on meanwhile."""
+    draft, mkdir, empty = Draft(tmp_path / "release.csv", private=False), Path.mkdir, draft_folders._empty
+    draft.path.parent.mkdir(mode=0o700)  # so far its writer has come
+    monkeypatch.setattr(Path, "mkdir", lambda self, mode: None if self.exists() else mkdir(self, mode))
+
+    def go_on(folder):
+        monkeypatch.setattr(draft_folders, "_empty", empty)
+        with draft.create() as file:
+            file.write(b"verified")
+        empty(folder)
+
+    monkeypatch.setattr(draft_folders, "_empty", go_on)
+    remove_abandoned_folders(tmp_path)
+    draft.appear(force=True)
+    draft.close()
+    assert draft.target.read_bytes() == b"verified"
+    assert os.listdir(tmp_path) == ["release.csv"]
+
+
 def test_a_folder_goes_with_its_run_however_that_ends(tmp_path: Path):
     run = subprocess.Popen(
         [sys.executable, "-c", WRITER, tmp_path / "out"], stdout=subprocess.PIPE, text=True

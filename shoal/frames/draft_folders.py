@@ -55,7 +55,7 @@ class DraftFolder:
                     fcntl.flock(self._held, fcntl.LOCK_EX)
                 if os.fstat(self._held).st_nlink:
                     return self.path
-            except FileNotFoundError:
+            except (FileNotFoundError, FileExistsError):
                 pass
             self.close()
             self.path = draft_path(self.target)
@@ -219,17 +219,9 @@ def remove_abandoned_folders(parent: Path) -> list[Path]:
 
 
 def _remove_unheld(path: Path, folder: int) -> None:
-    try:
-        held = os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW, dir_fd=folder)
-    except FileNotFoundError:
-        # Its writer has not come so far, or tasks of a dead run have written once more.
-        _empty(folder)
-        try:
-            path.rmdir()
-        except OSError as error:
-            if error.errno != errno.ENOTEMPTY:  # now its writer has come so far
-                raise
-        return
+    # There may be no lock: its writer has not come so far, or tasks of a dead run have written once more. Whoever makes
+    # the lock first has the folder; a writer who comes second takes another one.
+    held = os.open(LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its writer is alive
         _empty(folder)
